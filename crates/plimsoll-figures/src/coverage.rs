@@ -25,9 +25,19 @@ pub enum Part {
         /// The command.
         command: &'static str,
     },
+    /// The output of a tool that is recognised, but not read.
+    Unsupported {
+        /// The tool.
+        tool: &'static str,
+    },
+    /// It is of a format that is known, but its values are impossible, or nothing states their unit.
+    Refused {
+        /// What is wrong with it.
+        why: String,
+    },
     /// It is of no format that is known here.
     Skipped {
-        /// How the first of these lines begins, or what is wrong with it.
+        /// How the first of these lines begins.
         what: String,
     },
 }
@@ -109,6 +119,20 @@ impl Coverage {
             |part| matches!(part, Part::Skipped { .. }),
             0,
         );
+    }
+
+    /// Notes a line that a reader refused.
+    pub(super) fn refuse(&mut self, line: u64, why: String) {
+        self.skipped += 1;
+        let part = Part::Refused { why };
+        self.note(line, || part.clone(), |other| *other == part, 0);
+    }
+
+    /// Notes a line of a tool that is recognised, but not read.
+    pub(super) fn unsupported(&mut self, line: u64, tool: &'static str) {
+        self.skipped += 1;
+        let part = Part::Unsupported { tool };
+        self.note(line, || part.clone(), |other| *other == part, 0);
     }
 
     /// The formats that were read, each once, in the order of the text.

@@ -150,12 +150,14 @@ pub(super) struct Text {
 pub(super) type Opening = fn(&Line<'_>, Option<&Line<'_>>) -> bool;
 
 /// Where in the tool's output a line stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Start {
-    /// At its beginning: what follows is another call of the tool.
-    Head,
+    /// Perhaps at its beginning, if the line is of no other tool.
+    Perhaps,
     /// Somewhere in it: people paste the lines that matter.
     Within,
+    /// At its beginning: what follows is another call of the tool.
+    Head,
 }
 
 /// How a JSON document is recognised, and read.
@@ -184,6 +186,9 @@ pub(super) trait Reader {
     /// Reads a line, which is not blank.
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit;
 
+    /// Takes the last line above the first, which was of no tool, and whether a blank line is between them.
+    fn above(&mut self, _text: &str, _gap: bool) {}
+
     /// Is told of a blank line.
     fn blank(&mut self) {}
 
@@ -202,10 +207,18 @@ pub(super) struct Out<'s> {
     pub(super) run: u32,
     pub(super) line: u64,
     pub(super) given: u64,
+    /// Why the line is not read although its format is known.
+    pub(super) refused: Option<String>,
     pub(super) sink: &'s mut dyn FnMut(&Figure<'_>),
 }
 
 impl Out<'_> {
+    /// Refuses the line, because its values are impossible or because nothing states their unit.
+    pub(super) fn refuse(&mut self, why: impl Into<String>) -> Fit {
+        self.refused = Some(why.into());
+        Fit::Mine
+    }
+
     /// Hands a figure on.
     pub(super) fn put(&mut self, metric: &str, value: f64, unit: &str, labels: &[(&'static str, &str)]) {
         self.put_at(None, metric, value, unit, labels);

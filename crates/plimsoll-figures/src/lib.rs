@@ -17,6 +17,7 @@
 #![warn(clippy::print_stderr)]
 #![forbid(unsafe_code)]
 
+mod clean;
 mod coverage;
 mod error;
 mod figure;
@@ -27,10 +28,12 @@ mod line;
 pub mod magic;
 mod number;
 pub mod perf_script;
+mod rules;
 mod scan;
 mod series;
 mod sysstat;
 mod unit;
+mod unsupported;
 pub mod vmstat;
 
 pub use coverage::{Coverage, Part, Stretch};

@@ -1,5 +1,7 @@
 //! A line as it was meant: without the quotation marks of a mail, and as a terminal would have shown it.
 
+use super::clean::{behind_log_prefix, unquoted};
+
 /// A line of text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line<'t> {
@@ -10,17 +12,14 @@ pub(super) struct Line<'t> {
 }
 
 impl<'t> Line<'t> {
-    /// The line as it was meant. Of what overwrote itself (progress that ends in a carriage return), the last is what stood there.
+    /// A line without the marks of quoted mail.
     pub(super) fn new(number: u64, raw: &'t str) -> Self {
-        let mut text = raw.trim_end();
-        if let Some(place) = memchr::memrchr(b'\r', text.as_bytes()) {
-            text = &text[place + 1..];
-        }
-        text = text.trim_start_matches('\u{feff}').trim_start();
-        while let Some(rest) = text.strip_prefix('>') {
-            text = rest.trim_start();
-        }
-        Self { number, text }
+        Self { number, text: unquoted(raw) }
+    }
+
+    /// The line without the prefix that a log added.
+    pub(super) fn behind_log_prefix(&self) -> Option<Self> {
+        behind_log_prefix(self.text).map(|text| Self { text, ..*self })
     }
 
     /// Its words.
@@ -41,10 +40,9 @@ impl<'t> Line<'t> {
     /// Whether it is drawn: dashes and the like, to tell parts apart.
     pub(super) fn is_rule(&self) -> bool {
         !self.text.is_empty()
-            && self
-                .text
-                .bytes()
-                .all(|byte| matches!(byte, b'-' | b'=' | b'_' | b'*' | b' ' | b'+' | b'|' | b'.'))
+            && self.text.bytes().all(|byte| {
+                matches!(byte, b'-' | b'=' | b'_' | b'*' | b' ' | b'+' | b'|' | b'.' | b':' | b'`')
+            })
     }
 }
 
@@ -70,24 +68,6 @@ impl<'t> Iterator for Words<'t> {
         match self {
             Self::Ascii(words) => words.next(),
             Self::Any(words) => words.next(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quotation_and_what_overwrote_itself_are_taken_away() {
-        for (raw, text) in [
-            ("> > Requests per second: 5\r", "Requests per second: 5"),
-            (">>  a\tb ", "a\tb"),
-            ("SET: rps=0.0\r      \rSET: 52083.33 requests per second", "SET: 52083.33 requests per second"),
-            ("\u{feff}{", "{"),
-            ("   ", ""),
-        ] {
-            assert_eq!(Line::new(1, raw).text, text);
         }
     }
 }

@@ -154,6 +154,21 @@ pub(super) fn count(word: &str) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
+/// Seconds of a duration of several units at the beginning of a word (`1m6s`, `0m15.659s`, `1h2m`), and what stands behind it.
+pub(super) fn duration(word: &str) -> Option<(f64, &str)> {
+    const UNITS: [(&str, f64); 6] =
+        [("h", 3600.0), ("ms", 1e-3), ("m", 60.0), ("µs", 1e-6), ("us", 1e-6), ("s", 1.0)];
+    let (mut sum, mut rest, mut last) = (0.0, word, f64::INFINITY);
+    while rest.starts_with(|c: char| c.is_ascii_digit()) {
+        let (value, behind) = leading(rest)?;
+        let (name, seconds) =
+            UNITS.iter().find(|(name, seconds)| behind.starts_with(name) && *seconds < last)?;
+        sum += value * seconds;
+        (rest, last) = (&behind[name.len()..], *seconds);
+    }
+    last.is_finite().then_some((sum, rest))
+}
+
 /// Seconds since midnight of a time of day: `21:24:01`, `21:24` or `09:24:01 PM`, the half of the day in `half`.
 pub(super) fn clock(word: &str, half: Option<&str>) -> Option<f64> {
     let mut parts = word.split(':');
@@ -249,6 +264,22 @@ mod tests {
                 (none, point, comma),
                 "{word}"
             );
+        }
+    }
+
+    #[test]
+    fn a_duration_of_several_units_is_their_sum() {
+        for (word, found) in [
+            ("1m6s", Some((66.0, ""))),
+            ("0m15.659s", Some((15.659, ""))),
+            ("1h2m", Some((3720.0, ""))),
+            ("5s,", Some((5.0, ","))),
+            ("250ms", Some((0.25, ""))),
+            ("5", None),
+            ("5s6m", None),
+            ("s", None),
+        ] {
+            assert_eq!(duration(word), found, "{word}");
         }
     }
 

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use aho_corasick::AhoCorasick;
 
+use super::clean;
 use super::coverage::{Coverage, Part};
 use super::error::ReadError;
 use super::figure::Figure;
@@ -13,6 +14,7 @@ use super::formats;
 use super::json::{Json, Lines};
 use super::line::Line;
 use super::magic::Magic;
+use super::unsupported;
 
 /// So much is looked at to see what an input is.
 const HEAD: u64 = 64 << 10;
@@ -131,6 +133,14 @@ struct Scanner<'s> {
     /// Whether braces are text, because they turned out to be no JSON.
     braces_are_text: bool,
     coverage: Coverage,
+    /// Whether the input is quoted-printable mail.
+    quoted_printable: bool,
+    /// The line before, which the next may continue, and its number; 0 before the first.
+    held: (u64, String),
+    /// The last line that was of no tool, and its number.
+    above: (u64, String),
+    /// The tool whose lines are recognised, until the next blank line, but not read.
+    unsupported: Option<&'static str>,
 }
 
 impl<'s> Scanner<'s> {
@@ -159,13 +169,19 @@ impl<'s> Scanner<'s> {
             document: None,
             braces_are_text: false,
             coverage: Coverage::default(),
+            quoted_printable: false,
+            held: (0, String::new()),
+            above: (0, String::new()),
+            unsupported: None,
         })
     }
 
     /// Looks whether the beginning of the input shows a format that no word marks, or whether the format is given.
     fn open(&mut self, head: &[u8]) {
         let head = String::from_utf8_lossy(head);
-        let lines = (1..).zip(head.lines()).map(|(number, raw)| Line::new(number, raw));
+        self.quoted_printable = clean::is_quoted_printable(&head);
+        let cleaned: Vec<_> = head.lines().map(|raw| clean::clean(raw, self.quoted_printable)).collect();
+        let lines = (1..).zip(&cleaned).map(|(number, raw)| Line::new(number, raw));
         let mut lines = lines.filter(|line| !line.is_blank() && !line.text.starts_with('#'));
         let Some(first) = lines.next() else { return };
         let second = lines.next();
@@ -191,8 +207,14 @@ impl<'s> Scanner<'s> {
     /// Ends with the reader at work.
     fn end(&mut self) {
         let Some(mut active) = self.active.take() else { return };
-        let mut out =
-            Out { format: active.format.name, run: active.run, line: 0, given: 0, sink: &mut *self.sink };
+        let mut out = Out {
+            format: active.format.name,
+            run: active.run,
+            line: 0,
+            given: 0,
+            refused: None,
+            sink: &mut *self.sink,
+        };
         active.reader.end(&mut out);
         self.coverage.late(active.format.name, active.run, out.given);
     }
@@ -204,13 +226,31 @@ impl<'s> Scanner<'s> {
         *run
     }
 
+    /// Takes the next line of the input. A line is read when the next shows that it was not wrapped.
     fn line(&mut self, number: u64, raw: &str) {
-        let line = Line::new(number, raw);
-        if self.gather.is_some() {
-            self.gathered(&line);
-        } else {
-            self.text(&line);
+        if self.held.0 > 0 && clean::join(&mut self.held.1, raw, self.quoted_printable) {
+            return;
         }
+        self.flush();
+        self.held.0 = number;
+        self.held.1.push_str(raw);
+    }
+
+    /// Reads the line that was held back.
+    fn flush(&mut self) {
+        let (number, mut held) = std::mem::take(&mut self.held);
+        if number == 0 {
+            return;
+        }
+        if self.gather.is_some() && !self.quoted_printable {
+            self.gathered(&Line::new(number, &held));
+        } else {
+            let cleaned = clean::clean(&held, self.quoted_printable);
+            let line = Line::new(number, &cleaned);
+            if self.gather.is_some() { self.gathered(&line) } else { self.text(&line) }
+        }
+        held.clear();
+        self.held.1 = held;
     }
 
     fn text(&mut self, line: &Line<'_>) {
@@ -218,31 +258,48 @@ impl<'s> Scanner<'s> {
             if let Some(active) = &mut self.active {
                 active.reader.blank();
             }
+            self.unsupported = None;
             return;
         }
-        let fits = match self.starts(line) {
-            Some((format, Start::Head)) if !self.goes_on(format, line) => {
-                self.begin(format);
-                self.feed(line)
-            }
-            Some((format, Start::Within)) => {
-                let fits = self.feed(line);
-                let is_its_own = self.active.as_ref().is_some_and(|active| active.format.name == format.name);
-                if fits || is_its_own {
-                    fits
-                } else {
-                    self.begin(format);
-                    self.feed(line)
-                }
-            }
-            _ => self.feed(line),
-        };
+        let bare = || line.behind_log_prefix().and_then(|line| line.behind_log_prefix().or(Some(line)));
+        let fits = self.route(line) || bare().is_some_and(|bare| self.is_marked(&bare) && self.route(&bare));
         if !fits && !self.braces_are_text && begins_document(line.text) {
             self.end();
             self.gather = Some(Gather::default());
             self.gathered(line);
         } else if !fits {
             self.foreign(line);
+        }
+    }
+
+    /// Whether a reader may take a line without the prefix that a log added: formats that no word marks take any line.
+    fn is_marked(&self, line: &Line<'_>) -> bool {
+        let at_work = self.active.as_ref().and_then(|active| active.format.text.as_ref());
+        at_work.is_some_and(|text| !text.marks.is_empty()) || self.starts(line).is_some()
+    }
+
+    /// Gives a line to the reader that it belongs to. False where none takes it.
+    fn route(&mut self, line: &Line<'_>) -> bool {
+        match self.starts(line) {
+            Some((format, Start::Head)) if !self.goes_on(format, line) => {
+                self.begin(format);
+                self.feed(line)
+            }
+            Some((format, Start::Within | Start::Perhaps)) => {
+                let fits = self.feed(line);
+                let is_its_own = self.active.as_ref().is_some_and(|active| active.format.name == format.name);
+                if fits || is_its_own {
+                    return fits;
+                }
+                self.begin(format);
+                if let Some(active) = &mut self.active
+                    && self.above.0 + 2 >= line.number
+                {
+                    active.reader.above(&self.above.1, self.above.0 + 2 == line.number);
+                }
+                self.feed(line)
+            }
+            _ => self.feed(line),
         }
     }
 
@@ -270,10 +327,10 @@ impl<'s> Scanner<'s> {
             let format = self.formats[owner];
             let Some(start) = format.text.as_ref().and_then(|text| (text.start)(line)) else { continue };
             let at_work = self.active.as_ref().is_some_and(|active| active.format.name == format.name);
-            if at_work {
+            if at_work && start > Start::Perhaps {
                 return Some((format, start));
             }
-            if found.is_none_or(|(_, before)| start == Start::Head && before == Start::Within) {
+            if found.is_none_or(|(_, before)| start > before) {
                 found = Some((format, start));
             }
         }
@@ -297,9 +354,21 @@ impl<'s> Scanner<'s> {
     fn offer(&mut self, line: &Line<'_>) -> Fit {
         let Some(active) = &mut self.active else { return Fit::Foreign };
         let (format, run) = (active.format, active.run);
-        let mut out = Out { format: format.name, run, line: line.number, given: 0, sink: &mut *self.sink };
+        let mut out = Out {
+            format: format.name,
+            run,
+            line: line.number,
+            given: 0,
+            refused: None,
+            sink: &mut *self.sink,
+        };
         let fit = active.reader.line(line, &mut out);
-        let given = out.given;
+        let (given, refused) = (out.given, out.refused.take());
+        if let Some(reason) = refused {
+            active.foreign = 0;
+            self.coverage.refuse(line.number, reason);
+            return Fit::Mine;
+        }
         // What a figure was handed on from is of the tool, whatever is wrong with the rest of the line.
         let fit = if given > 0 { Fit::Mine } else { fit };
         if fit == Fit::Mine {
@@ -325,7 +394,13 @@ impl<'s> Scanner<'s> {
             return;
         }
         self.document = None;
-        self.coverage.skip(line.number, line.text);
+        self.above.0 = line.number;
+        line.text.clone_into(&mut self.above.1);
+        self.unsupported = unsupported::tool(line.text).or(self.unsupported);
+        match self.unsupported {
+            Some(tool) => self.coverage.unsupported(line.number, tool),
+            None => self.coverage.skip(line.number, line.text),
+        }
         if self.options.only.is_none()
             && let Some(active) = &mut self.active
         {
@@ -382,7 +457,14 @@ impl<'s> Scanner<'s> {
             Some((name, run)) if document.by_line && name == format.name => run,
             _ => self.next_run(format),
         };
-        let mut out = Out { format: format.name, run, line: whole.line(), given: 0, sink: &mut *self.sink };
+        let mut out = Out {
+            format: format.name,
+            run,
+            line: whole.line(),
+            given: 0,
+            refused: None,
+            sink: &mut *self.sink,
+        };
         (document.read)(&whole, &mut out);
         let mut given = out.given;
         for number in numbers {
@@ -405,6 +487,7 @@ impl<'s> Scanner<'s> {
     }
 
     fn finish(mut self, lines: u64) -> Coverage {
+        self.flush();
         self.give_up();
         self.end();
         self.coverage.lines = lines;

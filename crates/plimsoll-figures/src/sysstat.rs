@@ -35,6 +35,10 @@ pub(super) fn is_label(name: &str) -> bool {
 /// The unit of a column by its name: sar(1), iostat(1). sysstat's kB are 1024 bytes.
 pub(super) fn unit(name: &str) -> &'static str {
     match name {
+        "Blk_read/s" | "Blk_wrtn/s" => "blocks/s",
+        "Blk_read" | "Blk_wrtn" => "blocks",
+        "rsec/s" | "wsec/s" => "sectors/s",
+        "avgrq-sz" => "sectors",
         "tps" | "rtps" | "wtps" | "dtps" => "1/s",
         "VSZ" | "RSS" | "StkSize" | "StkRef" => "KiB",
         name if name.contains('%') => "%",
@@ -61,7 +65,15 @@ fn timed(text: &str) -> Option<(Option<f64>, Vec<&str>)> {
 
 /// The names of the columns, where a line has them behind the time.
 pub(super) fn heading(text: &str) -> Option<Vec<&str>> {
-    let (_, words) = timed(text)?;
+    let untimed = || -> Option<(Option<f64>, Vec<&str>)> {
+        // Some people cut the time from the heading.
+        let words: Vec<&str> = words(text).collect();
+        let (first, rest) = words.split_first()?;
+        let known = ["CPU", "IFACE", "DEV"].contains(first);
+        (known && rest.iter().all(|word| word.starts_with('%') || word.ends_with("/s")))
+            .then_some((None, words))
+    };
+    let (_, words) = timed(text).or_else(untimed)?;
     let names = |word: &&str| number(word).is_none() && !word.ends_with(':');
     (words.len() > 1 && words.iter().all(names)).then_some(words)
 }
@@ -87,7 +99,9 @@ impl Reader for Clocked {
         }
         let Some((at, words)) = timed(line.text) else {
             self.after_gap = true;
-            return Fit::Foreign;
+            let Some(names) = heading(line.text) else { return Fit::Foreign };
+            self.names = names.iter().map(|word| (*word).to_owned()).collect();
+            return Fit::Mine;
         };
         let gap = std::mem::take(&mut self.after_gap) || self.names.is_empty();
         if (gap || at.is_none()) && heading(line.text).is_some() {
@@ -130,6 +144,18 @@ impl Clocked {
         let figures = || pairs().filter(|(name, _)| label(name).is_none());
         if figures().any(|(_, word)| number(word).is_none() && *word != "-") {
             return Fit::Foreign;
+        }
+        // Shares of a processor's time, which per process may be more than the whole.
+        const SHARES: [&str; 11] = [
+            "%usr", "%user", "%nice", "%sys", "%system", "%iowait", "%irq", "%soft", "%steal", "%guest",
+            "%idle",
+        ];
+        let shares = || {
+            let of_cpu = |(name, _): &(&String, &&str)| SHARES.contains(&name.as_str()) && !process;
+            figures().filter(of_cpu).filter_map(|(_, word)| number(word))
+        };
+        if let Some(why) = super::rules::impossible_shares(shares()) {
+            return out.refuse(why);
         }
         self.rows += 1;
         for (name, word) in figures() {

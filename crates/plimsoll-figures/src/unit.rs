@@ -50,6 +50,21 @@ pub fn factor(from: &str, to: &str) -> Option<f64> {
     (from == to).then_some(by / of)
 }
 
+/// The usual name of a unit that tools write behind a number: a time, an amount or a rate of bytes or bits, a share. Nothing for other words.
+pub(super) fn any(word: &str) -> Option<&'static str> {
+    // One letter is also a prefix of thousands.
+    if matches!(word, "m" | "h" | "B") {
+        return None;
+    }
+    match word {
+        "%" => Some("%"),
+        _ => time(word)
+            .or_else(|| bytes(word))
+            .or_else(|| bytes_per_second(word))
+            .or_else(|| bits_per_second(word)),
+    }
+}
+
 /// The usual name of a unit of time as tools write it behind a number.
 pub(super) fn time(word: &str) -> Option<&'static str> {
     Some(match word {
@@ -91,9 +106,9 @@ pub(super) fn bytes_per_second(word: &str) -> Option<&'static str> {
 pub(super) fn bits_per_second(word: &str) -> Option<&'static str> {
     Some(match word {
         "bits/sec" | "bit/s" => "bit/s",
-        "Kbits/sec" | "kbit/s" => "kbit/s",
-        "Mbits/sec" | "Mbit/s" => "Mbit/s",
-        "Gbits/sec" | "Gbit/s" => "Gbit/s",
+        "Kbits/sec" | "kbit/s" | "Kb/s" | "Kbps" => "kbit/s",
+        "Mbits/sec" | "Mbit/s" | "Mb/s" | "Mbps" => "Mbit/s",
+        "Gbits/sec" | "Gbit/s" | "Gb/s" | "Gbps" => "Gbit/s",
         _ => return None,
     })
 }

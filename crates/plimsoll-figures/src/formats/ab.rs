@@ -111,8 +111,17 @@ impl Reader for Ab {
                 return Fit::Next;
             }
             self.seen.push(key);
+            let spelled = match its_unit {
+                "s" => "seconds",
+                "ms" => "[ms]",
+                "1/s" => "[#/sec]",
+                "KiB/s" => "[Kbytes/sec]",
+                _ => "",
+            };
+            if words.next().is_some_and(|word| !spelled.is_empty() && word != spelled) {
+                return out.refuse(format!("expected `{spelled}` behind the number: {}", line.text));
+            }
             let labels: &[(&str, &str)] = if metric == "latency" { &[("stat", "mean")] } else { &[] };
-            // `[ms]`, `[Kbytes/sec]` and `[#/sec]` are always so.
             out.put(metric, value, its_unit, labels);
             return Fit::Mine;
         }

@@ -17,10 +17,19 @@ pub(super) const FORMAT: Format = Format {
             &["benchmark", "bound"],
             "`time: [lower estimate upper]` of the text; `typical` of the JSON lines; `slope` or `mean` of `estimates.json`. The estimate without `bound`",
         ),
+        Measured::lower(
+            "change",
+            "%",
+            &["benchmark", "bound"],
+            "`change` of the time since the run before, in the text",
+        ),
+        Measured::plain("p", "", &["benchmark"], "`p` of the change"),
         Measured::lower("summary_time", "ns", &["benchmark", "stat"], "`mean` and `median`, of JSON only"),
     ],
     main: &["time"],
-    checked: Checked::Kept("0.5.1; the JSON lines of `cargo criterion` as https://bheisler.github.io/criterion.rs/book has them"),
+    checked: Checked::Kept(
+        "0.5.1; the JSON lines of `cargo criterion` as https://bheisler.github.io/criterion.rs/book has them",
+    ),
     text: Some(Text {
         marks: &["time:   [", "time: [", "Benchmarking "],
         start: |line| {
@@ -51,10 +60,15 @@ fn name_before_stage(text: &str) -> Option<&str> {
     known.iter().any(|known| stage.starts_with(known)).then_some(name)
 }
 
-/// Whether it is a part of a change: `time:   [-45.029% -15.544% +31.211%] (p = 0.46 > 0.05)`.
-fn is_change(text: &str) -> bool {
-    let part = text.strip_prefix("time:").or_else(|| text.strip_prefix("thrpt:"));
-    part.is_some_and(|rest| rest.trim_start().starts_with('[') && rest.contains('%'))
+/// `change: [-45.029% -15.544% +31.211%] (p = 0.46 > 0.05)`, or below `change:` with `time:` before it: the bounds with the estimate, and p.
+fn change(text: &str) -> Option<([f64; 3], Option<f64>)> {
+    let (name, rest) = text.split_once(':')?;
+    ["change", "time", "thrpt"].contains(&name.trim()).then_some(())?;
+    let (inside, behind) = rest.trim().strip_prefix('[')?.split_once(']')?;
+    let percents: Option<Vec<f64>> =
+        inside.split_whitespace().map(|word| number(word.strip_suffix('%')?)).collect();
+    let p = behind.trim().strip_prefix("(p = ").and_then(|rest| number(rest.split_whitespace().next()?));
+    Some((percents?.try_into().ok()?, p))
 }
 
 #[derive(Default)]
@@ -63,6 +77,8 @@ struct Criterion {
     name: Option<String>,
     /// The line above, which is the name where that is long; a terminal shows no stages.
     above: Option<String>,
+    /// The benchmark whose time was read last.
+    last: String,
 }
 
 impl Reader for Criterion {
@@ -70,9 +86,12 @@ impl Reader for Criterion {
         if let Some((name, times)) = bracket(line.text) {
             let (named, above) = (self.name.take(), self.above.take());
             let name = if name.is_empty() { named.or(above).unwrap_or_default() } else { name.to_owned() };
+            self.last.clone_from(&name);
             for (bound, (value, its_unit)) in BOUNDS.iter().zip(times) {
-                let labels: Vec<(&'static str, &str)> =
-                    [("benchmark", name.as_str())].into_iter().chain(bound.map(|bound| ("bound", bound))).collect();
+                let labels: Vec<(&'static str, &str)> = [("benchmark", name.as_str())]
+                    .into_iter()
+                    .chain(bound.map(|bound| ("bound", bound)))
+                    .collect();
                 out.put("time", value, its_unit, &labels);
             }
             return Fit::Mine;
@@ -81,8 +100,22 @@ impl Reader for Criterion {
             self.name = Some(name_before_stage(name).unwrap_or(name).to_owned());
             return Fit::Mine;
         }
-        let is_name = self.name.as_deref() == Some(line.text);
-        if is_name || is_change(line.text) {
+        if let Some((percents, p)) = change(line.text) {
+            // Of throughput only the times are compared.
+            if !line.text.starts_with("thrpt:") {
+                let own = ("benchmark", self.last.as_str());
+                for (bound, value) in BOUNDS.iter().zip(percents) {
+                    let labels: Vec<_> =
+                        [own].into_iter().chain(bound.map(|bound| ("bound", bound))).collect();
+                    out.put("change", value, "%", &labels);
+                }
+                if let Some(p) = p {
+                    out.put("p", p, "", &[own]);
+                }
+            }
+            return Fit::Mine;
+        }
+        if self.name.as_deref() == Some(line.text) {
             return Fit::Mine;
         }
         const KNOWN: [&str; 9] = [
@@ -104,6 +137,10 @@ impl Reader for Criterion {
         }
         self.above = Some(line.text.to_owned());
         Fit::Foreign
+    }
+
+    fn above(&mut self, text: &str, gap: bool) {
+        self.above = (!gap).then(|| text.to_owned());
     }
 
     fn blank(&mut self) {

@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
         opening: Some(|first, second| {
             let Some(separator) = separator(first.text) else { return false };
             let names = cells(first.text, separator);
-            let named = names.iter().all(|name| !name.is_empty() && plain(name, None).is_none());
+            let named = names.iter().all(|name| is_name(name));
             let fits = |line: &Line<'_>| {
                 let found = cells(line.text, separator);
                 found.len() == names.len() && found.iter().any(|cell| plain(cell, None).is_some())
@@ -50,6 +50,12 @@ fn cells(text: &str, separator: char) -> Vec<&str> {
         c == separator && !quoted
     });
     parts.map(|cell| cell.trim().trim_matches('"').trim()).collect()
+}
+
+/// Whether a cell of the first line names a column: what begins as a number does (`12ms`) is a figure that could not be read.
+fn is_name(cell: &str) -> bool {
+    let digits = cell.trim_start_matches(['-', '+', '.', '~', '<', '>']);
+    !cell.is_empty() && !digits.starts_with(|c: char| c.is_ascii_digit())
 }
 
 struct Csv {
@@ -82,7 +88,11 @@ impl Reader for Csv {
         }
         if self.names.is_empty() {
             self.separator = separator(line.text).unwrap_or(',');
-            self.names = cells(line.text, self.separator).into_iter().map(str::to_owned).collect();
+            let names = cells(line.text, self.separator);
+            if !names.iter().any(|name| is_name(name)) {
+                return out.refuse(format!("expected the names of the columns, found `{}`", line.text));
+            }
+            self.names = names.into_iter().map(str::to_owned).collect();
             return Fit::Mine;
         }
         let found = cells(line.text, self.separator);

@@ -1,14 +1,17 @@
-//! The JSON of fio (`--output-format=json`), also of several jobs.
+//! The text and the JSON (`--output-format=json`) of fio, also of several jobs.
 
-use super::super::format::{Checked, Document, Format, Measured, Out};
+use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
 use super::super::json::Json;
+use super::super::line::Line;
+use super::super::number::{count, leading};
+use super::super::unit;
 
 pub(super) const FORMAT: Format = Format {
     name: "fio",
     tool: "fio",
-    command: "fio --output-format=json JOBFILE",
+    command: "fio JOBFILE, fio --output-format=json JOBFILE",
     measured: &[
-        Measured::higher("throughput", "B/s", &["job", "operation"], "`bw_bytes`"),
+        Measured::higher("throughput", "B/s", &["job", "operation"], "`bw_bytes`; of the text `BW`"),
         Measured::higher("operations_per_second", "1/s", &["job", "operation"], "`iops`"),
         Measured::lower("latency", "ns", &["job", "operation", "stat"], "`lat_ns`: min, mean, max, stddev"),
         Measured::lower(
@@ -17,12 +20,37 @@ pub(super) const FORMAT: Format = Format {
             &["job", "operation", "percentile"],
             "the percentiles of `clat_ns` (of `lat_ns` with `lat_percentiles=1`)",
         ),
+        Measured::lower(
+            "completion_latency",
+            "us",
+            &["job", "operation", "stat"],
+            "`clat` of the text: min, mean, max, stdev",
+        ),
+        Measured::lower("submission_latency", "us", &["job", "operation", "stat"], "`slat` of the text"),
+        Measured::plain("sampled_throughput", "KiB/s", &["job", "operation", "stat"], "`bw` of the text"),
+        Measured::plain(
+            "sampled_operations_per_second",
+            "1/s",
+            &["job", "operation", "stat"],
+            "`iops` of the text",
+        ),
         Measured::plain("operations", "", &["job", "operation"], "`total_ios`"),
         Measured::plain("transfer", "B", &["job", "operation"], "`io_bytes`"),
         Measured::plain("cpu", "%", &["job", "mode"], "`usr_cpu`, `sys_cpu`"),
     ],
     main: &["throughput"],
     checked: Checked::Run("3.33"),
+    text: Some(Text {
+        marks: &["(groupid=", "IOPS=", "iops=", "clat percentiles", "clat ("],
+        start: |line| {
+            if job(line.text).is_some() {
+                return Some(Start::Within);
+            }
+            (operation(line.text).is_some() || statistics(line.text).is_some()).then_some(Start::Within)
+        },
+        opening: None,
+        reader: |_| Box::<FioText>::default(),
+    }),
     json: Some(Document { is: |json| json.has(&["fio version", "jobs"]), read: document, by_line: false }),
     ..Format::EMPTY
 };
@@ -63,5 +91,165 @@ fn of_operation(found: &Json<'_>, job: &str, operation: &str, out: &mut Out<'_>)
             let percent = percent.trim_end_matches('0').trim_end_matches('.').to_owned();
             out.json("latency", Some(value), "ns", &[of_job, of_operation, ("percentile", &percent)]);
         }
+    }
+}
+
+/// `name: (groupid=0, jobs=1): err= 0: pid=3385`: the name.
+fn job(text: &str) -> Option<&str> {
+    text.split_once(": (groupid=").map(|(name, _)| name)
+}
+
+/// `read: IOPS=106, BW=53.1MiB/s (55.7MB/s)(...)`, before version 3 `read : io=10240MB, bw=63317KB/s, iops=15829, runt=165607msec`.
+fn operation(text: &str) -> Option<(&str, &str)> {
+    let (name, rest) = text.split_once(':')?;
+    let name = name.trim();
+    let rates = rest.contains("IOPS=") || rest.contains("iops=");
+    (OPERATIONS.contains(&name) && rates).then_some((name, rest))
+}
+
+/// `clat (usec): min=102, max=575384, avg=6851.86`, `iops : min=9`: the metric, its unit, and the figures.
+fn statistics(text: &str) -> Option<(&'static str, &'static str, &str)> {
+    let (what, rest) = text.split_once(':')?;
+    let (name, bracket) = what.split_once('(').unwrap_or((what, ""));
+    let word = bracket.trim_end().trim_end_matches(')').trim();
+    let metric = match name.trim() {
+        "lat" => "latency",
+        "clat" => "completion_latency",
+        "slat" => "submission_latency",
+        "bw" => "sampled_throughput",
+        "iops" => return rest.contains("avg=").then_some(("sampled_operations_per_second", "1/s", rest)),
+        _ => return None,
+    };
+    let its_unit = unit::time(word).or_else(|| unit::bytes_per_second(word))?;
+    rest.contains("avg=").then_some((metric, its_unit, rest))
+}
+
+#[derive(Default)]
+struct FioText {
+    job: String,
+    operation: String,
+    /// Jobs and operations whose rates were read.
+    seen: Vec<(String, String)>,
+    /// The unit of the percentiles that follow.
+    percentiles: Option<&'static str>,
+}
+
+impl Reader for FioText {
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        let text = line.text;
+        if let Some(name) = job(text) {
+            if self.seen.iter().any(|(job, _)| job == name) {
+                return Fit::Next;
+            }
+            name.clone_into(&mut self.job);
+            return Fit::Mine;
+        }
+        if let Some((operation, rest)) = operation(text) {
+            let key = (self.job.clone(), operation.to_owned());
+            if self.seen.contains(&key) {
+                return Fit::Next;
+            }
+            self.seen.push(key);
+            operation.clone_into(&mut self.operation);
+            return self.rates(rest, out);
+        }
+        if let Some((metric, its_unit, rest)) = statistics(text) {
+            return self.statistics(metric, its_unit, rest, out);
+        }
+        if let Some(bracket) = text.split_once("lat percentiles (").map(|(_, rest)| rest) {
+            self.percentiles = unit::time(bracket.trim_end_matches([')', ':']));
+            return Fit::Mine;
+        }
+        if let (Some(its_unit), Some(row)) = (self.percentiles, text.strip_prefix('|')) {
+            return self.percentiles(its_unit, row, out);
+        }
+        if let Some((_, rest)) = text.split_once(':').filter(|(name, _)| name.trim() == "cpu") {
+            return self.cpu(rest, out);
+        }
+        const KNOWN: [&str; 14] = [
+            "fio-",
+            "Starting ",
+            "Jobs: ",
+            "lat (",
+            "IO depths",
+            "submit ",
+            "complete ",
+            "issued rwts",
+            "latency ",
+            "Run status",
+            "READ: ",
+            "WRITE: ",
+            "Disk stats",
+            "issued ",
+        ];
+        let known = KNOWN.iter().any(|known| text.starts_with(known))
+            || text.contains(": (g=")
+            || text.contains("Laying out IO file");
+        if known { Fit::Mine } else { Fit::Foreign }
+    }
+}
+
+impl FioText {
+    fn labels(&self) -> Vec<(&'static str, &str)> {
+        let all = [("job", self.job.as_str()), ("operation", self.operation.as_str())];
+        all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    fn rates(&self, rest: &str, out: &mut Out<'_>) -> Fit {
+        let before = out.given;
+        for (key, value) in rest.split(['(', ',']).filter_map(|part| part.trim().split_once('=')) {
+            match key {
+                "IOPS" | "iops" => {
+                    if let Some(value) = count(value.trim()) {
+                        out.put("operations_per_second", value, "1/s", &self.labels());
+                    }
+                }
+                "BW" | "bw" => {
+                    if let Some((value, behind)) = leading(value.trim())
+                        && let Some(its_unit) = unit::bytes_per_second(behind.trim())
+                    {
+                        out.put("throughput", value, its_unit, &self.labels());
+                    }
+                }
+                _ => {}
+            }
+        }
+        if out.given > before { Fit::Mine } else { Fit::Foreign }
+    }
+
+    fn statistics(&self, metric: &str, its_unit: &'static str, rest: &str, out: &mut Out<'_>) -> Fit {
+        for (key, value) in rest.split(',').filter_map(|part| part.trim().split_once('=')) {
+            let stats = [("min", "min"), ("max", "max"), ("avg", "mean"), ("stdev", "stdev")];
+            let stat = stats.iter().find(|(name, _)| *name == key).map(|(_, stat)| *stat);
+            if let (Some(stat), Some(value)) = (stat, count(value.trim())) {
+                let labels: Vec<_> = self.labels().into_iter().chain([("stat", stat)]).collect();
+                out.put(metric, value, its_unit, &labels);
+            }
+        }
+        Fit::Mine
+    }
+
+    /// `|  1.00th=[   355],  5.00th=[   611],`
+    fn percentiles(&self, its_unit: &'static str, row: &str, out: &mut Out<'_>) -> Fit {
+        for part in row.split("],") {
+            let Some((percent, value)) = part.split_once("th=[") else { continue };
+            let percent = percent.trim().trim_end_matches('0').trim_end_matches('.');
+            if let Some(value) = count(value.trim_end_matches(']').trim()) {
+                let labels: Vec<_> = self.labels().into_iter().chain([("percentile", percent)]).collect();
+                out.put("latency", value, its_unit, &labels);
+            }
+        }
+        Fit::Mine
+    }
+
+    /// `usr=0.25%, sys=1.07%, ctx=...`
+    fn cpu(&self, rest: &str, out: &mut Out<'_>) -> Fit {
+        for (key, value) in rest.split(',').filter_map(|part| part.trim().split_once('=')) {
+            let mode = [("usr", "user"), ("sys", "system")].iter().find(|(name, _)| *name == key);
+            if let (Some((_, mode)), Some((value, "%"))) = (mode, leading(value)) {
+                out.put("cpu", value, "%", &[("job", &self.job), ("mode", mode)]);
+            }
+        }
+        Fit::Mine
     }
 }

@@ -1,7 +1,10 @@
-//! The JSON of Google Benchmark (`--benchmark_format=json`).
+//! The JSON (`--benchmark_format=json`) and the console of Google Benchmark.
 
-use super::super::format::{Checked, Document, Format, Measured, Out};
+use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
 use super::super::json::Json;
+use super::super::line::Line;
+use super::super::number::{count, leading, number};
+use super::super::unit;
 
 pub(super) const FORMAT: Format = Format {
     name: "google-benchmark",
@@ -20,6 +23,12 @@ pub(super) const FORMAT: Format = Format {
     ],
     main: &["real_time"],
     checked: Checked::Run("1.7.1"),
+    text: Some(Text {
+        marks: &["Benchmark"],
+        start: |line| is_heading(line.text).then_some(Start::Head),
+        opening: None,
+        reader: |_| Box::new(Console),
+    }),
     json: Some(Document {
         is: |json| {
             let first = json.get("benchmarks").and_then(|all| all.items().into_iter().next());
@@ -31,9 +40,88 @@ pub(super) const FORMAT: Format = Format {
     ..Format::EMPTY
 };
 
+/// Whether a name is that of a statistic over the repetitions of a benchmark.
+fn is_aggregate(name: &str) -> bool {
+    ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"].iter().any(|statistic| name.ends_with(statistic))
+}
+
+/// `name   446 ms   446 ms   2 counter=value`: the name, and both times with their unit.
+fn row<'t>(line: &Line<'t>) -> Option<(&'t str, [(f64, &'static str); 2])> {
+    let words: Vec<&str> = line.words().collect();
+    let at = words.windows(5).position(|words| {
+        let times = number(words[0]).is_some() && number(words[2]).is_some() && number(words[4]).is_some();
+        times && is_unit(words[1]) && is_unit(words[3])
+    })?;
+    let time = |at: usize| Some((number(words[at])?, unit::time(words[at + 1])?));
+    let name = words.get(at.checked_sub(1)?)?;
+    Some((name, [time(at)?, time(at + 2)?]))
+}
+
+fn is_unit(word: &str) -> bool {
+    ["ns", "us", "ms", "s"].contains(&word)
+}
+
+fn is_heading(text: &str) -> bool {
+    text.starts_with("Benchmark")
+        && text.contains("Time")
+        && text.contains("CPU")
+        && text.contains("Iterations")
+}
+
+struct Console;
+
+impl Reader for Console {
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        if is_heading(line.text) {
+            return Fit::Mine;
+        }
+        let Some((name, times)) = row(line) else {
+            let is_aggregate = line.words().next().is_some_and(is_aggregate);
+            return if is_aggregate { Fit::Mine } else { Fit::Foreign };
+        };
+        if is_aggregate(name) {
+            return Fit::Mine;
+        }
+        let labels = [("benchmark", name)];
+        for (metric, (value, its_unit)) in ["real_time", "cpu_time"].into_iter().zip(times) {
+            out.put(metric, value, its_unit, &labels);
+        }
+        for (counter, value) in line.words().filter_map(|word| word.split_once('=')) {
+            let rate = value.strip_suffix("/s").and_then(count);
+            match (counter, rate) {
+                ("items_per_second", Some(rate)) => out.put("items_per_second", rate, "1/s", &labels),
+                ("bytes_per_second", _) => {
+                    if let Some((value, behind)) = leading(value)
+                        && let Some(its_unit) = bytes_per_second(behind)
+                    {
+                        out.put("bytes_per_second", value, its_unit, &labels);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Fit::Mine
+    }
+}
+
+/// The console has `1.5Gi/s` or, before version 1.8, `1.5G/s` in powers of 1024.
+fn bytes_per_second(behind: &str) -> Option<&'static str> {
+    Some(match behind {
+        "Ki/s" => "KiB/s",
+        "Mi/s" => "MiB/s",
+        "Gi/s" => "GiB/s",
+        _ => return None,
+    })
+}
+
 fn document(json: &Json<'_>, out: &mut Out<'_>) {
     for benchmark in json.get("benchmarks").map(|all| all.items()).unwrap_or_default() {
         if benchmark.text_of("run_type").is_some_and(|kind| kind == "aggregate") {
+            continue;
+        }
+        // Before version 1.5 only the name tells an aggregate.
+        let is_old = benchmark.get("run_type").is_none();
+        if is_old && benchmark.text_of("name").is_some_and(|name| is_aggregate(&name)) {
             continue;
         }
         let name = benchmark.text_of("run_name").or_else(|| benchmark.text_of("name")).unwrap_or_default();

@@ -71,7 +71,8 @@ impl Reader for Hdparm {
         let Some(metric) = metric(line.text) else { return Fit::Foreign };
         let Some((_, rate)) = line.text.rsplit_once('=') else { return Fit::Foreign };
         let mut words = rate.split_whitespace();
-        let value = words.next().and_then(number);
+        // Old versions say `~` of their own result.
+        let value = words.next().and_then(|word| number(word.trim_start_matches('~')));
         let its_unit = words.next().and_then(unit::bytes_per_second);
         let (Some(value), Some(its_unit)) = (value, its_unit) else { return Fit::Foreign };
         let device = self.device.as_deref().map(|device| ("device", device));

@@ -20,8 +20,8 @@ pub(super) const FORMAT: Format = Format {
     main: &["requests_per_second"],
     checked: Checked::Run("0.1.4"),
     text: Some(Text {
-        marks: &["Total:"],
-        start: |line| is_total(line.text).then_some(Start::Within),
+        marks: &["Total:", "Slowest:", "Fastest:", "Average:"],
+        start: |line| (is_total(line.text) || is_stat(line.text)).then_some(Start::Within),
         opening: None,
         reader: |_| Box::<Hey>::default(),
     }),
@@ -33,10 +33,16 @@ fn is_total(text: &str) -> bool {
     text.strip_prefix("Total:").is_some_and(|rest| seconds(rest.trim()).is_some())
 }
 
+/// `Slowest: 0.1493 secs.`, which the first versions (of `boom` in Go) have at their beginning.
+fn is_stat(text: &str) -> bool {
+    let (name, rest) = text.split_once(':').unwrap_or_default();
+    ["Slowest", "Fastest", "Average"].contains(&name) && seconds(rest.trim()).is_some()
+}
+
 /// `0.1080 secs`, and nothing else.
 pub(super) fn seconds(text: &str) -> Option<f64> {
-    let (value, word) = text.split_once(' ')?;
-    matches!(word.trim(), "secs" | "sec").then(|| number(value))?
+    let (value, word) = text.split_once(char::is_whitespace)?;
+    matches!(word.trim(), "secs" | "sec" | "secs.").then(|| number(value))?
 }
 
 /// `50% in 0.0003 secs`: the percentile, the time and its unit.
@@ -45,7 +51,7 @@ pub(super) fn percentile(line: &Line<'_>) -> Option<(f64, f64, &'static str)> {
     let (percent, "%" | "%%") = leading(words.next()?)? else { return None };
     (words.next()? == "in").then_some(())?;
     let value = number(words.next()?)?;
-    Some((percent, value, unit::time(words.next()?)?))
+    Some((percent, value, unit::time(words.next()?.trim_end_matches('.'))?))
 }
 
 /// `[200] 2000 responses`: the status, and how many.

@@ -3,6 +3,7 @@
 use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
 use super::super::line::Line;
 use super::super::number::{clock, number};
+use super::super::rules::impossible_shares;
 use super::super::sysstat;
 
 pub(super) const FORMAT: Format = Format {
@@ -13,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
         "*",
         "%, 1/s, KiB/s, KiB, ms",
         &["device", "since", "table"],
-        "each column, by the name that stands above it; of the first report, which is the mean since the start of the machine, with `since=boot` (in text)",
+        "each column, by the name that stands above it; of the first report below the line that names the machine, which is the mean since its start, with `since=boot` (in text)",
     )],
     main: &["%util", "util", "tps"],
     checked: Checked::Run("sysstat 12.6.1"),
@@ -51,12 +52,15 @@ struct Iostat {
     /// How many reports have begun, by what they begin with: `avg-cpu` or, without it, the devices.
     reports: u32,
     cpu: bool,
+    /// Whether the line that names the machine was there: the output was pasted from its beginning.
+    banner: bool,
     at: Option<f64>,
 }
 
 impl Reader for Iostat {
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
         if sysstat::is_banner(line.text) {
+            self.banner = true;
             return if self.reports > 0 { Fit::Next } else { Fit::Mine };
         }
         let words: Vec<&str> = line.words().collect();
@@ -77,17 +81,29 @@ impl Reader for Iostat {
             return Fit::Mine;
         }
         let (device, values) = if self.devices { words.split_at(1) } else { words.split_at(0) };
+        // Some people name a device behind its row.
+        let remark = values.get(self.names.len()).is_some_and(|word| word.starts_with('('));
+        let values = if remark { &values[..self.names.len()] } else { values };
         let values: Option<Vec<f64>> = values.iter().map(|word| number(word)).collect();
         let Some(values) = values.filter(|values| !self.names.is_empty() && values.len() == self.names.len())
         else {
             return Fit::Foreign;
         };
+        if !self.devices
+            && let Some(why) = impossible_shares(values.iter().copied())
+        {
+            return out.refuse(why);
+        }
         let mut labels: Vec<(&'static str, &str)> = device.iter().map(|device| ("device", *device)).collect();
-        labels.extend((self.reports <= 1).then_some(("since", "boot")));
+        labels.extend((self.reports <= 1 && self.banner).then_some(("since", "boot")));
         for (name, value) in self.names.iter().zip(values) {
             out.put_at(self.at, name, value, sysstat::unit(name), &labels);
         }
         Fit::Mine
+    }
+
+    fn above(&mut self, text: &str, _gap: bool) {
+        self.banner = sysstat::is_banner(text);
     }
 
     fn goes_on(&self, _line: &Line<'_>) -> bool {

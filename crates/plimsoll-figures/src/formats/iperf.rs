@@ -35,7 +35,8 @@ pub(super) const FORMAT: Format = Format {
         start: |line| {
             let head =
                 line.text.starts_with("Client connecting to") || line.text.starts_with("Server listening on");
-            if head && !line.text.contains("port 5201") {
+            // iperf3 names no protocol, only a port.
+            if head && (line.text.contains("TCP port") || line.text.contains("UDP port")) {
                 return Some(Start::Head);
             }
             (row(line).is_some() || is_connection(line)).then_some(Start::Within)
@@ -49,6 +50,8 @@ pub(super) const FORMAT: Format = Format {
 /// A line of figures: `[  3]  0.0-10.0 sec  1.10 GBytes   941 Mbits/sec`.
 pub(super) struct Row<'t> {
     pub(super) stream: &'t str,
+    /// Whether the stream sends or receives, of tests in both directions: `TX-C`.
+    pub(super) role: Option<&'t str>,
     pub(super) from: f64,
     pub(super) to: f64,
     pub(super) transfer: (f64, &'static str),
@@ -60,6 +63,8 @@ pub(super) struct Row<'t> {
 /// A line of figures of iperf 2 or 3.
 pub(super) fn row<'t>(line: &Line<'t>) -> Option<Row<'t>> {
     let (stream, rest) = line.text.strip_prefix('[')?.split_once(']')?;
+    let role = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let (role, rest) = role.map_or((None, rest), |(role, rest)| (Some(role), rest));
     let mut words = rest.split_whitespace();
     let mut word = || words.next();
     let mut interval = word()?.to_owned();
@@ -74,6 +79,7 @@ pub(super) fn row<'t>(line: &Line<'t>) -> Option<Row<'t>> {
     let rate = (number(word()?)?, unit::bits_per_second(word()?)?);
     Some(Row {
         stream: stream.trim(),
+        role,
         from: number(from)?,
         to: number(to)?,
         transfer,

@@ -14,14 +14,22 @@ pub(super) const FORMAT: Format = Format {
         Measured::higher(
             "bits_per_second",
             "Mbit/s",
-            &["stream", "side"],
+            &["stream", "role", "side"],
             "the rate over the whole time, as `sender` and `receiver` saw it; with `stream=SUM` of all streams. In JSON `sum_sent` and `sum_received`",
         ),
         Measured::plain("transfer", "MiB", &["stream", "side"], "`Transfer`; in JSON `bytes`"),
         Measured::plain("duration", "s", &["stream", "side"], "the end of the interval over the whole time"),
         Measured::lower("retransmits", "", &["stream", "side"], "`Retr`"),
-        Measured::higher("interval_bits_per_second", "Mbit/s", &["stream"], "the rate of each interval"),
+        Measured::higher(
+            "interval_bits_per_second",
+            "Mbit/s",
+            &["stream", "role", "omitted"],
+            "the rate of each interval; with `omitted=yes` of those that `-O` leaves out",
+        ),
         Measured::lower("interval_retransmits", "", &["stream"], "`Retr` of each interval"),
+        Measured::lower("interval_jitter", "ms", &["stream"], "`Jitter` of each interval"),
+        Measured::lower("interval_lost", "", &["stream"], "`Lost` datagrams of each interval"),
+        Measured::plain("interval_datagrams", "", &["stream"], "`Total Datagrams` of each interval"),
         Measured::lower("jitter", "ms", &["stream", "side"], "`Jitter` of datagrams"),
         Measured::lower("lost", "", &["stream", "side"], "`Lost` datagrams"),
         Measured::plain("datagrams", "", &["stream", "side"], "`Total Datagrams`"),
@@ -36,14 +44,14 @@ pub(super) const FORMAT: Format = Format {
     main: &["bits_per_second,stream=SUM,side=receiver", "bits_per_second,side=receiver", "bits_per_second"],
     checked: Checked::Run("3.12"),
     text: Some(Text {
-        marks: &["Connecting to host", "Server listening on 5201", " sec ", "[ ID] Interval"],
+        marks: &["Connecting to host", "Server listening on ", " sec ", "[ ID]"],
         start: |line| {
             let head = line.text.starts_with("Connecting to host")
-                || line.text.starts_with("Server listening on 5201");
+                || line.after("Server listening on").is_some_and(|rest| leading(rest).is_some());
             if head {
                 return Some(Start::Head);
             }
-            let heading = line.text.starts_with("[ ID] Interval") && line.text.contains("Bitrate");
+            let heading = line.text.starts_with("[ ID]") && line.text.contains("Bitrate");
             let whole = row(line).is_some_and(|row| side(&row).is_some());
             (heading || whole).then_some(Start::Within)
         },
@@ -65,31 +73,54 @@ fn side<'t>(row: &Row<'t>) -> Option<&'t str> {
 #[derive(Default)]
 struct Iperf3 {
     whole: Vec<(String, String)>,
+    /// Whether the table has a column of retransmitted segments.
+    retransmits: bool,
 }
 
 impl Reader for Iperf3 {
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
-        let Some(row) = row(line) else { return if is_known(line) { Fit::Mine } else { Fit::Foreign } };
-        let retransmits = |row: &Row<'_>| row.rest.first().and_then(|word| number(word));
+        let Some(row) = row(line) else {
+            if line.text.starts_with("[ ID]") {
+                self.retransmits = line.text.contains("Retr");
+            }
+            return if is_known(line) { Fit::Mine } else { Fit::Foreign };
+        };
+        let role = row.role.map(|role| ("role", role));
+        let of_stream = || [("stream", row.stream)].into_iter().chain(role);
+        let count = row.rest.first().and_then(|word| number(word));
         let Some(side) = side(&row) else {
             if !self.whole.is_empty() {
                 return Fit::Next;
             }
-            let labels = [("stream", row.stream)];
-            out.put_at(Some(row.to), "interval_bits_per_second", row.rate.0, row.rate.1, &labels);
-            // Of datagrams, what stands there is how many there were.
-            let window = row.rest.len() == 3 || (row.stream == "SUM" && row.rest.len() == 1);
-            if let Some(count) = retransmits(&row).filter(|_| window) {
-                out.put_at(Some(row.to), "interval_retransmits", count, "", &labels);
+            if row.to <= row.from {
+                return out.refuse("an interval of 0 s has no rate");
+            }
+            // What the tool leaves out of its own results.
+            let omitted = row.rest.last() == Some(&"(omitted)");
+            let labels: Vec<(&'static str, &str)> =
+                of_stream().chain(omitted.then_some(("omitted", "yes"))).collect();
+            let mut put = |metric, value, unit| out.put_at(Some(row.to), metric, value, unit, &labels);
+            put("interval_bits_per_second", row.rate.0, row.rate.1);
+            if let Some((jitter, lost, all)) = datagrams(&row.rest) {
+                put("interval_jitter", jitter, "ms");
+                put("interval_lost", lost, "");
+                put("interval_datagrams", all, "");
+            } else if let Some(count) = count {
+                // Without a window behind it, the number of datagrams stands in the same column.
+                let columns = row.rest.len() - usize::from(omitted);
+                let window = columns == 3 || (row.stream == "SUM" && columns == 1);
+                let metric =
+                    if self.retransmits || window { "interval_retransmits" } else { "interval_datagrams" };
+                put(metric, count, "");
             }
             return Fit::Mine;
         };
-        let key = (row.stream.to_owned(), side.to_owned());
+        let key = (format!("{} {}", row.stream, row.role.unwrap_or_default()), side.to_owned());
         if self.whole.contains(&key) {
             return Fit::Next;
         }
         self.whole.push(key);
-        let labels = [("stream", row.stream), ("side", side)];
+        let labels: Vec<(&'static str, &str)> = of_stream().chain([("side", side)]).collect();
         out.put("bits_per_second", row.rate.0, row.rate.1, &labels);
         out.put("transfer", row.transfer.0, row.transfer.1, &labels);
         out.put("duration", row.to, "s", &labels);
@@ -97,7 +128,7 @@ impl Reader for Iperf3 {
             out.put("jitter", jitter, "ms", &labels);
             out.put("lost", lost, "", &labels);
             out.put("datagrams", all, "", &labels);
-        } else if let Some(count) = retransmits(&row) {
+        } else if let Some(count) = count {
             out.put("retransmits", count, "", &labels);
         }
         Fit::Mine

@@ -26,8 +26,13 @@ pub(super) const FORMAT: Format = Format {
     main: &["score"],
     checked: Checked::Kept("1.37"),
     text: Some(Text {
-        marks: &["Benchmark"],
-        start: |line| is_heading(line.text).then_some(Start::Head),
+        marks: &["Benchmark", "ops/", "/op"],
+        start: |line| {
+            if is_heading(line.text) {
+                return Some(Start::Head);
+            }
+            row(&line.words().collect::<Vec<_>>()).map(|_| Start::Within)
+        },
         opening: None,
         reader: |_| Box::<Jmh>::default(),
     }),
@@ -46,10 +51,21 @@ fn is_heading(text: &str) -> bool {
     words.first() == Some(&"Benchmark") && words.contains(&"Score") && words.contains(&"Units")
 }
 
+/// `Bench.sum  thrpt  5  123.456 ± 1.234  ops/s`: the name, the mode, the score and its unit.
+fn row<'t>(words: &[&'t str]) -> Option<(&'t str, &'t str, f64, &'t str)> {
+    let ([name, .., score, "±", _, unit] | [name, .., score, unit]) = words else { return None };
+    let mode = words.iter().find(|word| ["thrpt", "avgt", "sample", "ss"].contains(word))?;
+    let of_operations = unit.starts_with("ops/") || unit.ends_with("/op");
+    of_operations.then(|| Some((*name, *mode, number(score)?, *unit)))?
+}
+
 #[derive(Default)]
 struct Jmh {
     /// The names of the parameters, as they stand between brackets in the heading.
     params: Vec<String>,
+    /// Whether a heading was read, and the benchmarks since.
+    headed: bool,
+    seen: Vec<String>,
 }
 
 impl Reader for Jmh {
@@ -57,19 +73,19 @@ impl Reader for Jmh {
         if is_heading(line.text) {
             let name = |word: &str| Some(word.strip_prefix('(')?.strip_suffix(')')?.to_owned());
             self.params = line.words().filter_map(name).collect();
+            self.headed = true;
             return Fit::Mine;
         }
         // `Bench.sum  thrpt  5  123.456 ± 1.234  ops/s`, without the error where there was one iteration.
         let words: Vec<&str> = line.words().collect();
-        let ([name, .., score, "±", _, unit] | [name, .., score, unit]) = words.as_slice() else {
-            return Fit::Foreign;
-        };
+        let Some((name, mode, value, unit)) = row(&words) else { return Fit::Foreign };
+        // Without a heading, a benchmark that comes again is of the next call.
+        if self.seen.iter().any(|seen| *seen == words[..words.len().min(2)].join(" ")) && !self.headed {
+            return Fit::Next;
+        }
+        self.seen.push(words[..words.len().min(2)].join(" "));
         let error =
             words.iter().position(|word| *word == "±").and_then(|place| number(words.get(place + 1)?));
-        let mode = words.iter().find(|word| ["thrpt", "avgt", "sample", "ss"].contains(word));
-        let (Some(mode), Some(value)) = (mode, number(score).filter(|_| unit.contains('/'))) else {
-            return Fit::Foreign;
-        };
         let params: Vec<String> =
             self.params.iter().zip(&words[1..]).map(|(name, value)| format!("{name}={value}")).collect();
         let params = params.join(" ");

@@ -3,7 +3,7 @@
 use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
 use super::super::json::Json;
 use super::super::line::Line;
-use super::super::number::{leading, number};
+use super::super::number::{duration, leading, number};
 use super::super::unit;
 
 pub(super) const FORMAT: Format = Format {
@@ -20,6 +20,12 @@ pub(super) const FORMAT: Format = Format {
             "`http_req_duration`: avg (mean), min, med (median), max",
         ),
         Measured::lower("latency", "ms", &["percentile"], "`http_req_duration`: p(90), p(95) ..."),
+        Measured::lower(
+            "trend",
+            "ms",
+            &["of", "stat", "percentile"],
+            "the other trends of the text, such as `iteration_duration`",
+        ),
         Measured::lower("request_time", "ms", &[], "each `http_req_duration`, of `--out json` only"),
         Measured::lower("failed", "%", &[], "`http_req_failed`; in JSON a share of 1"),
         Measured::plain("iterations", "", &[], "the count of `iterations`"),
@@ -70,12 +76,19 @@ impl Reader for K6 {
                     out.put("requests_per_second", rate, "1/s", &[]);
                 }
             }
-            "http_req_duration" => {
+            trend if rest.contains("avg=") => {
+                let of = (trend != "http_req_duration").then_some(("of", trend));
+                let metric = if of.is_some() { "trend" } else { "latency" };
                 for (key, word) in words.filter_map(|word| word.split_once('=')) {
-                    let time = leading(word).and_then(|(value, behind)| Some((value, unit::time(behind)?)));
-                    if let Some((value, its_unit)) = time {
-                        latency(key, |label| out.put("latency", value, its_unit, &[label]));
-                    }
+                    let simple = leading(word).and_then(|(value, behind)| Some((value, unit::time(behind)?)));
+                    // `1m6s`
+                    let several =
+                        || duration(word).filter(|(_, rest)| rest.is_empty()).map(|(value, _)| (value, "s"));
+                    let Some((value, its_unit)) = simple.or_else(several) else { continue };
+                    latency(key, |label| {
+                        let labels: Vec<_> = of.into_iter().chain([label]).collect();
+                        out.put(metric, value, its_unit, &labels);
+                    });
                 }
             }
             "http_req_failed" => {

@@ -13,13 +13,25 @@ pub(super) const FORMAT: Format = Format {
             "bits_per_second",
             "Mbit/s",
             &["side"],
-            "`Throughput` of STREAM tests in 10^6 bits/s; of UDP both sides",
+            "`Throughput` of STREAM tests, in the unit that the heading states; of UDP both sides",
+        ),
+        Measured::higher("bytes_per_second", "MiB/s", &["side"], "`Throughput`, with `-f M` and the like"),
+        Measured::lower(
+            "retransmits",
+            "",
+            &["side"],
+            "`Local Transport Retransmissions` and `Remote`, with `-o`",
         ),
         Measured::higher("transactions_per_second", "1/s", &[], "`Trans. Rate` of RR tests"),
         Measured::higher("interval_bits_per_second", "Mbit/s", &[], "`Interim result`, with `-D`"),
         Measured::higher("interval_transactions_per_second", "1/s", &[], "`Interim result` of RR tests"),
         Measured::plain("duration", "s", &[], "`Elapsed Time`"),
-        Measured::plain("cpu", "%", &["side"], "`Utilization`, `CPU`, with `-c` and `-C`; what was not measured is left out"),
+        Measured::plain(
+            "cpu",
+            "%",
+            &["side"],
+            "`Utilization`, `CPU`, with `-c` and `-C`; what was not measured is left out",
+        ),
         Measured::lower(
             "service_demand",
             "us/KB, us/Tr",
@@ -39,15 +51,16 @@ pub(super) const FORMAT: Format = Format {
             "`P50_LATENCY`, `P90_LATENCY`, `P99_LATENCY` with `-k`",
         ),
     ],
-    main: &["bits_per_second", "transactions_per_second"],
+    main: &["bits_per_second", "transactions_per_second", "bytes_per_second"],
     checked: Checked::Run("2.7.0"),
     text: Some(Text {
-        marks: &[" TEST ", " TEST,", "THROUGHPUT="],
+        marks: &[" TEST ", " TEST,", "THROUGHPUT=", "Recv ", "Throughput Units,"],
         start: |line| {
             if kind(line.text).is_some() {
                 return Some(Start::Head);
             }
-            line.text.starts_with("THROUGHPUT=").then_some(Start::Within)
+            let heading = is_heading(line.text) || is_heading_of_columns(line.text);
+            (heading || line.text.starts_with("THROUGHPUT=")).then_some(Start::Within)
         },
         opening: None,
         reader: |_| Box::<Netperf>::default(),
@@ -90,13 +103,49 @@ fn kind(text: &str) -> Option<Kind> {
     }
 }
 
-/// The metric and the unit of a throughput, by the unit that netperf tells.
+/// The metric and the unit of a throughput, by the unit that netperf states: that of `-f`, with K, M and G of bytes in powers of 1024.
 fn throughput(unit: &str) -> Option<(&'static str, &'static str)> {
-    match unit {
-        "10^6bits/s" => Some(("bits_per_second", "Mbit/s")),
-        "Trans/s" => Some(("transactions_per_second", "1/s")),
-        _ => None,
+    Some(match unit.trim_end_matches("ec") {
+        "10^3bits/s" => ("bits_per_second", "kbit/s"),
+        "10^6bits/s" => ("bits_per_second", "Mbit/s"),
+        "10^9bits/s" => ("bits_per_second", "Gbit/s"),
+        "KBytes/s" => ("bytes_per_second", "KiB/s"),
+        "MBytes/s" => ("bytes_per_second", "MiB/s"),
+        "GBytes/s" => ("bytes_per_second", "GiB/s"),
+        "Trans/s" => ("transactions_per_second", "1/s"),
+        _ => return None,
+    })
+}
+
+/// What a line above the figures of a test without its first line measures.
+fn kind_of_heading(text: &str) -> Option<Kind> {
+    if text.contains("Trans.") {
+        Some(Kind::Transactions)
+    } else if text.contains("Messages") && text.contains("Elapsed") {
+        Some(Kind::Datagrams)
+    } else {
+        (text.contains("Message") && text.contains("Elapsed")).then_some(Kind::Stream)
     }
+}
+
+/// The metric, the labels and the unit of a column of `-o`, but for the throughput.
+fn column(name: &str) -> Option<(&'static str, (&'static str, String), &'static str)> {
+    if let Some(time) = name.strip_suffix(" Latency Microseconds") {
+        let label = match time {
+            "Mean" | "Minimum" | "Maximum" | "Stddev" => {
+                let stats = [("Mean", "mean"), ("Minimum", "min"), ("Maximum", "max"), ("Stddev", "stdev")];
+                ("stat", stats.iter().find(|(name, _)| *name == time)?.1.to_owned())
+            }
+            percentile => ("percentile", percentile.strip_suffix("th Percentile")?.to_owned()),
+        };
+        return Some(("latency", label, "us"));
+    }
+    let side = |side: &str| ("side", side.to_owned());
+    Some(match name {
+        "Local Transport Retransmissions" => ("retransmits", side("local"), ""),
+        "Remote Transport Retransmissions" => ("retransmits", side("remote"), ""),
+        _ => return None,
+    })
 }
 
 /// Of the local and of the remote side: how busy its CPUs were, and what a unit of work took of them. -1 stands for what was not measured.
@@ -115,8 +164,10 @@ struct Netperf {
     kind: Option<Kind>,
     /// How many lines of numbers have been read.
     rows: u32,
-    /// Whether the throughput of the lines with keys is a rate of transactions.
+    /// The unit of throughput, as it was stated.
     unit: Option<String>,
+    /// The names of the columns of `-o`.
+    columns: Vec<String>,
 }
 
 impl Reader for Netperf {
@@ -124,6 +175,13 @@ impl Reader for Netperf {
         if let Some(kind) = kind(line.text) {
             self.kind = Some(kind);
             return Fit::Mine;
+        }
+        if is_heading_of_columns(line.text) {
+            self.columns = line.text.split(',').map(|name| name.trim().to_owned()).collect();
+            return Fit::Mine;
+        }
+        if !self.columns.is_empty() && line.text.contains(',') {
+            return self.of_columns(line, out);
         }
         if let Some((key, value)) = line.text.split_once('=') {
             return self.keyed(key, value, out);
@@ -135,7 +193,8 @@ impl Reader for Netperf {
             out.put(&format!("interval_{metric}"), rate, unit, &[]);
             return Fit::Mine;
         }
-        if let (Some(Kind::Omni), 0, [_, _, _, seconds, rate, unit]) = (self.kind, self.rows, words.as_slice())
+        if let (Some(Kind::Omni), 0, [_, _, _, seconds, rate, unit]) =
+            (self.kind, self.rows, words.as_slice())
             && let (Some(seconds), Some(rate), Some((metric, unit))) =
                 (number(seconds), number(rate), throughput(unit))
         {
@@ -167,47 +226,103 @@ impl Reader for Netperf {
                 "Request",
                 "/Remote",
             ];
-            let heading = self.kind.is_some() && words.first().is_some_and(|word| HEADING.contains(word));
-            return if heading { Fit::Mine } else { Fit::Foreign };
+            if is_heading(line.text) {
+                if self.rows > 0 {
+                    return Fit::Next;
+                }
+                return Fit::Mine;
+            }
+            let heading = words.first().is_some_and(|word| HEADING.contains(word));
+            if !heading {
+                return Fit::Foreign;
+            }
+            if self.kind.is_none() {
+                self.kind = kind_of_heading(line.text);
+            }
+            let unit = words.iter().find(|word| throughput(word).is_some());
+            // `per sec` of transactions.
+            let per_second = words.windows(2).any(|pair| pair == ["per", "sec"]).then_some("Trans/s");
+            if let Some(unit) = unit.copied().or(per_second) {
+                self.unit = Some(unit.to_owned());
+            }
+            return Fit::Mine;
         };
         self.row(&values, out)
     }
 }
 
+/// The first line above the figures of a stream, also without the line that names the test.
+fn is_heading(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words == ["Recv", "Send", "Send"] || words.starts_with(&["Recv", "Send", "Send", "Utilization"])
+}
+
+fn is_heading_of_columns(text: &str) -> bool {
+    text.contains("Throughput Units,") && text.split(',').any(|name| name.trim() == "Throughput")
+}
+
 impl Netperf {
     fn row(&mut self, values: &[f64], out: &mut Out<'_>) -> Fit {
-        self.rows += 1;
-        match (self.kind, self.rows, values) {
-            (Some(Kind::Stream), 1, [_, _, _, seconds, rate, cpu @ ..]) if matches!(cpu.len(), 0 | 4) => {
-                out.put("bits_per_second", *rate, "Mbit/s", &[]);
-                out.put("duration", *seconds, "s", &[]);
-                of_sides(cpu, "us/KB", out);
+        // The sizes of the other side's buffers.
+        if let (Some(Kind::Transactions), 1, [_, _]) = (self.kind, self.rows, values) {
+            self.rows += 1;
+            return Fit::Mine;
+        }
+        let (seconds, rate, side, cpu) = match (self.kind, self.rows, values) {
+            (Some(Kind::Stream), 0, [_, _, _, seconds, rate, cpu @ ..]) if matches!(cpu.len(), 0 | 4) => {
+                (Some(*seconds), *rate, None, cpu)
             }
-            (Some(Kind::Datagrams), 1, [_, _, seconds, _, _, rate]) => {
-                out.put("bits_per_second", *rate, "Mbit/s", &[("side", "sender")]);
-                out.put("duration", *seconds, "s", &[]);
+            (Some(Kind::Datagrams), 0, [_, _, seconds, _, _, rate]) => {
+                (Some(*seconds), *rate, Some("sender"), &[][..])
             }
-            (Some(Kind::Datagrams), 2, [_, _, _, rate]) => {
-                out.put("bits_per_second", *rate, "Mbit/s", &[("side", "receiver")]);
-            }
-            (Some(Kind::Transactions), 1, [_, _, _, _, seconds, rate, cpu @ ..])
+            (Some(Kind::Datagrams), 1, [_, _, _, rate]) => (None, *rate, Some("receiver"), &[][..]),
+            (Some(Kind::Transactions), 0, [_, _, _, _, seconds, rate, cpu @ ..])
                 if matches!(cpu.len(), 0 | 4) =>
             {
-                out.put("transactions_per_second", *rate, "1/s", &[]);
-                out.put("duration", *seconds, "s", &[]);
-                of_sides(cpu, "us/Tr", out);
+                (Some(*seconds), *rate, None, cpu)
             }
-            // The sizes of the other side's buffers.
-            (Some(Kind::Transactions), 2, [_, _]) => {}
-            _ => {
-                self.rows -= 1;
-                return Fit::Foreign;
+            _ => return Fit::Foreign,
+        };
+        let Some((metric, unit)) = self.unit.as_deref().and_then(throughput) else {
+            return out.refuse("no line above states the unit of the throughput");
+        };
+        self.rows += 1;
+        let side = side.map(|side| ("side", side));
+        out.put(metric, rate, unit, side.as_slice());
+        if let Some(seconds) = seconds {
+            out.put("duration", seconds, "s", &[]);
+        }
+        of_sides(cpu, if self.kind == Some(Kind::Transactions) { "us/Tr" } else { "us/KB" }, out);
+        Fit::Mine
+    }
+
+    /// A row of `-o`: each value by the name of its column.
+    fn of_columns(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        let cells: Vec<&str> = line.text.split(',').map(str::trim).collect();
+        if cells.len() != self.columns.len() {
+            return Fit::Foreign;
+        }
+        let cell = |wanted: &str| {
+            self.columns.iter().zip(&cells).find(|(name, _)| *name == wanted).map(|(_, cell)| *cell)
+        };
+        let (rate, unit) =
+            (cell("Throughput").and_then(number), cell("Throughput Units").and_then(throughput));
+        let (Some(rate), Some((metric, unit))) = (rate, unit) else {
+            return out.refuse("the unit of the throughput is not known");
+        };
+        out.put(metric, rate, unit, &[]);
+        if let Some(seconds) = cell("Elapsed Time (sec)").and_then(number) {
+            out.put("duration", seconds, "s", &[]);
+        }
+        for (name, cell) in self.columns.iter().zip(&cells) {
+            if let (Some((metric, (label, of), unit)), Some(value)) = (column(name), number(cell)) {
+                out.put(metric, value, unit, &[(label, &of)]);
             }
         }
         Fit::Mine
     }
 
-    /// `THROUGHPUT=9416.61`, with its unit in a line of its own before or behind; it is that of the test where it is not told.
+    /// `THROUGHPUT=9416.61`, with its unit in a line of its own before it.
     fn keyed(&mut self, key: &str, value: &str, out: &mut Out<'_>) -> Fit {
         let known = !key.is_empty()
             && key.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
@@ -221,13 +336,10 @@ impl Netperf {
         let Some(value) = number(value.trim()) else { return Fit::Mine };
         match key {
             "THROUGHPUT" => {
-                let of_kind = match self.kind {
-                    Some(Kind::Stream | Kind::Datagrams) => Some("10^6bits/s"),
-                    Some(Kind::Transactions) => Some("Trans/s"),
-                    Some(Kind::Omni) | None => None,
-                };
+                // A rate of transactions has one unit only.
+                let of_kind = (self.kind == Some(Kind::Transactions)).then_some("Trans/s");
                 let Some((metric, unit)) = self.unit.as_deref().or(of_kind).and_then(throughput) else {
-                    return Fit::Foreign;
+                    return out.refuse("no line above states the unit of the throughput");
                 };
                 out.put(metric, value, unit, &[]);
             }

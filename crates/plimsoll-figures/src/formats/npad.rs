@@ -50,6 +50,17 @@ fn behind<'t>(text: &'t str, words: &str) -> Option<(f64, &'t str)> {
     leading(text[place..].trim_start_matches([' ', ':']))
 }
 
+/// Whether the unit is what stands behind a number.
+fn is_unit(behind: &str, unit: &str) -> bool {
+    let word = behind.split_whitespace().next().unwrap_or_default().trim_end_matches(['.', ',']);
+    let spelled = match unit {
+        "Mbit/s" => "Mb/s",
+        "B" => "bytes",
+        unit => unit,
+    };
+    word == spelled
+}
+
 /// Says what a line has: metric, value, unit.
 fn fact(line: &Line<'_>) -> Option<(&'static str, f64, &'static str)> {
     const FACTS: [(&str, &str, &str); 6] = [
@@ -60,15 +71,18 @@ fn fact(line: &Line<'_>) -> Option<(&'static str, f64, &'static str)> {
         ("Round Trip Time for this path section is", "rtt", "ms"),
         ("Round Trip Time (RTT) for this path section is", "rtt", "ms"),
     ];
-    let found =
-        FACTS.iter().find_map(|(words, metric, unit)| Some((*metric, behind(line.text, words)?.0, *unit)));
-    found.or_else(|| {
-        let based = behind(line.text, "This report is based on a")?.0;
-        if line.text.contains("target application data rate") {
-            Some(("target_rate", based, "Mbit/s"))
+    let known = FACTS.iter().find_map(|(words, metric, unit)| {
+        let (value, behind) = behind(line.text, words)?;
+        is_unit(behind, unit).then_some((*metric, value, *unit))
+    });
+    known.or_else(|| {
+        let (value, behind) = behind(line.text, "This report is based on a")?;
+        let (metric, unit) = if line.text.contains("target application data rate") {
+            ("target_rate", "Mbit/s")
         } else {
-            line.text.contains("Round-Trip-Time").then_some(("target_rtt", based, "ms"))
-        }
+            line.text.contains("Round-Trip-Time").then_some(("target_rtt", "ms"))?
+        };
+        is_unit(behind, unit).then_some((metric, value, unit))
     })
 }
 

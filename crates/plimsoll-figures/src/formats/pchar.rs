@@ -33,9 +33,12 @@ struct Pchar {
 }
 
 /// What stands behind `name = ` and before the next comma or the end: `126315.789474 Kbps`.
-fn field(text: &str, name: &str) -> Option<f64> {
+fn field(text: &str, name: &str, unit: &str) -> Option<f64> {
     let place = text.find(name)? + name.len();
-    number(text[place..].trim_start_matches([' ', '=']).split_whitespace().next()?)
+    let mut words = text[place..].trim_start_matches([' ', '=']).split_whitespace();
+    let value = number(words.next()?)?;
+    let behind = words.next().unwrap_or_default().trim_end_matches(',');
+    (unit.is_empty() || behind == unit).then_some(value)
 }
 
 impl Reader for Pchar {
@@ -63,10 +66,10 @@ impl Reader for Pchar {
         };
         match key {
             "Hop char" => {
-                put("rtt", field(rest, "rtt"), "ms", &labels);
-                put("bits_per_second", field(rest, "bw"), "kbit/s", &labels);
+                put("rtt", field(rest, "rtt", "ms"), "ms", &labels);
+                put("bits_per_second", field(rest, "bw", "Kbps"), "kbit/s", &labels);
             }
-            "Hop queueing" => put("queue", field(rest, "avg"), "ms", &labels),
+            "Hop queueing" => put("queue", field(rest, "avg", "ms"), "ms", &labels),
             "Partial loss" => {
                 let percent = rest.split_once('(').and_then(|(_, rest)| leading(rest));
                 put(
@@ -76,8 +79,8 @@ impl Reader for Pchar {
                     &labels,
                 );
             }
-            "Path bottleneck" => put("bottleneck", field(rest, ""), "kbit/s", &[]),
-            "Path length" => put("hops", field(rest, ""), "", &[]),
+            "Path bottleneck" => put("bottleneck", field(rest, "", "Kbps"), "kbit/s", &[]),
+            "Path length" => put("hops", field(rest, "", ""), "", &[]),
             "Partial char" | "Partial queueing" | "Path char" | "Path pipe" | "Path queueing"
             | "Start time" | "End time" => {}
             _ => return Fit::Foreign,

@@ -1,24 +1,171 @@
-//! The JSON lines of `perf stat -j`.
+//! The text and the JSON lines (`-j`) of `perf stat`.
 
-use super::super::format::{Checked, Document, Format, Measured, Out};
+use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
 use super::super::json::Json;
+use super::super::line::Line;
+use super::super::number::{leading, number};
 use super::super::unit;
 
 pub(super) const FORMAT: Format = Format {
     name: "perf-stat",
-    tool: "perf stat -j",
-    command: "perf stat -j -I 1000 COMMAND",
-    measured: &[Measured::plain(
-        "*",
-        "ms, counts",
-        &["cpu"],
-        "`counter-value` of each event, by its name; what was not counted or is not supported is left out",
-    )],
-    main: &["cycles", "task-clock"],
+    tool: "perf stat",
+    command: "perf stat -r 5 COMMAND, perf stat -j -I 1000 COMMAND",
+    measured: &[
+        Measured::lower("elapsed", "s", &["of"], "`seconds time elapsed`; with `-r` the mean"),
+        Measured::lower("elapsed_each", "s", &[], "each run, with `--table`"),
+        Measured::plain("standard_error", "%", &["of"], "what stands behind `+-`, in per cent of the mean"),
+        Measured::plain("runs", "", &[], "the number of runs, with `-r`"),
+        Measured::plain("cpu", "s", &["mode"], "`seconds user` and `seconds sys`"),
+        Measured::plain(
+            "*",
+            "ms, counts",
+            &["cpu"],
+            "the count of each event, by its name; what was not counted or is not supported is left out",
+        ),
+    ],
+    main: &["elapsed_each", "elapsed", "cycles", "task-clock"],
     checked: Checked::Run("6.1"),
+    text: Some(Text {
+        marks: &["Performance counter stats for", "time elapsed", "# ", "( +-"],
+        start: |line| {
+            if line.text.contains("Performance counter stats for") {
+                return Some(Start::Head);
+            }
+            let remark =
+                ["CPUs utilized", "insn per cycle", "insns per cycle", " GHz", "of all branches", "( +-"];
+            let counted =
+                counter(line.text).is_some() && remark.iter().any(|remark| line.text.contains(remark));
+            (counted || elapsed(line.text).is_some()).then_some(Start::Within)
+        },
+        opening: None,
+        reader: |_| Box::<PerfStat>::default(),
+    }),
     json: Some(Document { is: |json| json.has(&["counter-value", "event"]), read: document, by_line: true }),
     ..Format::EMPTY
 };
+
+/// A count as perf prints it: whole, with thousands between commas or points, as the language has it.
+fn count(word: &str) -> Option<f64> {
+    let groups: Vec<&str> = word.split([',', '.']).collect();
+    let grouped = groups.len() > 1
+        && groups[1..].iter().all(|group| group.len() == 3)
+        && (1..=3).contains(&groups[0].len());
+    let digits = word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b',' | b'.'));
+    let one_mark = !(word.contains(',') && word.contains('.'));
+    match (digits, grouped && one_mark) {
+        (false, _) => None,
+        (true, true) => groups.concat().parse().ok(),
+        (true, false) => number(word),
+    }
+}
+
+/// A time with decimals behind the last mark, whatever the language: `8,926.13`, `8.926,13`.
+fn decimal(word: &str) -> Option<f64> {
+    match word.rfind([',', '.']) {
+        Some(mark) if word[..mark].contains([',', '.']) => {
+            let digits = &word[mark + 1..];
+            let other = if word[mark..].starts_with(',') { '.' } else { ',' };
+            let groups: Vec<&str> = word[..mark].split(other).collect();
+            let grouped =
+                groups[1..].iter().all(|group| group.len() == 3) && (1..=3).contains(&groups[0].len());
+            grouped.then(|| number(&format!("{}.{digits}", groups.concat())))?
+        }
+        _ => number(word),
+    }
+}
+
+/// What stands behind `+-` in brackets: the standard error in per cent.
+fn error(text: &str) -> Option<f64> {
+    let (_, rest) = text.rsplit_once("( +-")?;
+    leading(rest.trim_start()).filter(|(_, behind)| behind.starts_with('%')).map(|(value, _)| value)
+}
+
+/// `5,649,595,479 cycles  #  2.942 GHz`, `8,926.13 msec task-clock:u`: the event, its count and its unit.
+fn counter(text: &str) -> Option<(&str, f64, &'static str)> {
+    let (before, _) = text.split_once('#').or_else(|| text.split_once("( +-")).unwrap_or((text, ""));
+    let words: Vec<&str> = before.split_whitespace().collect();
+    let is_event = |word: &str| word.starts_with(char::is_alphabetic);
+    match words.as_slice() {
+        [value, "msec", event, ..] if is_event(event) => Some((event, decimal(value)?, "ms")),
+        // Before version 4 the unit was not told.
+        [value, event @ ("task-clock" | "cpu-clock")] => Some((event, decimal(value)?, "ms")),
+        // How much of the time it was counted may follow.
+        [value, event, rest @ ..]
+            if is_event(event) && rest.iter().all(|word| word.starts_with(['(', '['])) =>
+        {
+            Some((event, count(value)?, ""))
+        }
+        _ => None,
+    }
+}
+
+/// `9.5136 +- 0.0394 seconds time elapsed`, perhaps behind a name: the name, and the seconds.
+fn elapsed(text: &str) -> Option<(Option<&str>, f64)> {
+    let (before, _) = text.split_once(" seconds time elapsed")?;
+    let (name, figures) =
+        before.rsplit_once(':').map_or((None, before), |(name, rest)| (Some(name.trim()), rest));
+    let words: Vec<&str> = figures.split_whitespace().collect();
+    let ([value] | [value, "+-", _]) = words.as_slice() else { return None };
+    Some((name, decimal(value)?))
+}
+
+#[derive(Default)]
+struct PerfStat {
+    /// Events that were read in this call.
+    seen: Vec<String>,
+}
+
+impl Reader for PerfStat {
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        let text = line.text;
+        if let Some((_, rest)) = text.split_once("Performance counter stats for") {
+            let runs = rest.rsplit_once('(').and_then(|(_, runs)| runs.strip_suffix(" runs):"));
+            if let Some(runs) = runs.and_then(number) {
+                out.put("runs", runs, "", &[]);
+            }
+            return Fit::Mine;
+        }
+        let (event, value, unit, metric, of) = if let Some((name, value)) = elapsed(text) {
+            ("elapsed", value, "s", "elapsed", name.map(|name| ("of", name)))
+        } else if let Some((event, value, unit)) = counter(text) {
+            (event, value, unit, event, None)
+        } else {
+            return other(text, out);
+        };
+        // The time stands below the counts.
+        let ended = metric != "elapsed" && self.seen.iter().any(|key| key.starts_with("elapsed "));
+        let key = format!("{event} {of:?}");
+        if ended || self.seen.contains(&key) {
+            return Fit::Next;
+        }
+        self.seen.push(key);
+        out.put(metric, value, unit, of.as_slice());
+        if let Some(error) = error(text) {
+            out.put("standard_error", error, "%", &[("of", of.map_or(event, |(_, name)| name))]);
+        }
+        Fit::Mine
+    }
+}
+
+/// Lines of other forms.
+fn other(text: &str, out: &mut Out<'_>) -> Fit {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words.as_slice() {
+        [value, "seconds", mode @ ("user" | "sys")] => {
+            let Some(value) = decimal(value) else { return Fit::Foreign };
+            out.put("cpu", value, "s", &[("mode", mode)]);
+            Fit::Mine
+        }
+        // `9.078223741 (+0.139870049) #`
+        [value, difference, "#", ..] if difference.starts_with(['(']) && difference.ends_with(')') => {
+            let Some(value) = decimal(value) else { return Fit::Foreign };
+            out.put("elapsed_each", value, "s", &[]);
+            Fit::Mine
+        }
+        ["#", ..] | ["<not", "counted>" | "supported>", ..] => Fit::Mine,
+        _ => Fit::Foreign,
+    }
+}
 
 fn document(json: &Json<'_>, out: &mut Out<'_>) {
     let Some(event) = json.text_of("event") else { return };

@@ -22,6 +22,12 @@ pub(super) const FORMAT: Format = Format {
             &["operation", "percentile"],
             "`latency summary`, `p50=` of `-q`, and the columns of `--csv`",
         ),
+        Measured::lower(
+            "distribution",
+            "ms",
+            &["operation", "percentile"],
+            "`Latency by percentile distribution`, and the cumulative one",
+        ),
         Measured::plain("requests", "", &["operation"], "`requests completed in`"),
         Measured::plain("duration", "s", &["operation"], "`requests completed in`"),
     ],
@@ -52,7 +58,10 @@ fn heading(text: &str) -> Option<&str> {
 fn quiet(text: &str) -> Option<(&str, f64, Option<f64>)> {
     let (rate, rest) = text.split_once(" requests per second")?;
     let (operation, rate) = rate.rsplit_once(": ")?;
-    let median = rest.strip_prefix(", p50=").and_then(|rest| number(rest.split(' ').next()?));
+    let median = rest.strip_prefix(", p50=").and_then(|rest| {
+        let (median, unit) = rest.split_once(' ')?;
+        (unit.trim() == "msec").then(|| number(median))?
+    });
     let operation =
         Some(operation).filter(|operation| !operation.is_empty() && *operation != "throughput summary")?;
     Some((operation, number(rate)?, median))
@@ -178,7 +187,17 @@ impl Redis {
                 }
                 Fit::Mine
             }
-            // The cumulative distribution tells no more than the histogram of the tool's own rounding.
+            // `50.000% <= 0.231 milliseconds (cumulative count 51123)`, and without the last part before version 6.2.
+            [share, "<=", time, "milliseconds", ..] => {
+                let (Some((share, "%")), Some(time)) = (leading(share), number(time)) else {
+                    return Fit::Foreign;
+                };
+                let share = share.to_string();
+                let labels: Vec<_> =
+                    self.label().into_iter().chain([("percentile", share.as_str())]).collect();
+                out.put("distribution", time, "ms", &labels);
+                Fit::Mine
+            }
             [share, "<=", ..] if share.ends_with('%') => Fit::Mine,
             [_, "parallel", "clients"] | [_, "bytes", "payload"] => Fit::Mine,
             ["keep", "alive:", ..] | ["host", "configuration", ..] | ["multi-thread:", ..] => Fit::Mine,

@@ -61,21 +61,33 @@ impl Reader for Ss {
         if line.text.contains("Recv-Q") && line.text.contains("Send-Q") {
             return Fit::Mine;
         }
-        if words.iter().any(|word| word.starts_with("rto:") || word.starts_with("cwnd:")) {
+        let facts = words.iter().any(|word| word.starts_with("rto:") || word.starts_with("cwnd:"));
+        // With `-O` the facts stand behind the connection.
+        if facts && !is_connection(&words) {
             self.facts(&words, out);
             return Fit::Mine;
         }
         // `ESTAB 0 0 127.0.0.1:43804 127.0.0.1:8933`, the state only where several are shown.
-        let columns =
-            if words.first().is_some_and(|word| number(word).is_none()) { &words[1..] } else { &words[..] };
-        let [receive, send, local, peer, ..] = columns else { return Fit::Foreign };
-        if number(receive).is_none() || number(send).is_none() || !local.contains(':') || !peer.contains(':')
-        {
+        if !is_connection(&words) {
             return Fit::Foreign;
         }
+        let [_, _, local, peer, rest @ ..] = columns(&words) else { return Fit::Foreign };
         self.connection = format!("{local} > {peer}");
+        if facts {
+            self.facts(rest, out);
+        }
         Fit::Mine
     }
+}
+
+/// The columns behind the state, which stands there only where several are shown.
+fn columns<'w, 't>(words: &'w [&'t str]) -> &'w [&'t str] {
+    if words.first().is_some_and(|word| number(word).is_none()) { &words[1..] } else { words }
+}
+
+fn is_connection(words: &[&str]) -> bool {
+    matches!(columns(words), [receive, send, local, peer, ..]
+        if number(receive).is_some() && number(send).is_some() && local.contains(':') && peer.contains(':'))
 }
 
 impl Ss {

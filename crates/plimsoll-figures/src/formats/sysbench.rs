@@ -1,4 +1,4 @@
-//! The output of `sysbench` (1.0): cpu, memory, threads, mutex, fileio and the OLTP scripts.
+//! The output of `sysbench` (1.0, and 0.4 and 0.5 before): cpu, memory, threads, mutex, fileio and the OLTP scripts.
 
 use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
 use super::super::line::Line;
@@ -22,8 +22,19 @@ pub(super) const FORMAT: Format = Format {
             &["operation"],
             "`MiB transferred` of memory; `read, MiB/s` and `written, MiB/s` of fileio",
         ),
-        Measured::higher("transactions_per_second", "1/s", &[], "`transactions` of the OLTP scripts"),
-        Measured::higher("queries_per_second", "1/s", &[], "`queries` of the OLTP scripts"),
+        Measured::higher(
+            "transactions_per_second",
+            "1/s",
+            &["threads"],
+            "`transactions` of the OLTP scripts; with the number before it, where a table of several calls was made by hand",
+        ),
+        Measured::higher(
+            "queries_per_second",
+            "1/s",
+            &[],
+            "`queries` of the OLTP scripts; before 1.0 `read/write requests`",
+        ),
+        Measured::plain("other_operations_per_second", "1/s", &[], "`other operations` before 1.0"),
         Measured::lower("latency", "ms", &["stat"], "`Latency`: min, mean, max"),
         Measured::lower("latency", "ms", &["percentile"], "`Latency`: the percentile of `--percentile`"),
         Measured::lower("errors", "", &[], "`ignored errors` of the OLTP scripts"),
@@ -40,14 +51,30 @@ pub(super) const FORMAT: Format = Format {
     main: &["events_per_second", "transactions_per_second", "throughput", "latency,stat=mean"],
     checked: Checked::Run("1.0.20"),
     text: Some(Text {
-        marks: &["sysbench 1.", "events per second:", "General statistics:", "] thds: "],
+        marks: &[
+            "sysbench ",
+            "events per second:",
+            "General statistics:",
+            "] thds: ",
+            "OLTP test statistics:",
+            "Test execution summary:",
+            "transactions:",
+            "Number of threads:",
+        ],
         start: |line| {
-            if line.text.starts_with("sysbench 1.") {
+            if line.text.starts_with("sysbench 1.") || line.text.starts_with("sysbench 0.") {
                 return Some(Start::Head);
             }
-            let within =
-                ["events per second:", "General statistics:"].iter().any(|key| line.text.starts_with(key))
-                    || interval(line.text).is_some();
+            let within = [
+                "events per second:",
+                "General statistics:",
+                "OLTP test statistics:",
+                "Test execution summary:",
+            ]
+            .iter()
+            .any(|key| line.text.starts_with(key))
+                || interval(line.text).is_some()
+                || transactions(line.text).is_some();
             within.then_some(Start::Within)
         },
         opening: None,
@@ -55,6 +82,17 @@ pub(super) const FORMAT: Format = Format {
     }),
     ..Format::EMPTY
 };
+
+/// `transactions:  89778  (1496.01 per sec.)`, perhaps behind the number of threads: the threads, the count and the rate.
+fn transactions(text: &str) -> Option<(Option<&str>, f64, f64)> {
+    let (threads, rest) = text.split_once("transactions:")?;
+    let (threads, rest) = (threads.trim(), rest.trim());
+    let (count, rate) = rest.split_once('(')?;
+    let rate = rate.trim().strip_suffix("per sec.)")?;
+    let threads = if threads.is_empty() { None } else { Some(threads).filter(|word| number(word).is_some()) };
+    let fits = threads.is_some() || text.starts_with("transactions:");
+    fits.then(|| Some((threads, number(count.trim())?, number(rate.trim())?)))?
+}
 
 /// `[ 1s ] thds: 2 eps: 1666.60 lat (ms,95%): 8.28`: the second, and the rest.
 fn interval(text: &str) -> Option<(f64, &str)> {
@@ -64,7 +102,7 @@ fn interval(text: &str) -> Option<(f64, &str)> {
     (behind == "s" && rest.starts_with("thds:")).then_some((at, rest))
 }
 
-const KNOWN: [&str; 37] = [
+const KNOWN: [&str; 44] = [
     "reconnects:",
     "sysbench 1.",
     "Running the test",
@@ -102,18 +140,35 @@ const KNOWN: [&str; 37] = [
     "total:",
     "sum:",
     "Target transaction rate",
+    "OLTP test statistics:",
+    "Test execution summary:",
+    "response time:",
+    "per-request statistics:",
+    "total time taken by event execution:",
+    "Threads",
+    "Done.",
 ];
 
 #[derive(Default)]
 struct Sysbench {
     /// Whether the lines below `Latency (ms):` are read.
     latency: bool,
+    transactions: bool,
 }
 
 impl Reader for Sysbench {
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
         if let Some((at, rest)) = interval(line.text) {
             return progress(at, rest, out);
+        }
+        // Without the lines before, transactions that come again are of the next call.
+        if let Some((threads, _, rate)) = transactions(line.text) {
+            if std::mem::replace(&mut self.transactions, true) {
+                return Fit::Next;
+            }
+            let threads = threads.map(|threads| ("threads", threads));
+            out.put("transactions_per_second", rate, "1/s", threads.as_slice());
+            return Fit::Mine;
         }
         if let Some((key, rest)) = line.text.split_once(':')
             && self.key(key.trim(), rest.trim(), out)
@@ -126,7 +181,7 @@ impl Reader for Sysbench {
             out.put("throughput", value, "MiB/s", &[("operation", "memory")]);
             return Fit::Mine;
         }
-        if line.text.starts_with("Latency (ms)") {
+        if line.text.starts_with("Latency (ms)") || is_response_time(line.text) {
             self.latency = true;
         }
         let sizes = line.text.contains("total file size") || line.text.contains(" files, ");
@@ -143,7 +198,6 @@ impl Sysbench {
         let operation = |name| [("operation", name)];
         match key {
             "events per second" => put(out, "events_per_second", number(first), "1/s", &[]),
-            "transactions" => put(out, "transactions_per_second", rate(), "1/s", &[]),
             "queries" => put(out, "queries_per_second", rate(), "1/s", &[]),
             "Total operations" => put(out, "operations_per_second", rate(), "1/s", &operation("memory")),
             "reads/s" => put(out, "operations_per_second", number(first), "1/s", &operation("read")),
@@ -151,22 +205,38 @@ impl Sysbench {
             "fsyncs/s" => put(out, "operations_per_second", number(first), "1/s", &operation("fsync")),
             "read, MiB/s" => put(out, "throughput", number(first), "MiB/s", &operation("read")),
             "written, MiB/s" => put(out, "throughput", number(first), "MiB/s", &operation("write")),
-            "ignored errors" => put(out, "errors", number(first), "", &[]),
+            "read/write requests" => put(out, "queries_per_second", rate(), "1/s", &[]),
+            "other operations" => put(out, "other_operations_per_second", rate(), "1/s", &[]),
+            "ignored errors" | "deadlocks" => put(out, "errors", number(first), "", &[]),
             "total number of events" => put(out, "events", number(first), "", &[]),
             "total time" => {
                 let time = leading(first).filter(|(_, behind)| *behind == "s").map(|(value, _)| value);
                 put(out, "duration", time, "s", &[])
             }
-            "min" | "max" if self.latency => put(out, "latency", number(first), "ms", &[("stat", key)]),
-            "avg" if self.latency => put(out, "latency", number(first), "ms", &[("stat", "mean")]),
-            _ => match key.strip_suffix("th percentile") {
+            "min" | "max" if self.latency => put(out, "latency", of_ms(first), "ms", &[("stat", key)]),
+            "avg" if self.latency => put(out, "latency", of_ms(first), "ms", &[("stat", "mean")]),
+            // Versions before 1.0: `approx.  95 percentile: 1.82ms`.
+            _ => match key
+                .strip_suffix("th percentile")
+                .or_else(|| key.strip_prefix("approx.")?.strip_suffix("percentile"))
+            {
                 Some(percent) if self.latency => {
-                    put(out, "latency", number(first), "ms", &[("percentile", percent.trim())])
+                    put(out, "latency", of_ms(first), "ms", &[("percentile", percent.trim())])
                 }
                 _ => false,
             },
         }
     }
+}
+
+/// The heading of latencies before version 1.0.
+fn is_response_time(text: &str) -> bool {
+    text.starts_with("response time:") || text.starts_with("per-request statistics:")
+}
+
+/// A time in milliseconds, which versions before 1.0 write with their unit.
+fn of_ms(word: &str) -> Option<f64> {
+    number(word.strip_suffix("ms").unwrap_or(word))
 }
 
 fn put(

@@ -33,7 +33,8 @@ const PLACES: [(&str, &str); 5] =
 
 /// A line of names of columns. A virtual machine, which shows no other frequency, has that of the time stamp counter.
 fn is_heading(line: &Line<'_>) -> bool {
-    line.words().any(|word| matches!(word, "Avg_MHz" | "TSC_MHz")) && line.words().all(|word| number(word).is_none())
+    line.words().any(|word| matches!(word, "Avg_MHz" | "TSC_MHz"))
+        && line.words().all(|word| number(word).is_none())
 }
 
 #[derive(Default)]

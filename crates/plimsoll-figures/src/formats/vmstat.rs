@@ -3,6 +3,7 @@
 use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
 use super::super::line::Line;
 use super::super::number::{clock, number};
+use super::super::rules::impossible_shares;
 use crate::vmstat as columns;
 
 pub(super) const FORMAT: Format = Format {
@@ -13,15 +14,15 @@ pub(super) const FORMAT: Format = Format {
         "*",
         "processes, KiB, KiB/s, blocks/s, 1/s, %",
         &["since"],
-        "each column, by the name that stands above it; of the first line, which is the mean since the start of the machine, with `since=boot`",
+        "each column, by the name that stands above it; of the first line, which is the mean since the start of the machine, with `since=boot` where the output has its whole heading. `-S` in a line above states the unit of memory; without it, amounts that are too small for KiB have no unit",
     )],
     main: &["sy"],
     checked: Checked::Run("procps-ng 4.0.2"),
     text: Some(Text {
-        marks: &[" cs", "procs", "-procs-"],
+        marks: &[" cs", "procs", "-procs-", "vmstat "],
         start: |line| {
             let heading = columns::header(line.text).is_some();
-            (heading || is_groups(line.text)).then_some(Start::Head)
+            (heading || is_groups(line.text) || stated_unit(line.text).is_some()).then_some(Start::Head)
         },
         opening: None,
         reader: |_| Box::<Vmstat>::default(),
@@ -31,13 +32,37 @@ pub(super) const FORMAT: Format = Format {
 
 /// The line above the names of the columns.
 fn is_groups(text: &str) -> bool {
-    text.contains("procs") && text.contains("memory") && text.contains("cpu")
+    text.contains("procs") && text.contains("memory") && text.contains("swap") && text.contains("cpu")
 }
+
+/// The unit of memory that a call states: the letter behind `-S`.
+fn stated_unit(text: &str) -> Option<&'static str> {
+    let (_, options) = text.split_once("vmstat ")?;
+    let mut words = options.split_whitespace().skip_while(|word| !word.starts_with("-S"));
+    let letter = match words.next()? {
+        "-S" => words.next()?,
+        word => &word["-S".len()..],
+    };
+    Some(match letter {
+        "k" => "kB",
+        "K" => "KiB",
+        "m" => "MB",
+        "M" => "MiB",
+        _ => return None,
+    })
+}
+
+/// Less memory in use, in KiB, than a machine has that has a column for waiting: a sign of another unit.
+const LITTLE: f64 = 65536.0;
 
 #[derive(Default)]
 struct Vmstat {
     names: Vec<String>,
     has_date: bool,
+    /// The unit of memory that the call stated.
+    memory: Option<&'static str>,
+    /// Whether the groups of columns were named: the output was pasted from its beginning.
+    from_beginning: bool,
     /// How many lines of figures have been read.
     rows: u64,
     /// Whether the line before was one of figures.
@@ -46,7 +71,12 @@ struct Vmstat {
 
 impl Reader for Vmstat {
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        if let Some(unit) = stated_unit(line.text) {
+            self.memory = Some(unit);
+            return Fit::Mine;
+        }
         if is_groups(line.text) {
+            self.from_beginning = line.text.trim_start_matches('-').starts_with("procs");
             return Fit::Mine;
         }
         if let Some(header) = columns::header(line.text) {
@@ -72,6 +102,9 @@ impl Vmstat {
     fn row(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
         let words: Vec<&str> = line.words().collect();
         let wanted = self.names.len();
+        // Scripts put the date, the time of day or both before a row.
+        let stamps = words.iter().take(2).take_while(|word| word.contains([':', '-', '/'])).count();
+        let words = &words[stamps..];
         let fits = wanted > 0 && (words.len() == wanted || (self.has_date && words.len() > wanted));
         let values: Option<Vec<f64>> =
             if fits { words[..wanted].iter().map(|word| number(word)).collect() } else { None };
@@ -79,13 +112,44 @@ impl Vmstat {
             self.after_row = false;
             return Fit::Foreign;
         };
+        let of_unit = |unit: &'static str| {
+            self.names
+                .iter()
+                .zip(&values)
+                .filter(move |(name, _)| columns::unit(name) == unit)
+                .map(|(_, value)| *value)
+        };
+        if let Some(why) = impossible_shares(of_unit("%")) {
+            return out.refuse(why);
+        }
         self.rows += 1;
         self.after_row = true;
-        let at = words[wanted..].last().and_then(|word| clock(word, None));
-        let labels: &[(&str, &str)] = if self.rows == 1 { &[("since", "boot")] } else { &[] };
-        for (name, value) in self.names.iter().zip(values) {
-            out.put_at(at, name, value, columns::unit(name), labels);
+        let before = line.words().take(stamps).find_map(|word| clock(word, None));
+        let at = before.or_else(|| words[wanted..].last().and_then(|word| clock(word, None)));
+        let from_boot = self.rows == 1 && self.from_beginning && stamps == 0;
+        let labels: &[(&str, &str)] = if from_boot { &[("since", "boot")] } else { &[] };
+        let is_modern = self.names.iter().any(|name| name == "wa");
+        let unstated = is_modern && of_unit("KiB").sum::<f64>() < LITTLE;
+        let memory = self.memory.unwrap_or(if unstated { "" } else { "KiB" });
+        for (name, value) in self.names.iter().zip(&values) {
+            let its_unit = match columns::unit(name) {
+                "KiB" => memory,
+                "KiB/s" => per_second(memory),
+                other => other,
+            };
+            out.put_at(at, name, *value, its_unit, labels);
         }
         Fit::Mine
+    }
+}
+
+/// The unit of swapping, by that of memory.
+fn per_second(memory: &str) -> &'static str {
+    match memory {
+        "KiB" => "KiB/s",
+        "MiB" => "MiB/s",
+        "kB" => "kB/s",
+        "MB" => "MB/s",
+        _ => "",
     }
 }

@@ -20,6 +20,12 @@ pub(super) const FORMAT: Format = Format {
             &["stat"],
             "`Req/Sec` of the thread statistics: mean, stdev, max",
         ),
+        Measured::lower(
+            "recorded_latency",
+            "ms",
+            &["stat"],
+            "the lines below the spectrum of wrk2: mean, stdev, max",
+        ),
         Measured::plain("requests", "", &[], "`N requests in T`"),
         Measured::plain("duration", "s", &[], "`N requests in T`"),
         Measured::lower(
@@ -32,14 +38,19 @@ pub(super) const FORMAT: Format = Format {
     main: &["requests_per_second"],
     checked: Checked::Run("4.1.0"),
     text: Some(Text {
-        marks: &["test @ http", "Requests/sec:", "Thread Stats"],
+        marks: &["test @ http", "Requests/sec:", "Thread Stats", "Making ", "#[Mean"],
         start: |line| {
             if line.text.starts_with("Running ") && line.text.contains("test @ http") {
                 return Some(Start::Head);
             }
-            // hey and oha have the first with another number of blanks behind it.
-            let within =
-                line.text.starts_with("Thread Stats   Avg") || line.text.starts_with("Requests/sec: ");
+            // The first version said how many requests it makes.
+            if line.text.starts_with("Making ") && line.text.contains(" requests to http") {
+                return Some(Start::Head);
+            }
+            // hey and oha have another mark behind the first.
+            let within = line.words().take(3).eq(["Thread", "Stats", "Avg"])
+                || line.text.starts_with("Requests/sec: ")
+                || line.text.starts_with("#[Mean");
             within.then_some(Start::Within)
         },
         opening: None,
@@ -54,6 +65,8 @@ const STATS: [&str; 3] = ["mean", "stdev", "max"];
 struct Wrk {
     /// Whether the rate has been read, which is the last but one of a run's lines.
     rate: bool,
+    /// Whether the summary of the spectrum has been read.
+    histogram: bool,
     /// Whether the rows are those of wrk2's spectrum, which has thousands of lines.
     spectrum: bool,
 }
@@ -63,7 +76,8 @@ impl Reader for Wrk {
         let mut words = line.words();
         let first = words.next().unwrap_or_default();
         match first {
-            "Running" | "Thread" | "Initialised" => Fit::Mine,
+            "Running" | "Thread" | "Initialised" | "Making" => Fit::Mine,
+            "#[Mean" | "#[Max" | "#[Buckets" => self.histogram(line, out),
             "Latency" if line.text.starts_with("Latency Distribution") => Fit::Mine,
             "Latency" => latency(words, out),
             "Req/Sec" => {
@@ -109,6 +123,22 @@ impl Reader for Wrk {
 }
 
 impl Wrk {
+    /// `#[Mean    =     1234.639, StdDeviation   =      339.985]`, below the spectrum of wrk2, in milliseconds.
+    fn histogram(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        let inside = line.text.trim_start_matches("#[").trim_end_matches(']');
+        if inside.starts_with("Mean") && std::mem::replace(&mut self.histogram, true) {
+            return Fit::Next;
+        }
+        for (name, value) in inside.split(',').filter_map(|part| part.split_once('=')) {
+            let stats = [("Mean", "mean"), ("StdDeviation", "stdev"), ("Max", "max")];
+            let stat = stats.iter().find(|(known, _)| *known == name.trim()).map(|(_, stat)| *stat);
+            if let (Some(stat), Some(value)) = (stat, count(value.trim())) {
+                out.put("recorded_latency", value, "ms", &[("stat", stat)]);
+            }
+        }
+        Fit::Mine
+    }
+
     /// What begins with a number: a percentile, the total, the threads, or a row of the spectrum.
     fn row(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
         let words: Vec<&str> = line.words().collect();

@@ -110,7 +110,7 @@ fn damaged_samples_never_panic_and_never_yield_a_value_that_is_not_there() {
 
 fn holds_when_damaged(name: &str, sample: &str) {
     // Other damage each time, and fuzzing does it for longer.
-    let mut runner = TestRunner::new(Config { cases: 400, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config { cases: 200, failure_persistence: None, ..Config::default() });
     let strategy = proptest::collection::vec(damage(), 1..6);
     runner
         .run(&strategy, |damage| {
@@ -119,8 +119,20 @@ fn holds_when_damaged(name: &str, sample: &str) {
             let lines: Vec<&str> = lossy.split('\n').collect();
             let mut wrong = None;
             let read = figures::stream(bytes.as_slice(), &Options::default(), &mut |figure| {
-                let line = lines.get(usize::try_from(figure.line).unwrap_or(0).wrapping_sub(1)).copied();
-                if !line.is_some_and(|line| stands_in(line, figure.value)) {
+                // A line that was wrapped goes on in the next, with or without the mark of quoted-printable text.
+                let at = usize::try_from(figure.line).unwrap_or(0).wrapping_sub(1);
+                // Markdown escapes the points of numbers.
+                let line = lines.get(at).map(|line| line.replace('\\', ""));
+                let line = line.as_deref();
+                let wrapped = || {
+                    let ends = line.is_some_and(|line| line.trim_end().ends_with(['=', ':']));
+                    let next = lines.get(at + 1).filter(|_| ends);
+                    let joined = line
+                        .zip(next)
+                        .map(|(line, next)| line.trim_end().trim_end_matches('=').to_owned() + next);
+                    joined.is_some_and(|joined| stands_in(&joined, figure.value))
+                };
+                if !line.is_some_and(|line| stands_in(line, figure.value)) && !wrapped() {
                     wrong = Some(format!("{figure:?} in {line:?}"));
                 }
             });

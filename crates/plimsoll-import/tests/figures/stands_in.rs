@@ -1,7 +1,7 @@
 //! Whether a figure stands where it is said to stand: written without any of the readers' code, and used by tests and by a fuzz target.
 
 /// Whether a value stands in a line: one of its numbers is that, with any decimal mark, or times a thousand, a million or more where `k`, `M` or
-/// `G` stands behind it; or a time of day is.
+/// `G` stands behind it; or a time of day is. A number may have points between thousands, and a duration may have several units (`1m6s`).
 pub(crate) fn stands_in(line: &str, value: f64) -> bool {
     let bytes = line.as_bytes();
     let is_part = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'+' | b'-' | b'e' | b'E');
@@ -24,8 +24,22 @@ pub(crate) fn stands_in(line: &str, value: f64) -> bool {
                     Some(b'G') => 1e9,
                     _ => 1.0,
                 };
-                found.is_some_and(|found| found == value || found * factor == value)
+                let thousands = word.replace(['.', ','], "").parse::<f64>().ok();
+                let minutes = || match bytes.get(end) {
+                    Some(b'm') => {
+                        seconds(&line[end + 1..]).zip(found).map(|(rest, minutes)| minutes * 60.0 + rest)
+                    }
+                    _ => None,
+                };
+                let direct = found.is_some_and(|found| found == value || found * factor == value);
+                direct || thousands == Some(value) || minutes() == Some(value)
             })
         })
     })
+}
+
+/// The seconds at the beginning of a text: `6.5s`.
+fn seconds(text: &str) -> Option<f64> {
+    let (number, _) = text.split_once('s')?;
+    number.replace(',', ".").parse().ok()
 }

@@ -229,3 +229,14 @@ CODE
 # turbostat of Linux 6.12 (linux-cpupower), the first that can do without MSRs; it needs CAP_SYS_RESOURCE
 turbostat --help 2>&1 | grep -q no-msr &&
     keep turbostat.txt "$(version turbostat --version)" turbostat --no-msr --no-perf --quiet --interval 1 --num_iterations 2
+# iputils-ping, rt-tests, coreutils, linux-perf, stress-ng, fio
+keep ping.txt "$(version ping -V)" ping -c 4 -i 0.2 127.0.0.1
+keep cyclictest.txt "$(cyclictest --help | head -n 1)" cyclictest -q -D 2 -t 2
+keep dd.txt "$(version dd --version)" dd if=/dev/zero of=disk bs=1M count=16
+keep perf-stat.txt "$(version perf --version)" perf stat -r 3 --table sleep 0.05
+keep perf-bench.txt "$(version perf --version)" "perf bench sched pipe -l 20000; perf bench mem memcpy -l 16"
+perf record -e cpu-clock dd if=/dev/zero of=/dev/null bs=64k count=20000 >/dev/null 2>&1
+keep perf-report.txt "$(version perf --version)" "perf report --stdio --no-children -g none | grep -v '^$' | head -24"
+keep stress-ng.txt "$(version stress-ng --version)" stress-ng --matrix 1 -t 1 --metrics-brief
+keep fio.txt "$(version fio --version)" fio --name=a --filename=disk --size=4m --rw=randrw --bs=4k --ioengine=psync
+keep fio-aio.txt "$(version fio --version)" fio --name=b --filename=disk --size=4m --rw=randread --bs=4k --ioengine=libaio --iodepth=4 --time_based --runtime=3

@@ -78,9 +78,14 @@ fn lines(out: &mut dyn Write, coverage: &Coverage) -> io::Result<()> {
             writeln!(out, "{}: this is of {format}; use `{command}`", range(stretch.from, stretch.to))?;
         }
     }
+    for stretch in &coverage.stretches {
+        if let Part::Unsupported { tool } = stretch.part {
+            writeln!(out, "{}: output of {tool}, which is not read", range(stretch.from, stretch.to))?;
+        }
+    }
     let skipped = || {
         coverage.stretches.iter().filter_map(|stretch| match &stretch.part {
-            Part::Skipped { what } => Some((stretch, what)),
+            Part::Skipped { what } | Part::Refused { why: what } => Some((stretch, what)),
             _ => None,
         })
     };

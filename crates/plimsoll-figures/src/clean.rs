@@ -1,0 +1,219 @@
+//! Text as its author meant it: without the encoding of mail, wrapped lines, Markdown and the drawing of terminals.
+
+use std::borrow::Cow;
+
+/// Longest line that is put together from wrapped ones, in bytes.
+const LONGEST_JOINED: usize = 64 << 10;
+/// A line of quoted-printable mail is wrapped near this width: RFC 2045, section 6.7.
+const WRAPPED_FROM: usize = 60;
+
+/// Whether the beginning of an input is quoted-printable mail: escaped bytes, and long lines that end with `=`.
+pub(super) fn is_quoted_printable(head: &str) -> bool {
+    let wrapped = head.lines().map(str::trim_end).any(|line| {
+        line.len() >= WRAPPED_FROM && line.strip_suffix('=').is_some_and(|rest| !rest.ends_with('='))
+    });
+    let escaped = || head.match_indices('=').any(|(at, _)| escape(&head.as_bytes()[at..]).is_some());
+    wrapped && escaped()
+}
+
+/// The byte of an escape of quoted-printable text: `=C3`.
+fn escape(bytes: &[u8]) -> Option<u8> {
+    let [b'=', high, low, ..] = bytes else { return None };
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    };
+    Some(digit(*high)? << 4 | digit(*low)?)
+}
+
+/// Appends the next line to one that was wrapped. False where the next line stands for itself.
+pub(super) fn join(line: &mut String, next: &str, quoted_printable: bool) -> bool {
+    if line.len() > LONGEST_JOINED {
+        return false;
+    }
+    if quoted_printable {
+        let wrapped = line.trim_end().strip_suffix('=').map(str::len);
+        if let Some(length) = wrapped {
+            line.truncate(length);
+            line.push_str(next);
+        }
+        return wrapped.is_some();
+    }
+    let rest = unquoted(next);
+    // The role of a stream of iperf3, and the last figure of a line of cyclictest.
+    let role = matches!(rest, "sender" | "receiver") && unquoted(line).starts_with('[');
+    let figure = || line.trim_end().ends_with("Max:") && super::number::number(rest).is_some();
+    let joined = role || figure();
+    if joined {
+        line.truncate(line.trim_end().len());
+        line.push(' ');
+        line.push_str(rest);
+    }
+    joined
+}
+
+/// A line without blanks at its ends and without the marks of quoted mail.
+pub(super) fn unquoted(raw: &str) -> &str {
+    let mut text = raw.trim_end();
+    // Of what overwrote itself (progress that ends in a carriage return), the last is what a terminal shows.
+    if let Some(place) = memchr::memrchr(b'\r', text.as_bytes()) {
+        text = &text[place + 1..];
+    }
+    text = text.trim_start_matches('\u{feff}').trim_start();
+    while let Some(rest) = text.strip_prefix('>') {
+        text = rest.trim_start();
+    }
+    text
+}
+
+/// A line without what Markdown, mail and terminals add to it. Most lines are returned as they are.
+pub(super) fn clean(raw: &str, quoted_printable: bool) -> Cow<'_, str> {
+    let plain = raw.is_ascii() && memchr::memchr3(b'*', b'\\', b'`', raw.as_bytes()).is_none();
+    if plain && !quoted_printable {
+        return Cow::Borrowed(raw);
+    }
+    let text = if quoted_printable { decoded(raw) } else { raw.to_owned() };
+    let bold = text.matches("**").count();
+    let text = if bold > 0 && bold % 2 == 0 && !text.contains("***") { text.replace("**", "") } else { text };
+    let is_table = text.contains('|');
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let next = rest.peek().copied().unwrap_or(' ');
+        let lone = before == ' ' && (next == ' ' || next.is_ascii_digit());
+        match c {
+            '\\' if before != '\\' && matches!(next, '.' | '_' | '-' | '*' | '%' | '+' | '~') => {}
+            '`' if is_table => {}
+            '\u{2212}' => out.push('-'),
+            '\u{a0}' | '\u{202f}' | '\u{2007}' => out.push(' '),
+            '│' | '┃' | '║' => out.push('|'),
+            '─' | '━' | '═' => out.push('-'),
+            '┼' | '╪' | '╋' | '├' | '┤' => out.push('+'),
+            // The sign for plus or minus in another encoding of one byte.
+            'ą' | '\u{fffd}' if lone => out.push('±'),
+            other => out.push(other),
+        }
+        before = c;
+    }
+    Cow::Owned(out)
+}
+
+/// Quoted-printable text without its escapes.
+fn decoded(raw: &str) -> String {
+    let mut bytes = Vec::with_capacity(raw.len());
+    let mut rest = raw.as_bytes();
+    while let [first, tail @ ..] = rest {
+        match escape(rest) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &rest[3..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// What stands behind the prefix that a log adds to a line: a time, a level, the name of a service.
+pub(super) fn behind_log_prefix(text: &str) -> Option<&str> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    // `<6>` of the kernel, and `[  123.456789]` or `[2026-11-27 21:24:01]`.
+    for (open, close) in [('<', '>'), ('[', ']')] {
+        if let Some((inside, rest)) = text.strip_prefix(open).and_then(|rest| rest.split_once(close)) {
+            let stamp = inside.trim_start().starts_with(|c: char| c.is_ascii_digit())
+                && (open == '<' || inside.contains(['.', ':']));
+            return stamp.then(|| rest.trim_start()).filter(|rest| !rest.is_empty());
+        }
+    }
+    let (first, rest) = text.split_once(char::is_whitespace)?;
+    let rest = rest.trim_start();
+    let of_clock = |word: &str| {
+        word.contains(':') && word.starts_with(|c: char| c.is_ascii_digit()) && {
+            word.trim_end_matches('Z')
+                .chars()
+                .all(|c| c.is_ascii_digit() || matches!(c, ':' | '.' | ',' | '-' | 'T' | '+'))
+        }
+    };
+    let of_date = |word: &str| {
+        word.len() >= 8
+            && word.matches(['-', '/']).count() == 2
+            && word.starts_with(|c: char| c.is_ascii_digit())
+    };
+    if MONTHS.contains(&first) {
+        // `Nov 27 21:24:01 host program[123]: `.
+        let (_, message) = rest.split_once(": ")?;
+        return rest.split_whitespace().nth(1).is_some_and(of_clock).then(|| message.trim_start());
+    }
+    // `service_1  | ` of containers.
+    let container = || {
+        rest.strip_prefix('|')
+            .filter(|_| first.contains(['_', '-']) && first.ends_with(|c: char| c.is_ascii_digit()))
+    };
+    let stamp = of_clock(first) || of_date(first);
+    if stamp && !rest.is_empty() { Some(rest) } else { container().map(str::trim_start) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotation_and_what_overwrote_itself_are_taken_away() {
+        for (raw, text) in [
+            ("> > Requests per second: 5\r", "Requests per second: 5"),
+            (">>  a\tb ", "a\tb"),
+            ("SET: rps=0.0\r      \rSET: 52083.33 requests per second", "SET: 52083.33 requests per second"),
+            ("\u{feff}{", "{"),
+            ("   ", ""),
+        ] {
+            assert_eq!(unquoted(raw), text);
+        }
+    }
+
+    #[test]
+    fn markdown_and_drawing_are_taken_away_and_json_is_kept() {
+        for (raw, text) in [
+            ("**296** requests in **30.1**s", "296 requests in 30.1s"),
+            ("|333844\\.14|-2\\.77|`SET`|", "|333844.14|-2.77|SET|"),
+            ("│ a │ 1 │", "| a | 1 |"),
+            ("[\u{2212}2.1% +1%]", "[-2.1% +1%]"),
+            ("110582 ą  3%", "110582 ±  3%"),
+            (r#"{"a": "x\\.y"}"#, r#"{"a": "x\\.y"}"#),
+            ("2 ** 3", "2 ** 3"),
+        ] {
+            assert_eq!(clean(raw, false), text);
+        }
+    }
+
+    #[test]
+    fn quoted_printable_mail_is_decoded_and_its_lines_are_joined() {
+        let head = "> the rate of the first machine stays within the limits of the se=\ncond =C2=B1 3%\n";
+        assert!(is_quoted_printable(head));
+        assert!(!is_quoted_printable(&format!("{}\nx=AA\n", "=".repeat(70))));
+        let mut line = "> 110582 =C2=B1  3%  will-it-scale.52.threa=".to_owned();
+        assert!(join(&mut line, "ds", true));
+        assert_eq!(clean(&line, true), "> 110582 ±  3%  will-it-scale.52.threads");
+    }
+
+    #[test]
+    fn prefixes_of_logs_are_taken_away_and_figures_are_not() {
+        for (raw, rest) in [
+            ("41:24.4: [  7]  0.00-1.00 sec", Some("[  7]  0.00-1.00 sec")),
+            ("[2026-09-30 23:24:45,815] host/INFO: x", Some("host/INFO: x")),
+            ("<6>ata1: up", Some("ata1: up")),
+            ("Nov 27 21:24:01 host bench[12]: Requests/sec: 5", Some("Requests/sec: 5")),
+            ("load_1  | Requests/sec: 5", Some("Requests/sec: 5")),
+            ("[  5]  0.00-1.00 sec", None),
+            ("12 34 56", None),
+            ("Requests/sec: 5", None),
+        ] {
+            assert_eq!(behind_log_prefix(raw), rest, "{raw}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The report of artillery.
+
+use super::super::format::{Checked, Format, Measured, Text};
+use super::super::rules;
+
+pub(super) const FORMAT: Format = Format {
+    name: "artillery",
+    tool: "artillery",
+    command: "artillery run script.yml",
+    measured: &[
+        Measured::higher("requests_per_second", "1/s", &[], "`http.request_rate`"),
+        Measured::plain("requests", "", &[], "`http.requests`"),
+        Measured::plain("responses", "", &["status"], "`http.responses`, and `http.codes` by status"),
+        Measured::lower("errors", "", &["kind"], "`errors`, by kind"),
+        Measured::lower(
+            "latency",
+            "ms",
+            &["of", "stat"],
+            "below `http.response_time` and `vusers.session_length`: min, max, median, mean",
+        ),
+        Measured::lower("latency", "ms", &["of", "percentile"], "`p95`, `p99` and the like"),
+        Measured::plain("users", "", &["of"], "`vusers`: created, completed, failed"),
+    ],
+    main: &["requests_per_second"],
+    checked: Checked::Documented("https://www.artillery.io/docs/get-started/first-test"),
+    text: Some(Text {
+        marks: &["Summary report @", "Metrics for period to", "http.request", "http.codes", "http.response"],
+        start: |line| rules::start(LINES, line),
+        opening: None,
+        reader: |_| rules::reader(LINES),
+    }),
+    ..Format::EMPTY
+};
+
+const LINES: &[&str] = &[
+    "^Summary report @ {...}",
+    "^Metrics for period to: {...}",
+    "errors.{@kind}: ..{_} {errors}{^of=}",
+    "http.codes.{@status}: ..{_} {responses}{^of=}",
+    "http.request_rate: ..{_} {requests_per_second 1/s}/sec{^of=}",
+    "http.requests: ..{_} {requests}{^of=}",
+    "http.responses: ..{_} {responses}{^of=}",
+    "-http.response_time:{^of=response}{...}",
+    "-http.response_time.{_}:{^of=}{...}",
+    "-vusers.session_length:{^of=session}{...}",
+    "-vusers.{@of}: ..{_} {users}{^of=}",
+    "-vusers.created_by_name.{...}",
+    "-min: ..{_} {latency,stat=min ms}",
+    "-max: ..{_} {latency,stat=max ms}",
+    "-median: ..{_} {latency,stat=median ms}",
+    "-mean: ..{_} {latency,stat=mean ms}",
+    "-p{@percentile}: ..{_} {latency ms}",
+];

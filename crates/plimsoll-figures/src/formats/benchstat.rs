@@ -1,0 +1,156 @@
+//! The tables of `benchstat`, of two versions beside one another: today's, and those before 2023.
+
+use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
+use super::super::line::Line;
+use super::super::number::leading;
+
+pub(super) const FORMAT: Format = Format {
+    name: "benchstat",
+    tool: "benchstat",
+    command: "benchstat old.txt new.txt",
+    measured: &[
+        Measured::plain(
+            "mean",
+            "ns, B, B/s",
+            &["benchmark", "of", "side"],
+            "the centre of the values: their median, before 2023 their mean",
+        ),
+        Measured::plain(
+            "deviation",
+            "%",
+            &["benchmark", "of", "side"],
+            "what stands behind `±` before 2023: the largest distance from the mean",
+        ),
+        Measured::plain(
+            "half_interval",
+            "%",
+            &["benchmark", "of", "side"],
+            "what stands behind `±` today: half of the confidence interval of the median",
+        ),
+        Measured::plain("change", "%", &["benchmark", "of"], "`delta`, `vs base`; none where it is `~`"),
+        Measured::plain("p", "", &["benchmark", "of"], "`p`"),
+        Measured::plain("n", "", &["benchmark", "of", "side"], "`n`"),
+    ],
+    main: &["mean"],
+    checked: Checked::Documented("https://pkg.go.dev/golang.org/x/perf/cmd/benchstat"),
+    text: Some(Text {
+        marks: &["/op", " vs base", "delta"],
+        start: |line| heading(line.text).map(|_| Start::Head),
+        opening: None,
+        reader: |_| Box::<Benchstat>::default(),
+    }),
+    ..Format::EMPTY
+};
+
+const SIDES: [(&str, &str); 2] = [("side", "before"), ("side", "after")];
+
+/// What the table is about: `name  old time/op  new time/op  delta`, or `| sec/op | sec/op  vs base |`.
+fn heading(text: &str) -> Option<String> {
+    if text.starts_with("name ") {
+        let (_, rest) = text.split_once("old ")?;
+        let what = rest.split_whitespace().next()?;
+        return (rest.contains("new ") && rest.contains("delta")).then(|| what.to_owned());
+    }
+    let (first, rest) = text.strip_prefix('|')?.trim().split_once('|')?;
+    (rest.contains("vs base") && rest.trim().starts_with(first.trim())).then(|| first.trim().to_owned())
+}
+
+/// The unit of a value, by what stands behind it and by what the table is about: today's tables have prefixes only.
+fn unit(behind: &str, of: &str) -> Option<(&'static str, f64)> {
+    Some(match (of, behind) {
+        (_, "ns") | ("sec/op", "n") => ("ns", 1.0),
+        (_, "µs" | "us") | ("sec/op", "µ" | "u") => ("us", 1.0),
+        (_, "ms") | ("sec/op", "m") => ("ms", 1.0),
+        (_, "s") | ("sec/op", "") => ("s", 1.0),
+        (_, "kB") => ("kB", 1.0),
+        (_, "MB") => ("MB", 1.0),
+        (_, "GB") => ("GB", 1.0),
+        (_, "B") | ("B/op", "") => ("B", 1.0),
+        ("B/op", "Ki") => ("KiB", 1.0),
+        ("B/op", "Mi") => ("MiB", 1.0),
+        ("B/op", "Gi") => ("GiB", 1.0),
+        ("B/s", "Ki") => ("KiB/s", 1.0),
+        ("B/s", "Mi") => ("MiB/s", 1.0),
+        ("B/s", "Gi") => ("GiB/s", 1.0),
+        (_, "MB/s") => ("MB/s", 1.0),
+        (_, "GB/s") => ("GB/s", 1.0),
+        ("allocs/op", "") => ("", 1.0),
+        ("allocs/op", "k") => ("", 1e3),
+        ("allocs/op", "M") => ("", 1e6),
+        _ => return None,
+    })
+}
+
+#[derive(Default)]
+struct Benchstat {
+    /// What the table is about.
+    of: String,
+    /// Whether the table has bars, as since 2023.
+    today: bool,
+    /// Whether rows were read since the last heading.
+    rows: bool,
+}
+
+impl Reader for Benchstat {
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        if let Some(of) = heading(line.text) {
+            self.of = of;
+            self.today = line.text.starts_with('|');
+            return Fit::Mine;
+        }
+        // The names of the files stand between bars above.
+        if line.text.starts_with('|') || line.text.starts_with("geomean") || self.of.is_empty() {
+            return if self.of.is_empty() { Fit::Foreign } else { Fit::Mine };
+        }
+        self.row(line, out).unwrap_or(Fit::Foreign)
+    }
+
+    /// Tables about other things follow, all of one comparison.
+    fn goes_on(&self, line: &Line<'_>) -> bool {
+        heading(line.text).is_some_and(|of| of != self.of) || !self.rows
+    }
+}
+
+impl Benchstat {
+    fn row(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Option<Fit> {
+        let text = line.text.replace('±', " ± ");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let first = words.iter().position(|word| *word == "±")?.checked_sub(1).filter(|at| *at > 0)?;
+        let name = words[..first].join(" ");
+        let mut sides = Vec::new();
+        let mut rest = &words[first..];
+        while let [value, "±", spread, behind @ ..] = rest {
+            let (value, suffix) = leading(value)?;
+            let (its_unit, factor) = unit(suffix, &self.of)?;
+            // Infinite where there are too few values.
+            let spread = leading(spread).filter(|(_, behind)| *behind == "%").map(|(spread, _)| spread);
+            sides.push((value * factor, its_unit, spread));
+            rest = behind.strip_prefix(&["¹"]).unwrap_or(behind);
+        }
+        let own = [("benchmark", name.as_str()), ("of", self.of.as_str())];
+        let [before, after] = SIDES.map(|side| [own[0], own[1], side]);
+        for ((value, its_unit, spread), labels) in sides.iter().zip([&before, &after]) {
+            out.put("mean", *value, its_unit, labels);
+            if let Some(spread) = spread {
+                out.put(if self.today { "half_interval" } else { "deviation" }, *spread, "%", labels);
+            }
+        }
+        for word in rest {
+            let word = word.trim_matches(['(', ')']);
+            if let Some((change, "%")) = leading(word) {
+                out.put("change", change, "%", &own);
+            } else if let Some(p) = word.strip_prefix("p=").and_then(super::super::number::number) {
+                out.put("p", p, "", &own);
+            } else if let Some(n) = word.strip_prefix("n=") {
+                let (first, second) = n.split_once('+').unwrap_or((n, n));
+                for (n, labels) in [first, second].into_iter().zip([&before, &after]) {
+                    if let Some(n) = super::super::number::number(n) {
+                        out.put("n", n, "", labels);
+                    }
+                }
+            }
+        }
+        self.rows = true;
+        Some(Fit::Mine)
+    }
+}

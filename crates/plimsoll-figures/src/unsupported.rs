@@ -1,0 +1,31 @@
+//! Tools whose output is recognised by a heading, so that a message can name them, but not read.
+
+/// A tool, and words that all stand in one line of its heading.
+const TOOLS: &[(&str, &[&str])] = &[
+    ("bonnie++", &["--Sequential Output--"]),
+    ("iozone", &["reclen", "rewrite"]),
+    ("filebench", &["IO Summary:", "ops/s"]),
+    ("dbench", &["Operation", "Count", "AvgLat"]),
+    ("blktrace", &["Device:", "Events:", "KiB/s"]),
+    ("zpool iostat", &["operations", "bandwidth"]),
+    ("zpool iostat", &["pool", "alloc", "free"]),
+    ("curl's progress meter", &["% Total", "% Received", "Xferd"]),
+    ("siege", &["Transactions:", "hits"]),
+    ("latencytop", &["Cause", "Maximum", "Percentage"]),
+    ("strace -c", &["% time", "usecs/call"]),
+    ("gprof", &["cumulative", "self", "calls"]),
+    ("STREAM", &["Function", "Best Rate MB/s"]),
+    ("LMbench", &["Processor, Processes - times"]),
+    ("nuttcp", &["MB /", "sec =", "Mbps"]),
+    ("qperf", &["msg_rate", "="]),
+    ("Phoronix Test Suite", &["Phoronix Test Suite"]),
+    ("UnixBench", &["System Benchmarks Index"]),
+    ("mpstat of Solaris", &["CPU", "minf", "mjf"]),
+    ("SPECjbb", &["SPECjbb"]),
+];
+
+/// The tool of a heading.
+pub(super) fn tool(text: &str) -> Option<&'static str> {
+    let fits = |(_, words): &&(&str, &[&str])| words.iter().all(|word| text.contains(word));
+    TOOLS.iter().find(fits).map(|(tool, _)| *tool)
+}
