@@ -39,7 +39,8 @@ fn experiment(place: &str, kind: &str, command: &str) -> String {
 }
 
 fn names() -> Vec<String> {
-    let told = Command::new("python3").args(["-c", PROBE, "names"]).output().expect("python3 starts");
+    let told =
+        Command::new("/usr/bin/python3").args(["-c", PROBE, "names"]).output().expect("python3 starts");
     String::from_utf8(told.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
 }
 
@@ -53,7 +54,7 @@ fn reached(lab: Lab, place: &str, kind: &str) -> u128 {
     let words = format!("[\"./probe.py\", \"{outsider}\", \"{{scratch}}\", \"{folder}\", \"{token}\"]");
     let file = lab.file("probed.toml", &experiment(place, kind, &words));
     let program = lab.program().to_owned();
-    let lab = lab.by(&["python3".to_owned(), caller, token], &program);
+    let lab = lab.by(&["/usr/bin/python3".to_owned(), caller, token], &program);
     let told = lab.plimsoll_in(&["run", &file, "--format", "json"], &[("A_SECRET", "secret")]);
     let all: String =
         [&told.stderr, &told.stdout].into_iter().flat_map(|text| text.split_whitespace()).collect();
