@@ -68,12 +68,13 @@ impl Explained {
     fn levels_of(values: Vec<f64>) -> Self {
         let n = values.len();
         let first_guess = Noise::from_differences(&values);
-        let clean = without_outliers(&values, first_guess.sd);
+        let mut clean = without_outliers(&values, first_guess.sd);
         let penalty = PENALTY * (n as f64).ln();
         let largest = clean.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
         let spread =
             (first_guess.sd * first_guess.inflation().sqrt()).max(LEAST_NOISE * (n as f64).sqrt() * largest);
-        let pruned = prune::prune(&clean, &partition::levels(&clean, spread, penalty));
+        let candidates = partition::levels(&clean, spread, penalty);
+        let pruned = prune::prune(&mut clean, &candidates);
         let mut boundaries = pruned.boundaries;
         let levels = locate::relocate(&values, &mut boundaries, pruned.noise);
         Self { values, clean, boundaries, levels, noise: pruned.noise, slope: 0.0, seasons: Vec::new() }

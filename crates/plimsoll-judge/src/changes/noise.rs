@@ -7,7 +7,7 @@ const MEDIAN_TO_SD: f64 = 1.482_602_218_505_602;
 /// √(π/2): from the mean of absolute values to the standard deviation of a normal variable.
 const MEAN_TO_SD: f64 = 1.253_314_137_315_500_3;
 /// How far a value may stand from the running median before it counts as an outlier, in standard deviations.
-const OUTLIER: f64 = 3.0;
+pub(super) const OUTLIER: f64 = 3.0;
 /// Values on each side of the running median: three outliers in a row are outvoted, four are a level of their own.
 const REACH: usize = 3;
 

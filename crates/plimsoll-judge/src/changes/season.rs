@@ -19,6 +19,9 @@ const LEAST_SEEN: usize = 3;
 const USUAL_CHANCE: f64 = 1e-3;
 /// What has days may have weeks.
 pub(super) const DAYS: usize = 7;
+/// Lengths of a day: of hours, half hours, quarters of an hour, ten and five minutes. A cycle of another length, such as the days of a
+/// week, has no weeks of its own: seven times its length follows growth instead of repeating itself.
+const DAY_LENGTHS: [usize; 5] = [24, 48, 96, 144, 288];
 /// The same for any other.
 const OTHER_CHANCE: f64 = 1e-6;
 /// So many harmonics of a cycle are looked at.
@@ -30,13 +33,13 @@ const SHORT: usize = 12;
 /// A harmonic of a longer cycle is kept where its power is so many times that of noise.
 const STANDS_OUT: f64 = 4.0;
 
-/// The cycle that shows best in values that stand at these indices, as its number of indices. Of weeks of a known cycle nothing is asked
-/// beforehand.
+/// The cycle that shows best in values that stand at these indices, as its number of indices. The weeks of a known day are tried first.
 pub(super) fn find(values: &[f64], at: &[usize], known: &[usize]) -> Option<usize> {
     let grid = filled(values, at);
     let others = OTHERS.filter(|p| !USUAL.contains(p)).map(|p| (p, OTHER_CHANCE));
     let untried = |period: usize| period * LEAST_SEEN <= grid.len() && !known.contains(&period);
-    if let Some(week) = known.iter().map(|day| DAYS * day).find(|week| untried(*week)) {
+    let mut weeks = known.iter().filter(|day| DAY_LENGTHS.contains(day)).map(|day| DAYS * day);
+    if let Some(week) = weeks.find(|week| untried(*week)) {
         return Some(week);
     }
     let periods = USUAL.into_iter().map(|p| (p, USUAL_CHANCE)).chain(others);

@@ -192,6 +192,34 @@ fn missing_values_keep_their_places() {
     assert!(matches!(strange, Err(JudgeError::NotFinite { index: 2, .. })));
 }
 
+#[test]
+fn a_burst_hides_no_later_step() {
+    for length in 4..=6 {
+        let found = (0..40).filter(|&seed| {
+            let mut series = noisy(&[(100, 15.0), (60, 14.25)], 0.15, 3_000 + seed);
+            for value in &mut series[50..50 + length] {
+                *value *= 1.8;
+            }
+            matches!(indices(&series)[..], [only] if only.abs_diff(100) <= 1)
+        });
+        let found = found.count();
+        assert!(found >= 38, "burst of {length}: {found} of 40");
+    }
+}
+
+#[test]
+fn growth_with_weeks_is_no_step() {
+    const WEEK: [f64; 7] = [0.0, 0.8, 0.2, 1.0, 0.4, -3.0, -4.0];
+    let alarms = (0..60).filter(|&seed| {
+        let mut rng = SmallRng::new(5_000 + seed);
+        let series: Vec<f64> =
+            (0..175).map(|i| 100.0 + i as f64 / 12.0 + WEEK[i % 7] + 0.8 * rng.normal()).collect();
+        !indices(&series).is_empty()
+    });
+    let alarms = alarms.count();
+    assert!(alarms <= 9, "{alarms} of 60");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
