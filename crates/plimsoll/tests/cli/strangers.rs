@@ -226,7 +226,23 @@ fn a_file_that_would_have_the_kernel_or_postfix_start_something_as_root_is_refus
         .exits(2)
         .says("the kernel runs a program as root");
     lab.plimsoll(&["check", &sysctl("kernel.modprobe")]).exits(2).says("the kernel runs a program as root");
-    let postfix = "postfix = { to = \"sink\", settings = { daemon_directory = \"/tmp/mine\" } }\n[services.sink]\non = \"server\"\nsmtp_sink = {}";
-    let postfix = lab.file("postfix.toml", &one_service(postfix));
-    lab.plimsoll(&["check", &postfix]).exits(2).says("which programs or files Postfix uses as root");
+    let postfix = |keys: &str| {
+        let service = format!("{keys}\n[services.sink]\non = \"server\"\nsmtp_sink = {{}}");
+        lab.file("postfix.toml", &one_service(&service))
+    };
+    for setting in [
+        "daemon_directory = \"/tmp/mine\"",
+        "mail_owner = \"root\"",
+        "mydestination = \"/etc/shadow\"",
+        "smtpd_recipient_restrictions = \"check_recipient_access regexp:/etc/shadow\"",
+    ] {
+        let file = postfix(&format!("postfix = {{ to = \"sink\", settings = {{ {setting} }} }}"));
+        let refused = lab.plimsoll(&["check", &file]).exits(2);
+        refused.says("not among the settings that a file may give Postfix");
+    }
+    let file = postfix("postfix = { to = \"sink\", settings = { in_flow_delay = \"$mail_owner\" } }");
+    lab.plimsoll(&["check", &file]).exits(2).says("a time such as 30s, 5m or 1h");
+    lab.file("main.cf", "daemon_directory = /tmp/mine\n");
+    let file = postfix("postfix = { to = \"sink\" }\nconfig = \"main.cf\"");
+    lab.plimsoll(&["check", &file]).exits(2).says("can start any program as root");
 }

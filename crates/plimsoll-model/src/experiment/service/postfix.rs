@@ -62,27 +62,90 @@ impl PostfixService {
     }
 }
 
-/// The endings of names that say where Postfix finds its programs, libraries, tables and files, or what it starts.
-const ENDINGS: [&str; 14] = [
-    "_directory",
-    "_directories",
-    "_path",
-    "_command",
-    "_commands",
-    "_program",
-    "_wrapper",
-    "_file",
-    "_files",
-    "_maps",
-    "_checks",
-    "_database",
-    "_environment",
-    "_CAfile",
+/// Value that a setting of main.cf takes.
+#[derive(Clone, Copy)]
+enum Value {
+    /// A whole number of at most nine digits.
+    Number,
+    /// A whole number with at most one unit: s, m, h, d or w.
+    Time,
+    /// `yes` or `no`.
+    Switch,
+}
+
+impl Value {
+    fn accepts(self, text: &str) -> bool {
+        let number = |text: &str| (1..=9).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+        match self {
+            Self::Number => number(text),
+            Self::Time => number(text.strip_suffix(['s', 'm', 'h', 'd', 'w']).unwrap_or(text)),
+            Self::Switch => matches!(text, "yes" | "no"),
+        }
+    }
+
+    fn expected(self) -> &'static str {
+        match self {
+            Self::Number => "a whole number of at most nine digits",
+            Self::Time => "a time such as 30s, 5m or 1h",
+            Self::Switch => "yes or no",
+        }
+    }
+}
+
+/// Settings that an unprivileged file may give (postconf(5)). Postfix starts as root, so none of them names a program, a file, a table, a
+/// user or an address.
+const SETTINGS: [(&str, Value); 36] = [
+    ("bounce_queue_lifetime", Value::Time),
+    ("default_destination_concurrency_failed_cohort_limit", Value::Number),
+    ("default_destination_concurrency_limit", Value::Number),
+    ("default_destination_rate_delay", Value::Time),
+    ("default_destination_recipient_limit", Value::Number),
+    ("default_recipient_limit", Value::Number),
+    ("delay_warning_time", Value::Time),
+    ("disable_dns_lookups", Value::Switch),
+    ("enable_long_queue_ids", Value::Switch),
+    ("hopcount_limit", Value::Number),
+    ("in_flow_delay", Value::Time),
+    ("initial_destination_concurrency", Value::Number),
+    ("ipc_idle", Value::Time),
+    ("ipc_timeout", Value::Time),
+    ("ipc_ttl", Value::Time),
+    ("line_length_limit", Value::Number),
+    ("max_idle", Value::Time),
+    ("max_use", Value::Number),
+    ("maximal_queue_lifetime", Value::Time),
+    ("qmgr_message_active_limit", Value::Number),
+    ("qmgr_message_recipient_limit", Value::Number),
+    ("qmgr_message_recipient_minimum", Value::Number),
+    ("queue_minfree", Value::Number),
+    ("smtp_connect_timeout", Value::Time),
+    ("smtp_connection_cache_on_demand", Value::Switch),
+    ("smtp_connection_cache_time_limit", Value::Time),
+    ("smtp_connection_reuse_count_limit", Value::Number),
+    ("smtp_connection_reuse_time_limit", Value::Time),
+    ("smtp_data_done_timeout", Value::Time),
+    ("smtp_destination_concurrency_limit", Value::Number),
+    ("smtp_destination_recipient_limit", Value::Number),
+    ("smtp_helo_timeout", Value::Time),
+    ("smtpd_delay_reject", Value::Switch),
+    ("smtpd_error_sleep_time", Value::Time),
+    ("smtpd_recipient_limit", Value::Number),
+    ("smtpd_timeout", Value::Time),
 ];
 
-/// Whether a setting says which programs or files Postfix uses.
-fn names_programs(name: &str) -> bool {
-    ENDINGS.iter().any(|ending| name.ends_with(ending)) || name.starts_with("multi_instance")
+/// Error in a setting of an unprivileged service: what is wrong, and what was expected.
+fn refused(setting: &str, value: &str) -> Option<(String, String)> {
+    match SETTINGS.iter().find(|(name, _)| *name == setting) {
+        Some((_, kind)) if kind.accepts(value) => None,
+        Some((_, kind)) => {
+            Some((format!("`{value}` is no value of `{setting}`"), kind.expected().to_owned()))
+        }
+        None => {
+            let names = SETTINGS.map(|(name, _)| name).join(", ");
+            let message = format!("`{setting}` is not among the settings that a file may give Postfix");
+            Some((message, format!("one of {names}; or `privileged = true` on the service beside it")))
+        }
+    }
 }
 
 /// The programs of Postfix that touch a message that is relayed, and the one that starts them (master(5)).
@@ -103,11 +166,15 @@ impl ServiceType for PostfixService {
                 let here = [here("settings").as_slice(), &path![setting]].concat();
                 return Err(problem(here, "this cannot stand in main.cf", "a name and a value of one line"));
             }
-            if names_programs(setting) && !at.service.privileged {
+            if let Some((message, expected)) = refused(setting, value).filter(|_| !at.service.privileged) {
                 let here = [here("settings").as_slice(), &path![setting]].concat();
-                let message = format!("`{setting}` says which programs or files Postfix uses as root");
-                return Err(problem(here, message, "`privileged = true` on the service beside it"));
+                return Err(problem(here, message, expected));
             }
+        }
+        if at.service.config.is_some() && !at.service.privileged {
+            let message = "a configuration file of Postfix can start any program as root";
+            let here = path!["services", at.name, "config"];
+            return Err(problem(here, message, "`privileged = true` on the service beside it"));
         }
         Ok(())
     }
@@ -157,23 +224,45 @@ impl ServiceType for PostfixService {
 
 #[cfg(test)]
 mod tests {
-    use super::names_programs;
+    use super::refused;
 
     #[test]
-    fn settings_that_name_programs_and_files_are_told_from_others() {
-        for name in [
-            "daemon_directory",
-            "debugger_command",
-            "shlib_directory",
-            "sendmail_path",
-            "import_environment",
-            "transport_maps",
-            "smtp_tls_key_file",
+    fn settings_that_name_programs_files_tables_and_users_are_refused() {
+        for (name, value) in [
+            ("daemon_directory", "/tmp/mine"),
+            ("mail_owner", "root"),
+            ("mydestination", "/etc/shadow"),
+            ("mynetworks", "regexp:/etc/shadow"),
+            ("smtpd_recipient_restrictions", "check_recipient_access regexp:/etc/shadow"),
+            ("import_environment", "LD_PRELOAD=/tmp/mine.so"),
+            ("relayhost", "10.0.0.1"),
         ] {
-            assert!(names_programs(name), "{name}");
+            let (message, expected) = refused(name, value).expect(name);
+            assert!(message.contains(name), "{message}");
+            assert!(expected.contains("in_flow_delay") && expected.contains("privileged"), "{expected}");
         }
-        for name in ["in_flow_delay", "qmgr_message_active_limit", "smtp_connection_cache_on_demand"] {
-            assert!(!names_programs(name), "{name}");
+    }
+
+    #[test]
+    fn values_of_allowed_settings_are_numbers_times_and_switches() {
+        for (name, value) in [
+            ("in_flow_delay", "1s"),
+            ("ipc_ttl", "1000"),
+            ("qmgr_message_active_limit", "20000"),
+            ("smtp_connection_cache_on_demand", "no"),
+        ] {
+            assert_eq!(refused(name, value), None);
+        }
+        for (name, value) in [
+            ("in_flow_delay", "$config_directory"),
+            ("in_flow_delay", "s"),
+            ("in_flow_delay", "1ss"),
+            ("qmgr_message_active_limit", "regexp:/etc/shadow"),
+            ("qmgr_message_active_limit", "1234567890"),
+            ("smtp_connection_cache_on_demand", ""),
+        ] {
+            let (message, _) = refused(name, value).expect(value);
+            assert!(message.contains(name), "{message}");
         }
     }
 }
