@@ -1,7 +1,7 @@
 //! What a series is made of beside its levels: cycles and a trend, each of which is believed only where it explains the values better than
 //! more levels would, by Schwarz's criterion.
 
-use super::noise::{Noise, without_outliers};
+use super::noise::{Noise, without_bursts, without_outliers};
 use super::season::{self, Season};
 use super::{LEAST_NOISE, PENALTY, exchange, locate, partition, prune};
 use crate::stats::mean;
@@ -69,6 +69,7 @@ impl Explained {
         let n = values.len();
         let first_guess = Noise::from_differences(&values);
         let mut clean = without_outliers(&values, first_guess.sd);
+        without_bursts(&mut clean, first_guess.sd);
         let penalty = PENALTY * (n as f64).ln();
         let largest = clean.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
         let spread =

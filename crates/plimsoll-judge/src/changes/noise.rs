@@ -11,6 +11,9 @@ pub(super) const OUTLIER: f64 = 3.0;
 /// Values on each side of the running median: three outliers in a row are outvoted, four are a level of their own.
 const REACH: usize = 3;
 
+/// Longest burst, in values; what lasts longer is a level.
+const BURST: usize = 6;
+
 /// The noise around the levels of a series, as a first-order autoregression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Noise {
@@ -67,6 +70,39 @@ pub(crate) fn without_outliers(series: &[f64], sd: f64) -> Vec<f64> {
         .collect()
 }
 
+/// Replaces every burst by the level around it: four to [`BURST`] values in a row off the running median, between stretches that agree.
+/// [`without_outliers`] outvotes shorter ones; in the noise, the squares of a longer one would hide every later step.
+pub(crate) fn without_bursts(series: &mut [f64], sd: f64) {
+    let n = series.len();
+    if n < 4 * BURST {
+        return;
+    }
+    let mut window = Vec::with_capacity(2 * BURST + 1);
+    let mut middle = |series: &[f64]| {
+        window.clear();
+        window.extend_from_slice(series);
+        median_in_place(&mut window)
+    };
+    let off: Vec<bool> = (0..n)
+        .map(|i| {
+            let start = i.saturating_sub(BURST).min(n - 2 * BURST - 1);
+            (series[i] - middle(&series[start..start + 2 * BURST + 1])).abs() > OUTLIER * sd
+        })
+        .collect();
+    let mut start = BURST;
+    while start + BURST < n {
+        let len = off[start..].iter().take_while(|off| **off).count();
+        let end = start + len;
+        if !off[start - 1] && (REACH + 1..=BURST).contains(&len) && end + BURST <= n {
+            let (before, after) = (middle(&series[start - BURST..start]), middle(&series[end..end + BURST]));
+            if (before - after).abs() <= OUTLIER * sd {
+                series[start..end].fill(f64::midpoint(before, after));
+            }
+        }
+        start = end + 1;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +121,27 @@ mod tests {
         let noise = Noise::from_differences(&series);
         assert!((noise.rho - 0.5).abs() < 0.06, "{noise:?}");
         assert!((noise.sd - 1.0).abs() < 0.06, "{noise:?}");
+    }
+
+    #[test]
+    fn a_burst_is_replaced_and_a_short_level_is_not() {
+        for len in 4..=6 {
+            let mut burst = vec![1.0; 60];
+            burst[30..30 + len].fill(9.0);
+            without_bursts(&mut burst, 0.5);
+            assert_eq!(burst, [1.0; 60], "{len}");
+            let mut steps = vec![1.0; 60];
+            steps[30..30 + len].fill(9.0);
+            steps[30 + len..].fill(5.0);
+            let before = steps.clone();
+            without_bursts(&mut steps, 0.5);
+            assert_eq!(steps, before, "{len}");
+            let mut end = vec![1.0; 60];
+            end[60 - len..].fill(9.0);
+            let before = end.clone();
+            without_bursts(&mut end, 0.5);
+            assert_eq!(end, before, "{len} at the end may be a change");
+        }
     }
 
     #[test]

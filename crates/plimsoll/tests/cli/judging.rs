@@ -134,7 +134,7 @@ fn bad_input_is_bad_usage_and_all_of_its_places_are_told_at_once() {
     lab.script("printf '1\\n\\377\\n' | $PLIMSOLL judge modes").exits(2).says("standard input");
     lab.plimsoll_reading(&["judge", "modes", "-", "--batch"], "no JSON\n")
         .exits(2)
-        .says("1 of 1 lines cannot be judged");
+        .says("the only line cannot be judged");
     lab.plimsoll_reading(&["judge", "modes", "-", "--batch"], "").exits(2).says("empty");
 }
 

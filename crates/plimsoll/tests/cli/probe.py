@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Tries what a program behind the gate could reach, and tells it as a number with one bit for each attempt.
 
 usage: probe.py names | probe.py OUTSIDER SCRATCH FOLDER TOKEN
