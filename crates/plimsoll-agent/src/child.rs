@@ -1,8 +1,9 @@
 //! Children of the agent that are this program again, as `plimsoll agent ROLE`: they die with the agent. Some of them get a
 //! specification as JSON on their stdin, and answer on their stdout, a line of JSON for each answer.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsString};
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -13,13 +14,34 @@ use nix::unistd::Pid;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{gate, memory};
+use crate::memory;
+
+/// Variables of the agent that every program gets: search path, language, time zone, and the mark by which processes of a run are found
+/// (`plimsoll_host::MARKER`).
+const PASSED: [&str; 5] = ["PATH", "LANG", "LANGUAGE", "TZ", "PLIMSOLL_CONTROLLER"];
+/// Prefix of further names.
+const PASSED_BEGINNING: &str = "LC_";
+
+/// Variables of the agent that a program gets: the usual ones, and `more` by name.
+pub(crate) fn passed_environment(more: &[String]) -> Vec<(OsString, OsString)> {
+    let passed = |name: &OsString| {
+        PASSED.iter().any(|passed| name == passed)
+            || name.as_bytes().starts_with(PASSED_BEGINNING.as_bytes())
+            || more.iter().any(|passed| name == passed.as_str())
+    };
+    std::env::vars_os().filter(|(name, _)| passed(name)).collect()
+}
+
+/// Leaves a command no more of the environment than every program gets.
+pub(crate) fn clean_environment(command: &mut Command) {
+    command.env_clear().envs(passed_environment(&[]));
+}
 
 /// The command that starts a child in a role, with little of the agent's environment.
 pub(crate) fn command(role: &str) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.args(["agent", role]);
-    gate::clean_environment(&mut command);
+    clean_environment(&mut command);
     command
 }
 
@@ -99,4 +121,18 @@ pub(crate) fn tell(told: &impl Serialize) -> io::Result<()> {
 pub(crate) fn die_with_parent() -> bool {
     let parent = nix::unistd::getppid();
     prctl::set_pdeathsig(Signal::SIGKILL).is_ok() && nix::unistd::getppid() == parent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_few_variables_are_passed_on() {
+        let names: Vec<_> = passed_environment(&[]).into_iter().map(|(name, _)| name).collect();
+        assert!(names.iter().any(|name| name == "PATH"), "{names:?}");
+        assert!(names.iter().all(|name| !name.as_bytes().starts_with(b"CARGO")), "{names:?}");
+        let more = passed_environment(&["CARGO_MANIFEST_DIR".to_owned()]);
+        assert_eq!(more.len(), names.len() + 1);
+    }
 }

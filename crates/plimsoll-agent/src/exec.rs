@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_model::frame::{Failure, ServiceSpec};
 
+use crate::child::passed_environment;
 use crate::folder::write_certificate;
-use crate::gate::{self, Entry, Kind, Paths, passed_environment};
+use crate::gate::{self, Entry, Kind, Paths};
 use crate::other;
 
 /// The program of a service, with its placeholders replaced. It may write to `scratch`.

@@ -11,14 +11,14 @@ const QUOTED: usize = 60;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "part")]
 pub enum Part {
-    /// It is of a format that is known.
+    /// Line of a known format.
     Read {
         /// The format.
         format: &'static str,
         /// Which call of the tool, from 1.
         run: u32,
     },
-    /// It is of a format that another command reads.
+    /// Line of a format that another command reads.
     Elsewhere {
         /// The format.
         format: &'static str,
@@ -30,12 +30,12 @@ pub enum Part {
         /// The tool.
         tool: &'static str,
     },
-    /// It is of a format that is known, but its values are impossible, or nothing states their unit.
+    /// Line of a known format, whose values are impossible, or have no stated unit.
     Refused {
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// It is of no format that is known here.
+    /// Line of no known format.
     Skipped {
         /// How the first of these lines begins.
         what: String,

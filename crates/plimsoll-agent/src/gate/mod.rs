@@ -44,9 +44,7 @@ use crate::{child, other};
 
 pub(crate) use kind::Kind;
 pub use kind::{Need, needs};
-pub(crate) use rights::{
-    NOBODY, can_become_nobody, clean_environment, is_single_user, passed_environment, remains_root,
-};
+pub(crate) use rights::{NOBODY, can_become_nobody, is_single_user, remains_root};
 pub(crate) use tree::{closed_on_the_way, is_open};
 
 /// Largest descriptor limit that a program may raise its own to.
@@ -96,7 +94,13 @@ impl Entry {
         arguments: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Self {
         let arguments = arguments.into_iter().map(Into::into).collect();
-        Self { kind, program, arguments, environment: passed_environment(&[]), paths: Paths::default() }
+        Self {
+            kind,
+            program,
+            arguments,
+            environment: child::passed_environment(&[]),
+            paths: Paths::default(),
+        }
     }
 
     /// Adds variables; a later one replaces an earlier one of its name.

@@ -1,11 +1,8 @@
 //! User, capabilities and environment.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::process::Command;
 
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Gid, Uid, fchown, getegid, geteuid, setgroups, setresgid, setresuid};
@@ -15,27 +12,6 @@ use super::{Need, Wrong, at};
 
 /// User and group number of programs: nobody's, by long custom.
 pub(crate) const NOBODY: u32 = 65534;
-
-/// Variables of the agent that every program gets: search path, language, time zone, and the mark by which processes of a run are found
-/// (`plimsoll_host::MARKER`).
-const PASSED: [&str; 5] = ["PATH", "LANG", "LANGUAGE", "TZ", "PLIMSOLL_CONTROLLER"];
-/// Prefix of further names.
-const PASSED_BEGINNING: &str = "LC_";
-
-/// Variables of the agent that a program gets: the usual ones, and `more` by name.
-pub(crate) fn passed_environment(more: &[String]) -> Vec<(OsString, OsString)> {
-    let passed = |name: &OsString| {
-        PASSED.iter().any(|passed| name == passed)
-            || name.as_bytes().starts_with(PASSED_BEGINNING.as_bytes())
-            || more.iter().any(|passed| name == passed.as_str())
-    };
-    std::env::vars_os().filter(|(name, _)| passed(name)).collect()
-}
-
-/// Leaves a command no more of the environment than every program gets.
-pub(crate) fn clean_environment(command: &mut Command) {
-    command.env_clear().envs(passed_environment(&[]));
-}
 
 fn has(wanted: CapabilitySet) -> bool {
     rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(wanted))
@@ -137,14 +113,5 @@ mod tests {
         assert_eq!(mapped_users("         0       1000          1\n"), Some(1));
         assert_eq!(mapped_users("0 1000 1\n1 100000 65536\n"), Some(65_537));
         assert_eq!(mapped_users("what?"), None);
-    }
-
-    #[test]
-    fn only_few_variables_are_passed_on() {
-        let names: Vec<_> = passed_environment(&[]).into_iter().map(|(name, _)| name).collect();
-        assert!(names.iter().any(|name| name == "PATH"), "{names:?}");
-        assert!(names.iter().all(|name| !name.as_bytes().starts_with(b"CARGO")), "{names:?}");
-        let more = passed_environment(&["CARGO_MANIFEST_DIR".to_owned()]);
-        assert_eq!(more.len(), names.len() + 1);
     }
 }

@@ -30,7 +30,7 @@ const UNITS: [(&str, &str); 18] = [
     ("Tbogus/sec", "Tbogus/sec"),
 ];
 
-/// What is done to a line.
+/// A change of one line.
 #[derive(Clone, Debug)]
 enum Change {
     Nothing,

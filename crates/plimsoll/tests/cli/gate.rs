@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::lab::{Lab, Told};
 
@@ -15,6 +16,9 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/security.md"
 const TABLE: [&str; 2] = ["<!-- probe: begin -->\n", "<!-- probe: end -->\n"];
 /// Writes the columns of the table in place of comparing them.
 const UPDATE: &str = "PLIMSOLL_UPDATE_PROBE";
+
+/// Probes started so far.
+static STARTED: AtomicU32 = AtomicU32::new(0);
 
 /// Where a file names a program.
 const USES: [&str; 4] = ["service", "load", "hook", "step"];
@@ -46,7 +50,9 @@ fn names() -> Vec<String> {
 
 /// What a program can reach, as bits.
 fn reached(lab: Lab, place: &str, kind: &str) -> u128 {
-    let token = format!("plimsoll-probe-{}-{place}", std::process::id());
+    // Abstract sockets have one name in the whole machine, and the tests of this file run side by side.
+    let nth = STARTED.fetch_add(1, Ordering::Relaxed);
+    let token = format!("plimsoll-probe-{}-{nth}-{place}", std::process::id());
     let folder = lab.folder().display().to_string();
     lab.file("probe.py", PROBE);
     let caller = lab.file("caller.py", CALLER);
