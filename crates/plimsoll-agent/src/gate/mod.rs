@@ -5,14 +5,14 @@
 //! agent ── guardian (agent's user) ── init (process 1 of a process namespace) ── the program
 //! ```
 //!
-//! The agent starts `plimsoll agent exec` with a clean environment and hands it an [`Entry`] on standard input. Program, arguments and environment of the
+//! The agent starts `plimsoll agent exec` with a clean environment and hands it an `Entry` on standard input. Program, arguments and environment of the
 //! file are data until the last `execve`. The stage then takes these steps, in this order:
 //!
 //! 1. All descriptors above standard error close at the next `execve`; a session keyring of its own replaces the caller's (`plimsoll_host`).
 //! 2. A process namespace: init, the only sibling of the program, cannot be killed from inside, and the agent has no number there.
-//! 3. A mount namespace with a read-only tree, an own `/dev`, `/proc`, `/run` and `/tmp` ([`tree`]), and an IPC namespace.
-//! 4. The user and the capabilities that the [`Kind`] needs ([`kind`]), and `no_new_privs`.
-//! 5. Landlock and the system call filter ([`filter`]).
+//! 3. A mount namespace with a read-only tree, an own `/dev`, `/proc`, `/run` and `/tmp` (`tree`), and an IPC namespace.
+//! 4. The user and the capabilities that the `Kind` needs (`kind`), and `no_new_privs`.
+//! 5. Landlock and the system call filter (`filter`).
 //!
 //! A user who may not make mounts (a `local` host without user namespaces) gets steps 1, 4 and 5.
 
@@ -130,7 +130,7 @@ impl Entry {
     }
 }
 
-/// `plimsoll agent exec`: passes the gate with the [`Entry`] on standard input, and ends as the program does. Dies with the agent.
+/// `plimsoll agent exec`: passes the gate with the entry on standard input, and ends as the program does. Dies with the agent.
 #[must_use]
 pub fn main(kernel: &Kernel) -> ExitCode {
     let entry: Entry = match child::specification("program") {
