@@ -79,13 +79,12 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         writeln!(out, "verdicts         how often they are right here: plimsoll selftest")
     })?;
     if !args.dry_run {
-        let old =
-            args.remove_captures.iter().flat_map(|age| captured.iter().filter(|of| of.is_older_than(age.0)));
         // Captures are known only where the store is.
-        for (captured, store) in old.zip(std::iter::repeat(&store).filter_map(|store| store.as_ref().ok())) {
-            captured
-                .remove(store)
-                .map_err(|error| Failure::io("remove the captures in", &captured.folder, &error))?;
+        if let (Ok(store), Some(age)) = (&store, &args.remove_captures) {
+            for captured in captured.iter().filter(|of| of.is_older_than(age.0)) {
+                let failed = |error| Failure::io("remove the captures in", &captured.folder, &error);
+                captured.remove(store).map_err(failed)?;
+            }
         }
         for left in &leftovers {
             left.remove()?;
