@@ -79,7 +79,8 @@ fn text_of_any_length_is_read_in_memory_that_does_not_grow_with_it() {
         read(BYTES / 16);
         let before = peak();
         let coverage = read(BYTES);
-        let grown = peak() - before;
+        // The kernel adds up counters of each CPU, and may print less than before.
+        let grown = peak().saturating_sub(before);
         assert!(grown < MAY_GROW, "{what}: {grown} bytes more for {BYTES} bytes");
         assert_eq!(coverage.figures > 10_000, has_figures, "{what}: {coverage:?}");
     }

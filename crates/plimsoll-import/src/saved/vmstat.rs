@@ -124,10 +124,10 @@ mod tests {
         let word = OF_2001.replace("4230", "many");
         assert_eq!(read(&word).unwrap_err().to_string(), "line 5: a number was expected in place of `many`");
         // Names behind a date are no columns.
-        let odd = format!(" r b in UTC cs us sy\n{}", " 1 2 3 4 5 6 7\n".repeat(5));
+        let odd = format!(" r b swpd free in UTC cs us sy\n{}", " 1 2 3 4 5 6 7 8 9\n".repeat(5));
         assert!(!is_header(&odd));
-        let odd = format!(" r b in cs us sy UTC id\n{}", " 1 2 3 4 5 6 7 8\n".repeat(5));
-        assert_eq!(read(&odd).unwrap().columns.len(), 6);
+        let odd = format!(" r b swpd free in cs us sy UTC id\n{}", " 1 2 3 4 5 6 7 8 9 10\n".repeat(5));
+        assert_eq!(read(&odd).unwrap().columns.len(), 7);
         let short: String = OF_2001.lines().take(4).map(|line| format!("{line}\n")).collect();
         assert!(read(&short).unwrap_err().to_string().contains("1 lines of figures"));
     }
