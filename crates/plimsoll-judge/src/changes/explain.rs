@@ -1,7 +1,7 @@
 //! What a series is made of beside its levels: cycles and a trend, each of which is believed only where it explains the values better than
 //! more levels would, by Schwarz's criterion.
 
-use super::noise::{Noise, without_bursts, without_outliers};
+use super::noise::{self, Noise, without_outliers};
 use super::season::{self, Season};
 use super::{LEAST_NOISE, PENALTY, exchange, locate, partition, prune};
 use crate::stats::mean;
@@ -35,11 +35,14 @@ pub(super) struct Explained {
     /// By how much the series rises with each index.
     pub(super) slope: f64,
     pub(super) seasons: Vec<Season>,
+    /// Whether bursts were replaced before levels were looked for.
+    without_bursts: bool,
 }
 
-/// Divides values that stand at the indices `at` into levels, having taken out what pays; cycles only where `cycles` asks for it.
+/// Divides values that stand at the indices `at` into levels, having taken out what pays. Without `cycles`, whatever comes and goes is a
+/// level, also a single burst.
 pub(super) fn explain(values: &[f64], at: &[usize], cycles: bool) -> Explained {
-    let mut best = Explained::levels_of(values.to_vec());
+    let mut best = Explained::levels_of(values.to_vec(), cycles);
     let mut known = Vec::new();
     while cycles && known.len() < MOST_CYCLES {
         let Some(period) = season::find(&best.values, at, &known) else { break };
@@ -65,27 +68,30 @@ pub(super) fn explain(values: &[f64], at: &[usize], cycles: bool) -> Explained {
 }
 
 impl Explained {
-    fn levels_of(values: Vec<f64>) -> Self {
+    fn levels_of(values: Vec<f64>, without_bursts: bool) -> Self {
         let n = values.len();
         let first_guess = Noise::from_differences(&values);
         let mut clean = without_outliers(&values, first_guess.sd);
-        without_bursts(&mut clean, first_guess.sd);
+        if without_bursts {
+            noise::replace_bursts(&mut clean, first_guess.sd);
+        }
         let penalty = PENALTY * (n as f64).ln();
         let largest = clean.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
         let spread =
             (first_guess.sd * first_guess.inflation().sqrt()).max(LEAST_NOISE * (n as f64).sqrt() * largest);
         let candidates = partition::levels(&clean, spread, penalty);
-        let pruned = prune::prune(&mut clean, &candidates);
+        let pruned = prune::prune(&clean, &candidates);
         let mut boundaries = pruned.boundaries;
         let levels = locate::relocate(&values, &mut boundaries, pruned.noise);
-        Self { values, clean, boundaries, levels, noise: pruned.noise, slope: 0.0, seasons: Vec::new() }
+        let noise = pruned.noise;
+        Self { values, clean, boundaries, levels, noise, slope: 0.0, seasons: Vec::new(), without_bursts }
     }
 
-    /// The same series, without other seasons and another slope.
-    fn anew(values: &[f64], at: &[usize], seasons: Vec<Season>, slope: f64) -> Self {
+    /// Levels of the series with these seasons and this slope taken out.
+    fn rest_of(&self, values: &[f64], at: &[usize], seasons: Vec<Season>, slope: f64) -> Self {
         let rest = |index: usize| slope * index as f64 + seasons.iter().map(|s| s.value(index)).sum::<f64>();
         let without = values.iter().zip(at).map(|(v, &index)| v - rest(index)).collect();
-        Self { seasons, slope, ..Self::levels_of(without) }
+        Self { seasons, slope, ..Self::levels_of(without, self.without_bursts) }
     }
 
     fn level_at(&self, place: usize) -> f64 {
@@ -94,9 +100,9 @@ impl Explained {
 
     fn with_cycle(self, values: &[f64], at: &[usize], period: usize, together: usize) -> Self {
         let first = Season::guess(&self.values, at, period, together);
-        let mut seasons = self.seasons;
+        let mut seasons = self.seasons.clone();
         seasons.push(first);
-        let mut now = Self::anew(values, at, seasons, self.slope);
+        let mut now = self.rest_of(values, at, seasons, self.slope);
         for _ in 0..ROUNDS {
             for k in 0..now.seasons.len() {
                 let left: Vec<f64> = (0..values.len())
@@ -105,7 +111,7 @@ impl Explained {
                 let season = now.seasons[k].refined(&left, at, REACH * now.noise.sd);
                 let mut seasons = now.seasons.clone();
                 seasons[k] = season;
-                now = Self::anew(values, at, seasons, now.slope);
+                now = now.rest_of(values, at, seasons, now.slope);
             }
         }
         now
@@ -134,11 +140,11 @@ impl Explained {
     }
 
     fn with_slope(self, values: &[f64], at: &[usize], slope: f64) -> Self {
-        let mut now = Self::anew(values, at, self.seasons, slope);
+        let mut now = self.rest_of(values, at, self.seasons.clone(), slope);
         for _ in 0..ROUNDS {
             let Some((more, error)) = now.slope_within(at) else { break };
             let slope = now.slope + more;
-            now = Self::anew(values, at, now.seasons, slope);
+            now = now.rest_of(values, at, now.seasons.clone(), slope);
             if more.abs() < error / 10.0 {
                 break;
             }

@@ -151,7 +151,7 @@ fn found(series: &[f64], at: &[usize], cycles: bool) -> Changes {
         return Changes::none(n);
     }
     let explained = explain::explain(&unit.apply(series), at, cycles);
-    let Explained { values, clean, boundaries, levels, noise, slope, seasons } = &explained;
+    let Explained { values, clean, boundaries, levels, noise, slope, seasons, .. } = &explained;
     let places = locate::places(values, boundaries, levels, *noise, CONFIDENCE);
     let errors = standard_errors(clean, boundaries, *noise);
     let freedom = SHARED + (n - boundaries.len() - 1) as f64 / (boundaries.len() + 1) as f64;

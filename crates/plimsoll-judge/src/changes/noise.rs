@@ -72,7 +72,7 @@ pub(crate) fn without_outliers(series: &[f64], sd: f64) -> Vec<f64> {
 
 /// Replaces every burst by the level around it: four to [`BURST`] values in a row off the running median, between stretches that agree.
 /// [`without_outliers`] outvotes shorter ones; in the noise, the squares of a longer one would hide every later step.
-pub(crate) fn without_bursts(series: &mut [f64], sd: f64) {
+pub(crate) fn replace_bursts(series: &mut [f64], sd: f64) {
     let n = series.len();
     if n < 4 * BURST {
         return;
@@ -128,18 +128,18 @@ mod tests {
         for len in 4..=6 {
             let mut burst = vec![1.0; 60];
             burst[30..30 + len].fill(9.0);
-            without_bursts(&mut burst, 0.5);
+            replace_bursts(&mut burst, 0.5);
             assert_eq!(burst, [1.0; 60], "{len}");
             let mut steps = vec![1.0; 60];
             steps[30..30 + len].fill(9.0);
             steps[30 + len..].fill(5.0);
             let before = steps.clone();
-            without_bursts(&mut steps, 0.5);
+            replace_bursts(&mut steps, 0.5);
             assert_eq!(steps, before, "{len}");
             let mut end = vec![1.0; 60];
             end[60 - len..].fill(9.0);
             let before = end.clone();
-            without_bursts(&mut end, 0.5);
+            replace_bursts(&mut end, 0.5);
             assert_eq!(end, before, "{len} at the end may be a change");
         }
     }

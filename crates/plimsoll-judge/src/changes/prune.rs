@@ -4,11 +4,10 @@
 //! for short levels; the rank-sum test (Wilcoxon 1945) does not believe a few odd values. Both thresholds grow with √(2 ln n), as
 //! does the largest of n tests on pure noise, and were set by simulation.
 
-use super::noise::{Noise, OUTLIER};
+use super::noise::Noise;
 use crate::stats::rank::ranks;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::ops::Range;
 
 /// The longest excursion that is no change when the level comes back: one odd day, not a new state.
 const EXCURSION: usize = 6;
@@ -114,33 +113,13 @@ struct Pruner<'a> {
     thresholds: Thresholds,
 }
 
-/// Prunes `boundaries` of `series`. An excursion that went away again is no level: its outlying values are replaced in `series` by the
-/// level around it, so that they do not count as noise either.
-pub(super) fn prune(series: &mut [f64], boundaries: &[usize]) -> Pruned {
+/// Prunes `boundaries` of `series`, and drops excursions that went away again.
+pub(super) fn prune(series: &[f64], boundaries: &[usize]) -> Pruned {
     let mut pruner = Pruner::new(series, boundaries);
     let noise = pruner.delete_the_weakest();
-    let excursions = pruner.drop_excursions(noise);
-    let kept = pruner.starts();
-    if excursions.is_empty() {
-        return Pruned { boundaries: kept, noise };
-    }
-    for Excursion { values, around } in excursions {
-        for value in &mut series[values] {
-            if (*value - around).abs() > OUTLIER * noise.sd {
-                *value = around;
-            }
-        }
-    }
-    let mut pruner = Pruner::new(series, &kept);
-    let noise = pruner.delete_the_weakest();
-    Pruned { boundaries: pruner.starts(), noise }
-}
-
-/// A short level between two that do not differ.
-struct Excursion {
-    values: Range<usize>,
-    /// The common level of its neighbours.
-    around: f64,
+    let noise = if pruner.drop_excursions(noise) { pruner.delete_the_weakest() } else { noise };
+    let boundaries = pruner.boundaries().map(|i| pruner.levels[i].start).collect();
+    Pruned { boundaries, noise }
 }
 
 impl<'a> Pruner<'a> {
@@ -177,11 +156,6 @@ impl<'a> Pruner<'a> {
     /// The boundaries left, each by the level on its right.
     fn boundaries(&self) -> impl Iterator<Item = usize> {
         (1..self.levels.len()).filter(|&i| self.alive[i])
-    }
-
-    /// The first index of each level but the first.
-    fn starts(&self) -> Vec<usize> {
-        self.boundaries().map(|i| self.levels[i].start).collect()
     }
 
     /// Deletes until all pass, estimates the noise anew, and so on until both agree.
@@ -271,9 +245,9 @@ impl<'a> Pruner<'a> {
         changed
     }
 
-    /// Deletes both ends of every short level whose neighbours do not differ.
-    fn drop_excursions(&mut self, noise: Noise) -> Vec<Excursion> {
-        let mut dropped = Vec::new();
+    /// Deletes both ends of a short level whose neighbours do not differ. Tells whether there was one.
+    fn drop_excursions(&mut self, noise: Noise) -> bool {
+        let mut dropped = false;
         let boundaries: Vec<usize> = self.boundaries().collect();
         for middle in boundaries {
             let (true, Some(left), Some(right)) =
@@ -282,12 +256,10 @@ impl<'a> Pruner<'a> {
                 continue;
             };
             let back = self.step_test(left, right, noise).min(self.rank_test(left, right)) < 1.0;
-            let Level { start, len, .. } = self.levels[middle];
-            if len <= EXCURSION && back {
-                let around = self.levels[left].joined(&self.levels[right]).mean;
-                dropped.push(Excursion { values: start..start + len, around });
+            if self.levels[middle].len <= EXCURSION && back {
                 self.delete(right);
                 self.delete(middle);
+                dropped = true;
             }
         }
         dropped
@@ -345,17 +317,17 @@ mod tests {
 
     #[test]
     fn false_boundaries_go_and_true_ones_stay() {
-        let mut series = noisy(&[(50, 0.0), (50, 4.0)], 2);
-        let pruned = prune(&mut series, &[10, 25, 50, 70, 96]);
+        let series = noisy(&[(50, 0.0), (50, 4.0)], 2);
+        let pruned = prune(&series, &[10, 25, 50, 70, 96]);
         assert_eq!(pruned.boundaries, [50]);
         assert!((pruned.noise.sd - 1.0).abs() < 0.2);
     }
 
     #[test]
     fn what_went_away_again_is_dropped_and_what_stayed_is_not() {
-        let mut gone = noisy(&[(40, 0.0), (5, 12.0), (40, 0.0)], 3);
-        assert!(prune(&mut gone, &[40, 45]).boundaries.is_empty());
-        let mut stayed = noisy(&[(40, 0.0), (5, 12.0), (40, 6.0)], 3);
-        assert_eq!(prune(&mut stayed, &[40, 45]).boundaries, [40, 45]);
+        let gone = noisy(&[(40, 0.0), (5, 12.0), (40, 0.0)], 3);
+        assert!(prune(&gone, &[40, 45]).boundaries.is_empty());
+        let stayed = noisy(&[(40, 0.0), (5, 12.0), (40, 6.0)], 3);
+        assert_eq!(prune(&stayed, &[40, 45]).boundaries, [40, 45]);
     }
 }
