@@ -31,6 +31,15 @@ fn mark_each() {
     }
 }
 
+/// Keeps a descriptor open at the next `execve`, which was passed by its number.
+pub(crate) fn keep_at_exec(number: libc::c_int) {
+    #[expect(unsafe_code, reason = "descriptors that were inherited are known by their numbers alone")]
+    // SAFETY: F_SETFD sets a flag of a descriptor, closes none, and reads no memory.
+    unsafe {
+        libc::fcntl(number, libc::F_SETFD, 0);
+    }
+}
+
 /// Leaves the session keyring of the caller for a new one, which goes with this process and those that it starts.
 ///
 /// # Errors

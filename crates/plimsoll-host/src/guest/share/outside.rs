@@ -20,6 +20,7 @@ use nix::sys::signal::Signal;
 
 use crate::access::Access;
 use crate::error::HostError;
+use crate::own_process;
 use crate::reexec::{FAILED, Stage, errno_of};
 
 /// Where distributions have it: it is no program for users, so it is in no `PATH`.
@@ -68,9 +69,13 @@ pub(crate) fn stage(mut args: impl Iterator<Item = OsString>) -> ExitCode {
         );
         return ExitCode::from(FAILED);
     }
+    let Some(socket) = socket.to_str().and_then(|number| number.parse().ok()) else {
+        return ExitCode::from(FAILED);
+    };
+    own_process::keep_at_exec(socket);
     let error = Command::new(&daemon)
         .arg("-f")
-        .arg(format!("--fd={}", socket.display()))
+        .arg(format!("--fd={socket}"))
         .args(["-o", "source=/,sandbox=chroot,cache=always", "--rlimit-nofile=0"])
         .exec();
     tracing::error!("plimsoll: {}: {error}", daemon.display());
