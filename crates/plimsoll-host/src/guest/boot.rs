@@ -91,6 +91,7 @@ pub(crate) fn boot(
         .map_err(|e| here("making the guest's archive")(e.into()))?;
     let mut memory = File::from(memory);
     memory.write_all(&archive).map_err(here("making the guest's archive"))?;
+    let archive_size = archive.len() as u64;
     drop(archive);
     // A kernel without the setting keeps its own length.
     std::fs::write(QUEUE.0, QUEUE.1).ok();
@@ -128,6 +129,7 @@ pub(crate) fn boot(
     }
     let descriptors = Descriptors {
         archive: memory.as_raw_fd(),
+        archive_size,
         console: said.as_raw_fd(),
         status: theirs.as_raw_fd(),
         exact: exact.as_ref().map(|exact| exact.descriptors().map(|(number, _)| number)),

@@ -44,6 +44,7 @@ pub(crate) enum Accelerator {
 pub(crate) struct Machine {
     pub(crate) name: String,
     pub(crate) image: PathBuf,
+    /// Memory for the kernel and for programs, without that of Plimsoll's own files.
     pub(crate) memory_mib: u64,
     pub(crate) cpus: u32,
     pub(crate) append: String,
@@ -51,9 +52,14 @@ pub(crate) struct Machine {
     pub(crate) accelerator: Accelerator,
 }
 
+/// Memory that a kernel and its early allocations take while it unpacks the archive, in MiB.
+const UNPACKING_MIB: u64 = 96;
+
 /// What QEMU inherits, by number.
 pub(super) struct Descriptors<'i> {
     pub(super) archive: RawFd,
+    /// Size of the archive in bytes.
+    pub(super) archive_size: u64,
     pub(super) console: RawFd,
     pub(super) status: RawFd,
     /// With a virtual clock, the memory for orders, and the pipe that the guest writes to until it stands still.
@@ -65,13 +71,21 @@ pub(super) struct Descriptors<'i> {
 }
 
 impl Machine {
+    /// Memory of the machine: what the experiment asks for, with the files of the archive beside it. The kernel keeps both forms of the
+    /// archive while it unpacks one.
+    fn whole_memory_mib(&self, archive_size: u64) -> u64 {
+        let archive = archive_size.div_ceil(1 << 20);
+        (self.memory_mib + archive).max(2 * archive + UNPACKING_MIB)
+    }
+
     /// QEMU, with the agent's frames on its standard streams.
     pub(super) fn command(&self, descriptors: &Descriptors<'_>) -> Command {
+        let memory_mib = self.whole_memory_mib(descriptors.archive_size);
         let mut command = Command::new(QEMU);
         command
             .args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"])
             .args(["-name", &self.name])
-            .args(["-m", &self.memory_mib.to_string(), "-smp", &self.cpus.to_string()])
+            .args(["-m", &memory_mib.to_string(), "-smp", &self.cpus.to_string()])
             .arg("-kernel")
             .arg(&self.image)
             .args(["-initrd", &format!("/proc/self/fd/{}", descriptors.archive)])
@@ -91,10 +105,7 @@ impl Machine {
             // The daemon reads and writes the guest's memory itself, so that has to be shared with it (docs/system/devices/vhost-user.rst).
             Some(share) => command
                 .args(["-machine", "pc,memory-backend=memory"])
-                .args([
-                    "-object",
-                    &format!("memory-backend-memfd,id=memory,size={}M,share=on", self.memory_mib),
-                ])
+                .args(["-object", &format!("memory-backend-memfd,id=memory,size={memory_mib}M,share=on")])
                 .args(["-chardev", &format!("socket,id=share,fd={share}")])
                 .args(["-device", &format!("vhost-user-fs-pci,chardev=share,tag={TAG}")]),
         };
@@ -141,7 +152,8 @@ impl Machine {
             ""
         };
         let append = &self.append;
-        format!("console=ttyS0 quiet panic=-1 rdinit={INIT}{fixed} {append}")
+        // In tmpfs, unpacked files could take half of the memory at most (init/do_mounts.c).
+        format!("console=ttyS0 quiet panic=-1 rootfstype=ramfs rdinit={INIT}{fixed} {append}")
     }
 }
 
@@ -240,6 +252,14 @@ mod tests {
         assert!(place("panic=-1") < place("init_on_alloc=1"));
         assert!(!told.contains("nokaslr"));
         assert!(machine(true).parameters().contains(" nokaslr "));
+    }
+
+    #[test]
+    fn the_archive_fits_beside_the_memory_that_was_asked_for() {
+        let whole = |archive_mib: u64| machine(false).whole_memory_mib(archive_mib << 20);
+        assert_eq!([whole(0), whole(20)], [256, 276]);
+        // An archive larger than the memory asked for: twice its size, and room to unpack it.
+        assert_eq!(whole(300), 696);
     }
 
     #[test]
