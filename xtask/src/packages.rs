@@ -13,6 +13,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/bin/editcap", "wireshark-common"),
     ("/usr/bin/tcpdump", "tcpdump"),
     ("/usr/bin/setpriv", "util-linux"),
+    ("/usr/bin/systemd-analyze", "systemd"),
     ("/usr/bin/python3", "python3"),
     ("/usr/lib/python3/dist-packages/pip/__init__.py", "python3-pip"),
     ("/usr/sbin/ip", "iproute2"),

@@ -312,10 +312,15 @@ fn told_by(console: &str) -> String {
 
 /// A setting and its value, or a folder: `setting vm.swappiness = 10`. What is below `/proc/sys` has the name that sysctl(8) gives it.
 fn setting(path: &Path, value: &str) -> String {
+    let name = setting_name(path);
+    if value.is_empty() { name } else { format!("setting {name} = {value}") }
+}
+
+/// What people call a setting: by its dotted name where it is below `/proc/sys`, else by its path.
+pub(crate) fn setting_name(path: &Path) -> String {
     let dotted =
         path.strip_prefix("/proc/sys").ok().and_then(Path::to_str).filter(|name| !name.contains('.'));
-    let name = dotted.map_or_else(|| path.display().to_string(), |name| name.replace('/', "."));
-    if value.is_empty() { name } else { format!("setting {name} = {value}") }
+    dotted.map_or_else(|| path.display().to_string(), |name| name.replace('/', "."))
 }
 
 /// Whether it takes more rights than this process has.

@@ -33,9 +33,17 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    fn of(pid: u32) -> io::Result<Self> {
+    /// The mark of a process that is alive.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such process, or it has ended and only waits for its parent to collect its exit status.
+    pub(crate) fn of(pid: u32) -> io::Result<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-        let started = start_time(&stat).ok_or_else(|| io::Error::other("/proc/PID/stat ends early"))?;
+        let ends_early = || io::Error::other("/proc/PID/stat ends early");
+        let (state, started) = state_and_start(&stat).ok_or_else(ends_early)?;
+        if matches!(state, "Z" | "X" | "x") {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         Ok(Self { pid, started, namespace: fs::metadata("/proc/self/ns/pid")?.ino() })
     }
 
@@ -123,10 +131,10 @@ impl Leftover {
     }
 }
 
-/// The 22nd field of `/proc/PID/stat`, counted from behind the name in brackets (proc(5)).
-fn start_time(stat: &str) -> Option<u64> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(19)?.parse().ok()
+/// The 3rd and the 22nd field of `/proc/PID/stat`, counted from behind the name in brackets (proc(5)).
+fn state_and_start(stat: &str) -> Option<(&str, u64)> {
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    Some((fields.next()?, fields.nth(18)?.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -169,6 +177,20 @@ mod tests {
         assert!(!own.is_gone());
         assert!(Mark { started: own.started + 1, ..own }.is_gone());
         assert!(!Mark { started: own.started + 1, namespace: own.namespace + 1, ..own }.is_gone());
+    }
+
+    #[test]
+    fn a_process_that_nobody_has_waited_for_yet_is_gone() {
+        let mut child = Command::new("sleep").arg("60").spawn().expect("sleep starts");
+        let mark = Mark::of(child.id()).expect("it lives");
+        assert!(!mark.is_gone());
+        child.kill().expect("killed");
+        while !fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("it is there").contains(") Z ")
+        {
+            std::thread::yield_now();
+        }
+        assert!(mark.is_gone());
+        child.wait().expect("waited");
     }
 
     #[test]

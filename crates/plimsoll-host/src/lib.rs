@@ -92,4 +92,4 @@ pub use spec::{
     AgentStderr, GuestSpec, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, RigSpec, SpecError, VolumeSpec,
 };
 pub use stage::stage;
-pub use undo::{Abandoned, AbandonedJournal, UndoProcess, abandoned_journals, private_folder};
+pub use undo::{Abandoned, AbandonedJournal, Patience, UndoProcess, abandoned_journals, private_folder};

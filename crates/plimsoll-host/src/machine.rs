@@ -8,7 +8,7 @@ use nix::unistd::Pid;
 use plimsoll_model::experiment::sysctl;
 
 use crate::error::HostError;
-use crate::undo::UndoProcess;
+use crate::undo::{Patience, UndoProcess};
 
 /// The CPUs that this process may use, by rising number.
 ///
@@ -26,9 +26,15 @@ pub fn usable_cpus() -> Result<Vec<u32>, HostError> {
 
 /// Writes these settings of the machine, each a dotted name and its value, all of them or none. Dropping what this returns puts them back.
 ///
+/// Waits while another run holds one of them. All runs take them in the order of their names, so no two wait for each other.
+///
 /// # Errors
-/// When one cannot be read or written, which needs root of the machine; those that were written before it are put back.
-pub fn change_machine(settings: &BTreeMap<String, String>) -> Result<UndoProcess, HostError> {
+/// When one cannot be read or written, which needs root of the machine, or another run holds it too long; those that were written before it
+/// are put back.
+pub fn change_machine(
+    settings: &BTreeMap<String, String>,
+    patience: Patience<'_>,
+) -> Result<UndoProcess, HostError> {
     let mut undo = UndoProcess::start()?;
     for (name, value) in settings {
         let unknown = || HostError::Setting {
@@ -37,7 +43,7 @@ pub fn change_machine(settings: &BTreeMap<String, String>) -> Result<UndoProcess
             why: "this is no name of a setting".into(),
             forbidden: false,
         };
-        undo.set(&sysctl::path(name).ok_or_else(unknown)?, value)?;
+        undo.set(&sysctl::path(name).ok_or_else(unknown)?, value, patience)?;
     }
     Ok(undo)
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use plimsoll_host::remote::{Clock, RemoteError, Why};
 use plimsoll_host::{
-    AgentStderr, GuestSpec, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, Rig, RigSpec,
+    AgentStderr, GuestSpec, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Patience, Queue, Rig, RigSpec,
     UndoProcess, VolumeSpec,
 };
 use plimsoll_model::experiment::{Experiment, GuestClock, LinkShaper, Way, link_states};
@@ -274,7 +274,7 @@ impl HostProvider for Namespaces {
     }
 
     fn change_machine(&self, settings: &BTreeMap<String, String>) -> Result<Box<dyn Changed>, ProviderError> {
-        Ok(Box::new(plimsoll_host::change_machine(settings)?))
+        Ok(Box::new(plimsoll_host::change_machine(settings, Patience::usual(&self.interrupt))?))
     }
 
     fn usable_cpus(&self) -> Result<Vec<u32>, ProviderError> {

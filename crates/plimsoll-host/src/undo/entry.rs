@@ -11,7 +11,7 @@ use std::time::Duration;
 use nix::sys::statfs::{CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC};
 use serde::{Deserialize, Serialize};
 
-use super::{place, setting};
+use super::{lock, place, setting};
 use crate::error::is_permission;
 
 /// How often the removal of a folder is tried while dying processes may still write to it, and how long apart.
@@ -61,17 +61,22 @@ pub(super) enum Entry {
 }
 
 impl Entry {
-    /// What undoes setting this value.
-    pub(super) fn of_setting(path: &Path, value: &str) -> Result<Self, Refusal> {
+    /// What undoes setting this value, or keeps the present one where there is none.
+    pub(super) fn of_setting(path: &Path, value: Option<&str>) -> Result<Self, Refusal> {
         let absent = |error: io::Error| match error.kind() {
             ErrorKind::NotFound => Refusal::from("this kernel, or this device, has no such setting"),
             _ => Refusal::of(&error),
         };
         let path = setting::real_path(path).map_err(absent)?;
-        setting::allowed(&path, value)?;
+        if let Some(value) = value {
+            setting::allowed(&path, value)?;
+        }
         let text = setting::read(&path).map_err(absent)?;
         let (before, choices) = current(&text);
-        if !choices.is_empty() && !choices.contains(&value) {
+        if let Some(value) = value
+            && !choices.is_empty()
+            && !choices.contains(&value)
+        {
             return Err(format!("the kernel knows no `{value}` here, but {}", choices.join(", ")).into());
         }
         // What could not be put back is not changed.
@@ -139,6 +144,18 @@ impl Entry {
                 place::make_in(&parent, name)
             }
         }
+    }
+
+    /// Name of the lock that a process holds while it changes this setting; none for folders and groups, which have names of their own.
+    pub(super) fn lock_name(&self) -> Option<String> {
+        let Self::Setting { path, before, namespace } = self else { return None };
+        let detail = match namespace {
+            Some(namespace) => namespace.to_string(),
+            // One file has the limits of all devices.
+            None if setting::is_per_device(path) => before.split(' ').next().unwrap_or_default().to_owned(),
+            None => String::new(),
+        };
+        Some(lock::name(path, &detail))
     }
 
     /// Undoes it. What is undone already is no error.
@@ -262,13 +279,15 @@ fn user_namespace() -> io::Result<u64> {
     Ok(fs::metadata("/proc/self/ns/user")?.ino())
 }
 
-/// Puts a value back. That of a loop device not before it is detached, when the kernel changes its settings once more; where somebody else has
-/// attached it again, that is not waited for for good.
+/// Puts a value back. That of a loop device of a run not before it is detached, when the kernel changes its settings once more; where another
+/// process has attached it again, the wait ends. A device that the user has attached does not detach itself, and is not waited for.
 fn put_back(path: &Path, before: &str) -> io::Result<()> {
     let is_loop = |name: &OsStr| name.to_string_lossy().starts_with("loop");
     if let Some(device) = path.ancestors().find(|folder| folder.file_name().is_some_and(is_loop)) {
         let mut tries = 1..TRIES;
-        while device.join("loop").exists() && tries.next().is_some() {
+        let detaches_itself =
+            || fs::read_to_string(device.join("loop/autoclear")).is_ok_and(|flag| flag.trim() == "1");
+        while detaches_itself() && tries.next().is_some() {
             thread::sleep(APART);
         }
     }
@@ -318,7 +337,7 @@ mod tests {
     fn only_settings_are_written_to() {
         for path in ["/etc/passwd", "/sys/../etc/passwd"] {
             assert!(
-                Entry::of_setting(Path::new(path), "x").unwrap_err().why.contains("no setting"),
+                Entry::of_setting(Path::new(path), Some("x")).unwrap_err().why.contains("no setting"),
                 "{path}"
             );
             assert!(
@@ -326,7 +345,7 @@ mod tests {
                 "{path}"
             );
         }
-        let missing = Entry::of_setting(Path::new("/proc/sys/vm/no_such_thing"), "1").unwrap_err();
+        let missing = Entry::of_setting(Path::new("/proc/sys/vm/no_such_thing"), Some("1")).unwrap_err();
         assert!(missing.why.contains("no such setting"), "{missing:?}");
     }
 

@@ -3,6 +3,7 @@
 //! A journal is believed because of where it is: in a folder that belongs to this user and is closed to all others, looked at through the
 //! opened folder, never by its path again. What stands in it is held to what Plimsoll does, all the same.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -14,6 +15,7 @@ use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
 use plimsoll_model::user::outside;
 
 use super::entry::Entry;
+use super::lock::{Lock, LockFile};
 use super::place;
 use crate::codec;
 use crate::error::{HostError, is_permission};
@@ -84,6 +86,11 @@ impl Journal {
         renameat(&self.folder, new.as_str(), &self.folder, self.name.as_str())?;
         self.file = file;
         Ok(())
+    }
+
+    /// The folder that it is in, which is this user's alone.
+    pub(super) fn folder(&self) -> &File {
+        &self.folder
     }
 
     #[cfg(test)]
@@ -200,7 +207,7 @@ impl AbandonedJournal {
         &self.refused
     }
 
-    /// Undoes all of it, the last first.
+    /// Undoes all of it, the last first. A setting that a run holds is left to that run, which puts the same original back.
     ///
     /// # Errors
     /// The first of what went wrong; the others are undone all the same.
@@ -211,8 +218,7 @@ impl AbandonedJournal {
             why: format!("undoing what is left: {error}"),
             forbidden: is_permission(&error),
         };
-        let undone: Vec<_> = self.entries.iter().rev().map(Entry::undo).collect();
-        undone.into_iter().collect::<io::Result<()>>().map_err(wrong)?;
+        self.undo_entries().map_err(wrong)?;
         if !self.refused.is_empty() {
             return Err(wrong(io::Error::other(
                 "not all that stands in this journal is Plimsoll's to undo; look at it, and remove it by hand",
@@ -227,6 +233,28 @@ impl AbandonedJournal {
             }
         }
         Ok(())
+    }
+
+    fn undo_entries(&self) -> io::Result<()> {
+        let names: BTreeSet<String> = self.entries.iter().filter_map(Entry::lock_name).collect();
+        let lock = |name: String| {
+            let lock = LockFile::open(&self.folder, &name)?.try_take()?;
+            Ok((name, lock.ok()))
+        };
+        // All of them first, as a setting may have several entries.
+        let mut locks = names.into_iter().map(lock).collect::<io::Result<BTreeMap<_, _>>>()?;
+        let mut undone = Ok(());
+        for entry in self.entries.iter().rev() {
+            let name = entry.lock_name();
+            if name.as_ref().is_some_and(|name| matches!(locks.get(name), Some(None))) {
+                continue;
+            }
+            if let Err(error) = entry.undo() {
+                name.and_then(|name| locks.remove(&name));
+                undone = undone.and(Err(error));
+            }
+        }
+        undone.and(locks.into_values().flatten().try_for_each(Lock::release))
     }
 }
 

@@ -120,6 +120,12 @@ pub fn private_folder(path: &Path, make: bool) -> io::Result<Option<File>> {
 /// With what else it is.
 pub(super) fn private_file(folder: &File, name: &OsStr, most: u64) -> io::Result<File> {
     let file = file_in(folder, name, OFlag::O_RDONLY)?;
+    check_private(&file, most)?;
+    Ok(file)
+}
+
+/// Refuses an open file that another user could have opened or made, or with more than so many bytes.
+pub(super) fn check_private(file: &File, most: u64) -> io::Result<()> {
     let about = file.metadata()?;
     let wrong = if !about.is_file() {
         "it is no regular file".to_owned()
@@ -132,7 +138,7 @@ pub(super) fn private_file(folder: &File, name: &OsStr, most: u64) -> io::Result
     } else if about.len() > most {
         format!("it has {} bytes, expected were at most {most}", about.len())
     } else {
-        return Ok(file);
+        return Ok(());
     };
     Err(refused(wrong))
 }

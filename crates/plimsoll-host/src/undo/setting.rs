@@ -87,6 +87,11 @@ fn kind(path: &Path) -> Result<Kind, String> {
     }
 }
 
+/// Whether the file has a line for each device.
+pub(super) fn is_per_device(path: &Path) -> bool {
+    kind(path) == Ok(Kind::Throttle)
+}
+
 impl Kind {
     /// The file system that its settings are on.
     fn file_system(self) -> FsType {

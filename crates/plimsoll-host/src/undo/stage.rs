@@ -1,17 +1,23 @@
 //! What the undo process does.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::stat::{Mode, umask};
+use nix::unistd::getppid;
 
 use super::entry::{Entry, Refusal};
 use super::journal::Journal;
+use super::lock::{Claim, Lock, LockFile};
 use super::setting;
-use super::{Request, Task};
+use super::{Answer, Request, Task};
 use crate::codec;
+use crate::leftovers::Mark;
 
 /// Does what it is asked to until nobody asks any more, then undoes it.
 pub(crate) fn run(socket: UnixStream) -> ExitCode {
@@ -33,55 +39,236 @@ pub(crate) fn run(socket: UnixStream) -> ExitCode {
 }
 
 fn serve(socket: UnixStream) -> io::Result<()> {
-    let mut answers = socket.try_clone()?;
-    let mut entries = Vec::new();
-    let mut journal = None;
-    for line in BufReader::new(socket).lines() {
+    let controller = Mark::of(getppid().as_raw().unsigned_abs()).map(|mark| mark.to_string());
+    let answers = socket.try_clone()?;
+    let (sender, events) = channel();
+    let reader = sender.clone();
+    thread::Builder::new().spawn(move || {
         // A controller that was killed in the middle of a word ends it as well as one that says nothing.
-        let Ok(line) = line else { break };
+        for line in BufReader::new(socket).lines().map_while(Result::ok) {
+            if reader.send(Event::Request(line)).is_err() {
+                return;
+            }
+        }
+        reader.send(Event::Ended).ok();
+    })?;
+    // A controller that is gone already asks for nothing.
+    let Ok(controller) = controller else { return Ok(()) };
+    let mut undo = Undo::new(controller);
+    let mut wait = Conversation { answers, events, sender };
+    while let Ok(Event::Request(line)) = wait.events.recv() {
         let request = codec::from_line(&line).map_err(|error| Refusal::from(error.to_string()));
-        let answer = request.and_then(|request| carry_out(&request, &mut journal, &mut entries));
-        if codec::to_line(&answer).and_then(|line| answers.write_all(line.as_bytes())).is_err() {
+        let answer = match request.and_then(|request| undo.carry_out(&request, &mut wait)) {
+            Ok(answer) => answer,
+            Err(refusal) => Answer::Refused(refusal),
+        };
+        if matches!(answer, Answer::Ended) || wait.answer(&answer).is_err() {
             break;
         }
     }
-    let undone: Vec<io::Result<()>> = entries.iter().rev().map(Entry::undo).collect();
-    undone.into_iter().collect::<io::Result<()>>()?;
-    journal.map_or(Ok(()), Journal::close)
+    undo.finish()
 }
 
-/// Does one thing; how to undo it is written down before.
-fn carry_out(
-    request: &Request,
-    journal: &mut Option<Journal>,
-    entries: &mut Vec<Entry>,
-) -> Result<(), Refusal> {
-    let Request { task, path, value } = request;
-    let mut entry = match task {
-        Task::Set => Entry::of_setting(path, value)?,
-        Task::Limit => Entry::of_limit(path, value)?,
-        Task::Folder => Entry::of_folder(path)?,
-        Task::Group => Entry::of_group(path)?,
-    };
-    let unwritten = |error: io::Error| Refusal::from(format!("writing down what it was: {error}"));
-    let journal = match journal {
-        Some(journal) => journal,
-        None => journal.insert(Journal::open().map_err(unwritten)?),
-    };
-    journal.add(&entry).map_err(unwritten)?;
-    let known = entry.clone();
-    let done = match &entry {
-        Entry::Setting { path, .. } => setting::write(path, value),
-        Entry::Folder { .. } | Entry::Group { .. } => entry.make(),
-    };
-    if let Err(error) = done {
-        // Nothing was changed, so nothing is to be undone.
-        journal.rewrite(entries).map_err(unwritten)?;
-        return Err(Refusal::of(&error));
+enum Event {
+    Request(String),
+    Locked(io::Result<Lock>),
+    /// The controller has closed its end, or was killed.
+    Ended,
+}
+
+/// The undo process's end of the conversation with its controller.
+struct Conversation {
+    answers: UnixStream,
+    events: Receiver<Event>,
+    sender: Sender<Event>,
+}
+
+impl Conversation {
+    fn answer(&mut self, answer: &Answer) -> io::Result<()> {
+        self.answers.write_all(codec::to_line(answer)?.as_bytes())
     }
-    let learned = entry != known;
-    entries.push(entry);
-    if learned { journal.rewrite(entries).map_err(unwritten) } else { Ok(()) }
+
+    /// Waits for a lock as long as the controller lives; none once it has ended.
+    fn wait_for(&mut self, file: LockFile) -> Result<Option<Lock>, Refusal> {
+        let sender = self.sender.clone();
+        let waiting = thread::Builder::new().spawn(move || sender.send(Event::Locked(file.take())).ok());
+        waiting.map_err(|error| Refusal::of(&error))?;
+        match self.events.recv() {
+            Ok(Event::Locked(lock)) => lock.map(Some).map_err(|error| Refusal::of(&error)),
+            // The controller says nothing while it waits for an answer, except that it has ended.
+            Ok(Event::Request(_) | Event::Ended) | Err(_) => Ok(None),
+        }
+    }
+}
+
+/// What was changed so far.
+struct Undo {
+    /// Mark of the controller.
+    controller: String,
+    journal: Option<Journal>,
+    entries: Vec<Entry>,
+    /// The locks of the settings among the entries.
+    locks: BTreeMap<String, Lock>,
+}
+
+impl Undo {
+    fn new(controller: String) -> Self {
+        Self { controller, journal: None, entries: Vec::new(), locks: BTreeMap::new() }
+    }
+
+    /// Does one thing; how to undo it is written down before.
+    fn carry_out(&mut self, request: &Request, wait: &mut Conversation) -> Result<Answer, Refusal> {
+        if request.task == Task::Forget {
+            return self.forget(&request.entry()?);
+        }
+        let mut entry = request.entry()?;
+        if self.journal.is_none() {
+            self.journal = Some(Journal::open().map_err(|error| unwritten(&error))?);
+        }
+        let newly_locked = entry.lock_name().filter(|name| !self.locks.contains_key(name));
+        if let Some(name) = &newly_locked {
+            if let Some(answer) = self.lock(name, request, wait)? {
+                return Ok(answer);
+            }
+            match self.claim(name, request) {
+                Ok(claimed) => entry = claimed,
+                Err(refusal) => {
+                    self.unlock(name)?;
+                    return Err(refusal);
+                }
+            }
+        }
+        let known = entry.clone();
+        let done = self.journal()?.add(&entry).map_err(|error| unwritten(&error)).and_then(|()| {
+            let done = match (&mut entry, &request.value) {
+                (Entry::Setting { path, .. }, Some(value)) => setting::write(path, value),
+                (Entry::Setting { .. }, None) => Ok(()),
+                (Entry::Folder { .. } | Entry::Group { .. }, _) => entry.make(),
+            };
+            done.map_err(|error| Refusal::of(&error))
+        });
+        if let Err(refusal) = done {
+            // Nothing was changed, so nothing is to be undone.
+            self.rewrite()?;
+            if let Some(name) = &newly_locked {
+                self.unlock(name)?;
+            }
+            return Err(refusal);
+        }
+        let learned = entry != known;
+        self.entries.push(entry);
+        if learned {
+            self.rewrite()?;
+        }
+        Ok(Answer::Done)
+    }
+
+    /// Takes the lock of a setting when it is this run's turn; the answer where it does not come.
+    fn lock(
+        &mut self,
+        name: &str,
+        request: &Request,
+        wait: &mut Conversation,
+    ) -> Result<Option<Answer>, Refusal> {
+        let failed = |error: io::Error| Refusal::from(format!("locking it: {error}"));
+        let file = LockFile::open(self.journal()?.folder(), name).map_err(failed)?;
+        let lock = match file.try_take().map_err(failed)? {
+            Ok(lock) => lock,
+            Err(busy) => {
+                let claim = busy.claim();
+                let holder =
+                    claim.map_or_else(|| "another run".to_owned(), |claim| holder(&claim.controller));
+                let held = Answer::Held { holder };
+                if !request.wait {
+                    return Ok(Some(held));
+                }
+                wait.answer(&held).map_err(|error| Refusal::of(&error))?;
+                match wait.wait_for(busy)? {
+                    Some(lock) => lock,
+                    None => return Ok(Some(Answer::Ended)),
+                }
+            }
+        };
+        self.locks.insert(name.to_owned(), lock);
+        Ok(None)
+    }
+
+    /// The entry of a setting that was just locked, written down in its lock. Where a killed holder left an original, that is what is put back.
+    fn claim(&mut self, name: &str, request: &Request) -> Result<Entry, Refusal> {
+        // What was read before the setting was locked may have been another run's.
+        let mut entry = request.entry()?;
+        let (Some(lock), Entry::Setting { path, before, .. }) = (self.locks.get_mut(name), &mut entry) else {
+            return Ok(entry);
+        };
+        if let Some(original) = lock.inherited() {
+            setting::allowed(path, original).map_err(|why| format!("it could not be put back: {why}"))?;
+            original.clone_into(before);
+        }
+        let claim = Claim { controller: self.controller.clone(), original: before.clone() };
+        lock.write(&claim).map_err(|error| unwritten(&error))?;
+        Ok(entry)
+    }
+
+    /// Does not put back a setting that was kept, as somebody else owns it now.
+    fn forget(&mut self, kept: &Entry) -> Result<Answer, Refusal> {
+        let Some(name) = kept.lock_name() else { return Ok(Answer::Done) };
+        self.entries.retain(|entry| entry.lock_name().as_ref() != Some(&name));
+        self.rewrite()?;
+        self.unlock(&name)?;
+        Ok(Answer::Done)
+    }
+
+    fn unlock(&mut self, name: &str) -> Result<(), Refusal> {
+        self.locks.remove(name).map_or(Ok(()), Lock::abandon).map_err(|error| unwritten(&error))
+    }
+
+    fn journal(&mut self) -> Result<&mut Journal, Refusal> {
+        self.journal.as_mut().ok_or_else(|| Refusal::from("nothing was changed yet"))
+    }
+
+    fn rewrite(&mut self) -> Result<(), Refusal> {
+        self.journal
+            .as_mut()
+            .map_or(Ok(()), |journal| journal.rewrite(&self.entries))
+            .map_err(|error| unwritten(&error))
+    }
+
+    /// Undoes all of it, the last first. A setting that could not be put back leaves its original in its lock.
+    fn finish(mut self) -> io::Result<()> {
+        let mut first_error = None;
+        for entry in self.entries.iter().rev() {
+            if let Err(error) = entry.undo() {
+                if let Some(name) = entry.lock_name() {
+                    self.locks.remove(&name);
+                }
+                first_error.get_or_insert(error);
+            }
+        }
+        for (_, lock) in self.locks {
+            if let Err(error) = lock.release() {
+                first_error.get_or_insert(error);
+            }
+        }
+        match first_error {
+            Some(error) => Err(error),
+            None => self.journal.map_or(Ok(()), Journal::close),
+        }
+    }
+}
+
+fn unwritten(error: &io::Error) -> Refusal {
+    Refusal::from(format!("writing down what it was: {error}"))
+}
+
+/// The controller of another run, for people: `process 12 (plimsoll run slow.toml)`.
+fn holder(controller: &str) -> String {
+    let pid = controller.split(':').next().unwrap_or_default();
+    let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let command = String::from_utf8_lossy(&command).replace('\0', " ");
+    match command.trim() {
+        "" => format!("process {pid}"),
+        command => format!("process {pid} ({})", command.escape_debug()),
+    }
 }
 
 #[cfg(test)]
@@ -90,13 +277,19 @@ mod tests {
 
     #[test]
     fn what_could_not_be_changed_is_not_undone() {
-        let (mut journal, mut entries) = (None, Vec::new());
+        let (answers, _theirs) = UnixStream::pair().unwrap();
+        let (sender, events) = channel();
+        let mut undo = Undo::new(crate::leftovers::own_mark().unwrap());
         // No number, which root may not write either.
-        let request =
-            Request { task: Task::Set, path: "/proc/sys/vm/stat_interval".into(), value: "soon".into() };
-        let refusal = carry_out(&request, &mut journal, &mut entries).unwrap_err();
-        assert!(!refusal.why.is_empty() && entries.is_empty(), "{refusal:?}");
-        let journal = journal.expect("it was about to be changed");
+        let request = Request {
+            task: Task::Set,
+            path: "/proc/sys/vm/stat_interval".into(),
+            value: Some("soon".into()),
+            wait: true,
+        };
+        let refusal = undo.carry_out(&request, &mut Conversation { answers, events, sender }).unwrap_err();
+        assert!(!refusal.why.is_empty() && undo.entries.is_empty() && undo.locks.is_empty(), "{refusal:?}");
+        let journal = undo.journal.expect("it was about to be changed");
         assert_eq!(journal.text(), "");
         journal.close().unwrap();
     }

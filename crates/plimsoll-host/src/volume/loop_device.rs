@@ -1,16 +1,18 @@
 //! Loop devices (loop(4)).
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::mem::zeroed;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::libc;
 
 use crate::error::HostError;
+use crate::interrupt::go_on;
 use crate::undo::UndoProcess;
 
 /// linux/loop.h
@@ -18,10 +20,10 @@ const LOOP_CONFIGURE: libc::Ioctl = 0x4C0A;
 const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
-/// Others may take the device that was said to be free.
-const TRIES: u32 = 20;
-/// How long the last that has it open may take to go.
+/// How long a device may take to become free: others may take the one that the kernel offers, and the last that has it open may take a little to go.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Interval between two tries to find a free device.
+const AGAIN: Duration = Duration::from_millis(5);
 
 /// `struct loop_info64` of linux/loop.h
 #[repr(C)]
@@ -67,6 +69,7 @@ impl LoopDevice {
         file: &File,
         direct: bool,
         undo: &mut UndoProcess,
+        interrupt: &AtomicBool,
     ) -> Result<Self, HostError> {
         let failed = |operation: &str| {
             let (volume, operation) = (volume.to_owned(), operation.to_owned());
@@ -74,19 +77,23 @@ impl LoopDevice {
         };
         let control = File::options().read(true).write(true).open("/dev/loop-control");
         let control = control.map_err(failed("opening /dev/loop-control"))?;
-        for _ in 0..TRIES {
+        let give_up = Instant::now() + PATIENCE;
+        while Instant::now() < give_up {
+            go_on(interrupt)?;
             let number =
                 ioctl(&control, LOOP_CTL_GET_FREE, 0).map_err(failed("finding a free loop device"))?;
             let path = PathBuf::from(format!("/dev/loop{number}"));
             let device = File::options().read(true).write(true).open(&path);
             let device = device.map_err(failed(&format!("opening {}", path.display())))?;
             let ahead = PathBuf::from(format!("/sys/block/loop{number}/queue/read_ahead_kb"));
-            let usual =
-                fs::read_to_string(&ahead).map_err(failed(&format!("reading {}", ahead.display())))?;
-            undo.set(&ahead, usual.trim())?;
+            if !undo.keep_unless_held(&ahead)? {
+                // Another run is about to attach it, or has just detached it.
+                thread::sleep(AGAIN);
+                continue;
+            }
             match configure(&device, file, direct) {
                 Ok(()) => return Ok(Self { volume: volume.to_owned(), path, file: device }),
-                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => undo.forget(&ahead)?,
                 Err(error) => return Err(failed(&format!("attaching {}", path.display()))(error)),
             }
         }

@@ -27,7 +27,7 @@ use crate::error::HostError;
 use crate::group::{self, Hierarchy};
 use crate::interrupt::go_on;
 use crate::spec::VolumeSpec;
-use crate::undo::UndoProcess;
+use crate::undo::{Patience, UndoProcess};
 use in_guest::GuestVolume;
 use loop_device::LoopDevice;
 pub(crate) use mount::Mount;
@@ -62,6 +62,9 @@ impl Volumes {
         interrupt: &AtomicBool,
     ) -> Result<Self, HostError> {
         let mut made = Self::default();
+        // All runs take devices in one order, so no two wait for each other's.
+        let mut specs: Vec<&VolumeSpec> = specs.iter().collect();
+        specs.sort_by_key(|spec| &spec.volume.device);
         for spec in specs {
             go_on(interrupt)?;
             match &spec.volume.image {
@@ -124,12 +127,13 @@ impl Volumes {
             self.device(spec, &device)?;
             (device.clone(), spec.destroy, Some(device))
         };
+        let patience = Patience::usual(interrupt);
         if let Some(device) = &device {
             if !volume.queue.is_default() {
-                self.queue(spec, device, &volume.queue)?;
+                self.queue(spec, device, &volume.queue, patience)?;
             }
             if !volume.limit.is_none() {
-                self.limit(spec, device, volume.limit)?;
+                self.limit(spec, device, volume.limit, patience)?;
             }
         }
         self.places.insert(spec.name.clone(), VolumePlace { name: spec.name.clone(), path, writable });
@@ -159,7 +163,7 @@ impl Volumes {
         if let Some(filesystem) = image.filesystem {
             mkfs::make(&spec.name, filesystem, &file, interrupt)?;
         }
-        let device = LoopDevice::attach(&spec.name, &file, image.direct, self.undo()?)?;
+        let device = LoopDevice::attach(&spec.name, &file, image.direct, self.undo()?, interrupt)?;
         let path = device.path().to_owned();
         self.loops.push(device);
         let Some(filesystem) = image.filesystem else { return Ok((path.clone(), path)) };
@@ -199,7 +203,13 @@ impl Volumes {
         Ok(())
     }
 
-    fn queue(&mut self, spec: &VolumeSpec, device: &Path, queue: &Queueing) -> Result<(), HostError> {
+    fn queue(
+        &mut self,
+        spec: &VolumeSpec,
+        device: &Path,
+        queue: &Queueing,
+        patience: Patience<'_>,
+    ) -> Result<(), HostError> {
         needs_root(spec, "changing how a device queues requests")?;
         let about = fs::metadata(device).map_err(wrong(spec, "looking at its device"))?;
         let folder = in_use::disk(Path::new("/"), (major(about.rdev()), minor(about.rdev())))
@@ -208,27 +218,32 @@ impl Volumes {
         let undo = self.undo()?;
         // Another scheduler begins with a depth of its own, so the scheduler comes first; it is put back last.
         if let Some(scheduler) = &queue.scheduler {
-            if let Some(depth) = read(&folder.join("nr_requests")) {
-                // Written down before the scheduler changes it.
-                undo.set(&folder.join("nr_requests"), &depth)?;
+            if folder.join("nr_requests").exists() {
+                undo.keep(&folder.join("nr_requests"), patience)?;
             }
-            undo.set(&folder.join("scheduler"), scheduler)?;
+            undo.set(&folder.join("scheduler"), scheduler, patience)?;
         }
         if let Some(depth) = queue.depth {
-            undo.set(&folder.join("nr_requests"), &depth.to_string())?;
+            undo.set(&folder.join("nr_requests"), &depth.to_string(), patience)?;
         }
         if let Some(depth) = queue.ncq {
             // Beside the folder of the kernel's own queue stands what the device is.
             let own = folder.with_file_name("device").join("queue_depth");
-            undo.set(&own, &depth.to_string())?;
+            undo.set(&own, &depth.to_string(), patience)?;
         }
         if let Some(ahead) = queue.read_ahead {
-            undo.set(&folder.join("read_ahead_kb"), &(ahead.0 >> 10).to_string())?;
+            undo.set(&folder.join("read_ahead_kb"), &(ahead.0 >> 10).to_string(), patience)?;
         }
         Ok(())
     }
 
-    fn limit(&mut self, spec: &VolumeSpec, device: &Path, limit: DeviceLimit) -> Result<(), HostError> {
+    fn limit(
+        &mut self,
+        spec: &VolumeSpec,
+        device: &Path,
+        limit: DeviceLimit,
+        patience: Patience<'_>,
+    ) -> Result<(), HostError> {
         needs_root(spec, "limiting a device")?;
         let about = fs::metadata(device).map_err(wrong(spec, "looking at its device"))?;
         let number = (major(about.rdev()), minor(about.rdev()));
@@ -240,7 +255,8 @@ impl Volumes {
             Some(limits) => limits,
             none => none.insert(UndoProcess::start()?),
         };
-        group::throttles(&root, number, limit).iter().try_for_each(|(path, line)| limits.limit(path, line))
+        let throttles = group::throttles(&root, number, limit);
+        throttles.iter().try_for_each(|(path, line)| limits.limit(path, line, patience))
     }
 
     fn undo(&mut self) -> Result<&mut UndoProcess, HostError> {
@@ -249,10 +265,6 @@ impl Volumes {
         }
         Ok(self.undo.as_mut().expect("it was started in the lines before"))
     }
-}
-
-fn read(path: &Path) -> Option<String> {
-    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
 
 fn needs_root(spec: &VolumeSpec, what: &'static str) -> Result<(), HostError> {

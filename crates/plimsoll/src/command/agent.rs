@@ -5,10 +5,16 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use plimsoll_agent::gate::{self, Kernel};
+use plimsoll_host::Patience;
 
 use crate::messages;
+
+/// Longest wait for a setting of a remote machine that another run holds: the controller waits for the agent meanwhile.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The agent itself, or a process of it: `service` becomes a built-in service, `load` carries out a load, `exec` a program that passes the gate.
 pub(crate) fn run(args: &[OsString]) -> ExitCode {
@@ -38,7 +44,9 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
 
 /// Changes settings of a machine that is there already. They are put back when what this returns is dropped, by a process that outlives this one.
 fn change_settings(settings: &BTreeMap<String, String>) -> Result<Box<dyn Any + Send>, String> {
-    match plimsoll_host::change_machine(settings) {
+    let never = AtomicBool::new(false);
+    let patience = Patience { interrupt: &never, limit: PATIENCE };
+    match plimsoll_host::change_machine(settings, patience) {
         Ok(undo) => Ok(Box::new(undo)),
         Err(error) => Err(error.to_string()),
     }

@@ -69,3 +69,19 @@ fn the_debian_package_is_all_that_an_ordinary_user_needs_for_the_main_verdict() 
     let version = format!("plimsoll {}", env!("CARGO_PKG_VERSION"));
     lab.script(RUN).exits(0).prints(&version).prints("Recovered.");
 }
+
+/// The highest exposure that systemd may find, in tenths (systemd-analyze(1), `security`).
+const EXPOSURE: u32 = 20;
+
+#[test]
+#[ignore = "needs systemd-analyze; cargo xtask test runs it"]
+fn systemd_rates_the_unit_as_well_confined_and_takes_every_line_of_it() {
+    let lab = Lab::new();
+    lab.script(&format!(
+        "$PLIMSOLL watch --unit >plimsoll-watch.service &&
+         systemd-analyze security --offline=true --no-pager --threshold={EXPOSURE} ./plimsoll-watch.service"
+    ))
+    .exits(0)
+    .prints("Overall exposure level for plimsoll-watch.service");
+    lab.script("systemd-analyze verify --man=no ./plimsoll-watch.service").exits(0).says_nothing();
+}

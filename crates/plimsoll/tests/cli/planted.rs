@@ -132,7 +132,8 @@ umask 0777
 TMPDIR=/nowhere "$PLIMSOLL" run settings.toml
 test "$(cat /proc/sys/vm/swappiness)" = "$SWAPPINESS"
 test "$(stat -c %a /run/plimsoll)" = 700
-test -z "$(ls /run/plimsoll)"
+test "$(ls /run/plimsoll)" = locks
+test -z "$(cat /run/plimsoll/locks/*)"
 "#,
     );
     told.exits(0).says("/tmp/plimsoll-0 belongs to user 65534, and not to user 0");

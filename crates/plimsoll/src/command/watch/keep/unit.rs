@@ -15,7 +15,8 @@ pub(crate) fn print(keep: Duration, bound: ByteSize) -> Result<(), Failure> {
     output::document(|out| out.write_all(text.as_bytes()))
 }
 
-/// The service may read what every user may, and write to its own folder alone.
+/// The service may read what every user may, of other processes too, and write to its own folder alone. It needs netlink (sock_diag(7)) in the
+/// machine's own network, and no address of any network.
 fn text(program: &str, days: u64, bound: ByteSize) -> String {
     // systemd takes `%` for the start of a specifier, and words apart at blanks.
     let program = program.replace('%', "%%").replace('\\', "\\\\").replace('"', "\\\"");
@@ -33,13 +34,31 @@ StateDirectory=plimsoll
 DynamicUser=yes
 Restart=on-failure
 Nice=5
+UMask=0077
 ProtectSystem=strict
 ProtectHome=read-only
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+PrivateDevices=yes
 PrivateTmp=yes
+KeyringMode=private
+RemoveIPC=yes
 NoNewPrivileges=yes
 CapabilityBoundingSet=
 RestrictAddressFamilies=AF_UNIX AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+IPAddressDeny=any
 SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+SystemCallErrorNumber=EPERM
 MemoryDenyWriteExecute=yes
 MemoryMax=200M
 
