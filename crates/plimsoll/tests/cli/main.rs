@@ -42,6 +42,7 @@ mod models;
 mod offered;
 mod old_evidence;
 mod one_figure;
+mod overlapping;
 mod own_services;
 mod packaged;
 mod pages;
