@@ -158,13 +158,22 @@ impl Entry {
         Some(lock::name(path, &detail))
     }
 
-    /// Undoes it. What is undone already is no error.
+    /// Undoes it. What is undone already is no error. A value that the kernel no longer accepts is reported and given up, as it would be refused
+    /// at every later attempt.
     pub(super) fn undo(&self) -> io::Result<()> {
         match self {
             Self::Setting { namespace: Some(namespace), .. } if *namespace != user_namespace()? => Ok(()),
             Self::Setting { path, before, .. } => match put_back(path, before) {
                 // The device has gone, and its settings with it.
                 Err(error) if setting::is_gone(&error) => Ok(()),
+                Err(error) if setting::is_unsuitable(&error) => {
+                    let now = setting::read(path).unwrap_or_default();
+                    tracing::warn!(
+                        "{self}; the kernel no longer accepts that, so it stays at {}",
+                        now.trim()
+                    );
+                    Ok(())
+                }
                 other => other,
             },
             Self::Folder { path, identity } => persist(|| remove_folder(path, *identity)),

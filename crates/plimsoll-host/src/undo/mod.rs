@@ -73,7 +73,7 @@ impl Request {
 /// What the undo process answers.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Answer {
+enum Reply {
     Done,
     Refused(Refusal),
     /// Another run holds the setting. Where the request waits, a second answer follows.
@@ -160,7 +160,7 @@ impl UndoProcess {
     /// # Errors
     /// As [`Self::set`].
     pub(crate) fn keep_unless_held(&mut self, path: &Path) -> Result<bool, HostError> {
-        Ok(matches!(self.ask(Task::Set, path, None, false)?, Answer::Done))
+        Ok(matches!(self.ask(Task::Set, path, None, false)?, Reply::Done))
     }
 
     /// Does not put back a setting that was kept.
@@ -203,7 +203,7 @@ impl UndoProcess {
         value: Option<&str>,
         patience: Patience<'_>,
     ) -> Result<(), HostError> {
-        let Answer::Held { holder } = self.ask(task, path, value, true)? else { return Ok(()) };
+        let Reply::Held { holder } = self.ask(task, path, value, true)? else { return Ok(()) };
         let setting = setting_name(path);
         let limit = patience.limit.as_secs();
         tracing::warn!("{setting} is held by {holder}; waiting for it for up to {limit} s");
@@ -228,7 +228,7 @@ impl UndoProcess {
     }
 
     /// Asks for something, and gives the first answer.
-    fn ask(&mut self, task: Task, path: &Path, value: Option<&str>, wait: bool) -> Result<Answer, HostError> {
+    fn ask(&mut self, task: Task, path: &Path, value: Option<&str>, wait: bool) -> Result<Reply, HostError> {
         let failed = |why: String| refusal(path, value, why);
         let plain = |text: &str| !text.contains(['\t', '\n']);
         if !path.to_str().is_some_and(plain) || !value.is_none_or(plain) {
@@ -261,9 +261,9 @@ impl UndoProcess {
 }
 
 /// The answer of a line, as the result of a request for this setting.
-fn answer(path: &Path, value: Option<&str>, line: &str) -> Result<Answer, HostError> {
+fn answer(path: &Path, value: Option<&str>, line: &str) -> Result<Reply, HostError> {
     match codec::from_line(line) {
-        Ok(Answer::Refused(Refusal { why, forbidden })) => Err(HostError::Setting {
+        Ok(Reply::Refused(Refusal { why, forbidden })) => Err(HostError::Setting {
             path: path.into(),
             value: value.unwrap_or_default().into(),
             why,

@@ -130,6 +130,11 @@ pub(super) fn is_gone(error: &io::Error) -> bool {
     error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(nix::libc::ENODEV)
 }
 
+/// Whether the kernel refuses the value itself: a depth of the queue, for example, that only another scheduler allows.
+pub(super) fn is_unsuitable(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(nix::libc::EINVAL)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,7 @@ use super::entry::{Entry, Refusal};
 use super::journal::Journal;
 use super::lock::{Claim, Lock, LockFile};
 use super::setting;
-use super::{Answer, Request, Task};
+use super::{Reply, Request, Task};
 use crate::codec;
 use crate::leftovers::Mark;
 
@@ -60,9 +60,9 @@ fn serve(socket: UnixStream) -> io::Result<()> {
         let request = codec::from_line(&line).map_err(|error| Refusal::from(error.to_string()));
         let answer = match request.and_then(|request| undo.carry_out(&request, &mut wait)) {
             Ok(answer) => answer,
-            Err(refusal) => Answer::Refused(refusal),
+            Err(refusal) => Reply::Refused(refusal),
         };
-        if matches!(answer, Answer::Ended) || wait.answer(&answer).is_err() {
+        if matches!(answer, Reply::Ended) || wait.answer(&answer).is_err() {
             break;
         }
     }
@@ -84,7 +84,7 @@ struct Conversation {
 }
 
 impl Conversation {
-    fn answer(&mut self, answer: &Answer) -> io::Result<()> {
+    fn answer(&mut self, answer: &Reply) -> io::Result<()> {
         self.answers.write_all(codec::to_line(answer)?.as_bytes())
     }
 
@@ -101,7 +101,7 @@ impl Conversation {
     }
 }
 
-/// What was changed so far.
+/// Changes so far, with their locks.
 struct Undo {
     /// Mark of the controller.
     controller: String,
@@ -117,7 +117,7 @@ impl Undo {
     }
 
     /// Does one thing; how to undo it is written down before.
-    fn carry_out(&mut self, request: &Request, wait: &mut Conversation) -> Result<Answer, Refusal> {
+    fn carry_out(&mut self, request: &Request, wait: &mut Conversation) -> Result<Reply, Refusal> {
         if request.task == Task::Forget {
             return self.forget(&request.entry()?);
         }
@@ -160,7 +160,7 @@ impl Undo {
         if learned {
             self.rewrite()?;
         }
-        Ok(Answer::Done)
+        Ok(Reply::Done)
     }
 
     /// Takes the lock of a setting when it is this run's turn; the answer where it does not come.
@@ -169,7 +169,7 @@ impl Undo {
         name: &str,
         request: &Request,
         wait: &mut Conversation,
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<Reply>, Refusal> {
         let failed = |error: io::Error| Refusal::from(format!("locking it: {error}"));
         let file = LockFile::open(self.journal()?.folder(), name).map_err(failed)?;
         let lock = match file.try_take().map_err(failed)? {
@@ -178,14 +178,14 @@ impl Undo {
                 let claim = busy.claim();
                 let holder =
                     claim.map_or_else(|| "another run".to_owned(), |claim| holder(&claim.controller));
-                let held = Answer::Held { holder };
+                let held = Reply::Held { holder };
                 if !request.wait {
                     return Ok(Some(held));
                 }
                 wait.answer(&held).map_err(|error| Refusal::of(&error))?;
                 match wait.wait_for(busy)? {
                     Some(lock) => lock,
-                    None => return Ok(Some(Answer::Ended)),
+                    None => return Ok(Some(Reply::Ended)),
                 }
             }
         };
@@ -210,12 +210,12 @@ impl Undo {
     }
 
     /// Does not put back a setting that was kept, as somebody else owns it now.
-    fn forget(&mut self, kept: &Entry) -> Result<Answer, Refusal> {
-        let Some(name) = kept.lock_name() else { return Ok(Answer::Done) };
+    fn forget(&mut self, kept: &Entry) -> Result<Reply, Refusal> {
+        let Some(name) = kept.lock_name() else { return Ok(Reply::Done) };
         self.entries.retain(|entry| entry.lock_name().as_ref() != Some(&name));
         self.rewrite()?;
         self.unlock(&name)?;
-        Ok(Answer::Done)
+        Ok(Reply::Done)
     }
 
     fn unlock(&mut self, name: &str) -> Result<(), Refusal> {

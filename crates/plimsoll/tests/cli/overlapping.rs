@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use crate::lab::{Lab, Running, wait_until};
 
 /// Settings that can be changed for a moment without harm.
-const SYSCTLS: [&str; 2] = ["/proc/sys/vm/dirty_background_ratio", "/proc/sys/vm/dirty_expire_centisecs"];
+const SYSCTLS: [&str; 2] = ["/proc/sys/vm/dirty_background_ratio", "/proc/sys/vm/extfrag_threshold"];
 
 /// A loop device of a number of its own, so that no other test takes it; gone when this is dropped.
 struct Device<'l> {
@@ -61,7 +61,7 @@ fn experiment(device: &str, number: usize, duration: &str) -> String {
         r#"
 question = "Does each run have the machine to itself?"
 [hosts.machine]
-sysctls = {{ "vm.dirty_background_ratio" = {}, "vm.dirty_expire_centisecs" = {} }}
+sysctls = {{ "vm.dirty_background_ratio" = {}, "vm.extfrag_threshold" = {} }}
 [volumes.disk]
 on = "machine"
 device = "{device}"
@@ -79,7 +79,7 @@ slices = 2
 max_trials = 1
 "#,
         20 + number,
-        4000 + number,
+        400 + number,
         100 + number,
         64 + 4 * number,
         5000 + number,
@@ -117,6 +117,7 @@ fn runs_at_once_take_turns_with_settings_and_leave_the_machine_as_it_was() {
     let device = Device::attach(&lab);
     a_run_that_waits_names_the_setting_and_its_holder_and_can_be_interrupted(&lab, &device);
     the_value_of_a_run_whose_undo_process_was_killed_too_is_no_original(&lab, &device);
+    a_value_that_the_kernel_no_longer_accepts_is_reported_once(&lab, &device);
     let repetitions = std::env::var("PLIMSOLL_OVERLAPS").map_or(1, |count| count.parse().expect("a number"));
     for _ in 0..repetitions {
         for count in [2, 4, 8] {
@@ -159,6 +160,22 @@ fn the_value_of_a_run_whose_undo_process_was_killed_too_is_no_original(lab: &Lab
     lab.plimsoll(&["doctor"]).exits(0);
     assert_eq!(device.settings(), before);
     lab.plimsoll(&["doctor", "--dry-run"]).exits(0).prints("leftovers none");
+}
+
+/// Deep queues belong to a scheduler: without it, the kernel refuses the depth that a dead run wrote down.
+fn a_value_that_the_kernel_no_longer_accepts_is_reported_once(lab: &Lab, device: &Device<'_>) {
+    let before = device.settings();
+    let setting = format!("/sys/devices/virtual/block/loop{}/queue/nr_requests", device.number);
+    lab.script(&format!(
+        "umask 077 && printf 'set\\t{setting}\\t1000000\\n' \
+             >/run/plimsoll/8388608:1:$(stat -Lc %i /proc/self/ns/pid)"
+    ))
+    .exits(0);
+    lab.plimsoll(&["doctor"])
+        .exits(0)
+        .says(&format!("setting {setting}: it was 1000000; the kernel no longer accepts that"));
+    lab.plimsoll(&["doctor", "--dry-run"]).exits(0).prints("leftovers none");
+    assert_eq!(device.settings(), before);
 }
 
 fn undo_processes_of(run: u32) -> Vec<Pid> {

@@ -127,7 +127,9 @@ impl Machine {
         );
         found.extend(loops(&self.scratch).into_iter().map(|it| format!("loop device {it}")));
         found.extend(files(&self.scratch).into_iter().map(|it| format!("file {it}")));
-        found.extend(files(&self.journals).into_iter().map(|it| format!("journal {it}")));
+        // Beside the journals stands the folder of locks, which stays.
+        let journals = files(&self.journals).into_iter().filter(|it| Path::new(it).is_file());
+        found.extend(journals.map(|it| format!("journal {it}")));
         found.insert(format!("{SETTING} = {}", setting()));
         found
     }
@@ -252,6 +254,7 @@ fn what_is_left_on_the_machine_is_told() {
     fs::write(scratch.join("forgotten"), "").expect("allowed");
     fs::create_dir(&journals).expect("allowed");
     fs::write(journals.join("1:2:3"), "").expect("allowed");
+    fs::create_dir(journals.join("locks")).expect("allowed");
     let mut sleeper = Command::new("sleep").arg("61.5").spawn().expect("it starts");
     let seen = |what: &str| {
         let give_up = Instant::now() + Duration::from_secs(10);
@@ -265,6 +268,8 @@ fn what_is_left_on_the_machine_is_told() {
     };
     assert!(seen(&format!("file {}", scratch.join("forgotten").display())));
     assert!(seen(&format!("journal {}", journals.join("1:2:3").display())));
+    let left = before.left_after(Duration::ZERO);
+    assert!(!left.iter().any(|left| left.ends_with("/locks")), "{left:?}");
     let process = format!("process {}: sleep 61.5", sleeper.id());
     assert!(seen(&process));
     sleeper.kill().expect("it lives");
