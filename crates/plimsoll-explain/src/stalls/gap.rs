@@ -44,12 +44,12 @@ pub(super) struct Gap {
     pub(super) window: Option<u32>,
     /// The largest window that it ever announced.
     pub(super) largest_window: u32,
-    /// Whether window fields can be trusted to the byte.
-    pub(super) scale_known: bool,
     /// The payload of a full segment of the side that ended it.
     pub(super) segment_size: u32,
     /// Whether the server has ever sent data.
     pub(super) server_spoke: bool,
+    /// Whether the client sends without waiting for answers.
+    pub(super) one_way: bool,
     pub(super) rtt: Option<Rtt>,
     /// Since when nothing that the side had sent was in flight, and it had heard all that it answers: the persist timer of data that is
     /// held back runs from then on at the earliest.

@@ -2,6 +2,7 @@
 
 use plimsoll_model::packet::{Flags, Segment};
 
+use super::copies::Copies;
 use super::counts::Track;
 use super::gap::LastData;
 use super::ids::Ids;
@@ -38,8 +39,8 @@ pub(super) struct FullWindow {
     pub(super) read_late: u64,
 }
 
-/// Holes remembered at a time; more than these are of no use to tell one cause from another.
-const MOST_HOLES: usize = 4;
+/// Holes remembered at a time.
+const MOST_HOLES: usize = 256;
 
 /// A window that was once this many segments and now is less than one has been closed; one that never was is small.
 pub(super) const SEGMENTS: u32 = 4;
@@ -54,7 +55,7 @@ pub(super) struct Half {
     pub(super) sent_to: Option<u32>,
     /// The highest acknowledgement of what this side sent.
     pub(super) acked_to: Option<u32>,
-    /// The window that this side announced last, scaled as far as the scale is known.
+    /// The window that this side announced last.
     pub(super) window: Option<u32>,
     /// The largest window that it ever announced.
     pub(super) largest_window: u32,
@@ -62,8 +63,10 @@ pub(super) struct Half {
     pub(super) window_edge: Option<u32>,
     /// Window scale of its SYN; `None` if the SYN was not seen, or had none.
     pub(super) offered_shift: Option<u8>,
-    /// The shift in use. Where the handshake was not seen it is the least that explains what the other side sent.
+    /// The shift in use; meaningful only if `scale_known`.
     pub(super) shift: u8,
+    /// Whether the handshake showed how its window field is scaled. Otherwise only a window of zero has a meaning.
+    pub(super) scale_known: bool,
     pub(super) mss: Option<u16>,
     pub(super) sack_permitted: bool,
     pub(super) stamps: bool,
@@ -87,9 +90,11 @@ pub(super) struct Half {
     /// Whether the other side probed since this one closed its window: it has something to send.
     pub(super) probed: bool,
     pub(super) ids: Ids,
+    pub(super) copies: Copies,
     pub(super) track: Track,
     timed: Option<(u32, u64)>,
-    holes: [Option<Hole>; MOST_HOLES],
+    /// Ranges that were skipped, the newest last.
+    holes: Vec<Hole>,
     /// The last edges of its window and when they were announced, the newest first.
     edges: [(u64, u32); EDGES],
 }
@@ -112,7 +117,7 @@ impl Half {
     /// Between the capture and this side lies a way, so what was announced less than that way ago counts only later.
     #[inline]
     pub(super) fn usable_window(&self, peer: &Self, now: u64) -> Option<u32> {
-        let newest = peer.window_edge?;
+        let newest = peer.window_edge.filter(|_| peer.scale_known)?;
         let known_before = now.saturating_sub(peer.rtt.lowest() * 9 / 10);
         let known = peer.edges.iter().find(|&&(at, _)| at <= known_before);
         let edge = known.map_or(newest, |&(_, edge)| edge);
@@ -131,7 +136,7 @@ impl Half {
     /// Whether this side's window has no room for a segment of `sender`'s: closed, or so much less than it was that none fits any more.
     pub(super) fn is_closed_to(&self, sender: &Self) -> bool {
         let size = sender.segment_size(self);
-        let has_shrunk = self.largest_window >= SEGMENTS.saturating_mul(size);
+        let has_shrunk = self.scale_known && self.largest_window >= SEGMENTS.saturating_mul(size);
         self.closed_since.is_some() || (has_shrunk && self.window.is_some_and(|window| window < size))
     }
 
@@ -146,6 +151,7 @@ impl Half {
         let size = self.segment_size_on_wire(peer);
         // Linux never sends a segment of more than half the largest window (`tcp_bound_to_half_wnd`).
         let most = match peer.largest_window {
+            _ if !peer.scale_known => u32::MAX,
             0 => u32::MAX,
             window @ ..=536 => window,
             window => window / 2,
@@ -157,13 +163,13 @@ impl Half {
     #[inline]
     pub(super) fn hole_of(&self, segment: &Segment) -> Option<Hole> {
         let fills = |hole: &Hole| !before(segment.seq, hole.from) && before(segment.seq, hole.to);
-        self.holes.iter().flatten().copied().find(fills)
+        self.holes.iter().rev().copied().find(fills)
     }
 
     /// Whether `ack` acknowledges a part of this side's data that was never seen.
     pub(super) fn never_seen(&self, ack: u32) -> bool {
         let is_hole = |hole: &Hole| after(ack, hole.from);
-        self.sent_to.is_some_and(|sent_to| after(ack, sent_to)) || self.holes.iter().flatten().any(is_hole)
+        self.sent_to.is_some_and(|sent_to| after(ack, sent_to)) || self.holes.iter().any(is_hole)
     }
 
     /// Takes in what this side sent.
@@ -191,12 +197,12 @@ impl Half {
                 self.timed = Some((end, now));
             }
         } else if end != segment.seq {
-            self.fill_hole(segment);
             // An acknowledgement of what was sent twice tells nothing about the round trip (Karn).
             self.timed = None;
         }
+        let filled = self.fill_holes(segment);
         if segment.payload > 0 {
-            self.bytes += u64::from(new_bytes.min(segment.payload));
+            self.bytes += u64::from((new_bytes + filled).min(segment.payload));
             self.largest = self.largest.max(segment.payload);
             let pushed = segment.flags.has(Flags::PSH);
             self.last_data = Some(LastData { payload: segment.payload, pushed });
@@ -220,11 +226,7 @@ impl Half {
         if self.sent_to.is_none_or(|sent_to| after(ack, sent_to)) {
             self.sent_to = Some(ack);
         }
-        for slot in &mut self.holes {
-            if slot.is_some_and(|hole| after(ack, hole.from)) {
-                *slot = None;
-            }
-        }
+        self.holes.retain(|hole| !after(ack, hole.from));
         let (end, at) = self.timed?;
         if before(ack, end) {
             return None;
@@ -255,32 +257,36 @@ impl Half {
         }
     }
 
-    /// Raises the shift until `flight` bytes fit a window that this side announced: they were sent, so they had room.
-    #[cold]
-    pub(super) fn infer_shift(&mut self, flight: u32) {
-        let Some(window) = self.window.filter(|&window| window > 0) else { return };
-        let raw = window >> self.shift;
-        while self.shift < 14 && (raw << self.shift) < flight {
-            self.shift += 1;
-        }
-    }
-
     fn note_hole(&mut self, hole: Hole) {
-        self.holes.rotate_right(1);
-        self.holes[0] = Some(hole);
+        if self.holes.len() == MOST_HOLES {
+            self.holes.remove(0);
+        }
+        self.holes.push(hole);
     }
 
-    /// Takes out what `segment` fills; a segment in the middle leaves the part behind it.
-    fn fill_hole(&mut self, segment: &Segment) {
-        let end = segment.end();
-        for slot in &mut self.holes {
-            if let Some(hole) = slot
-                && !before(segment.seq, hole.from)
-                && before(segment.seq, hole.to)
-            {
-                *slot = before(end, hole.to).then_some(Hole { from: end, to: hole.to });
+    /// Takes what `segment` fills out of the holes; returns the number of bytes.
+    #[inline]
+    fn fill_holes(&mut self, segment: &Segment) -> u32 {
+        if self.holes.is_empty() { 0 } else { self.fill_some(segment) }
+    }
+
+    fn fill_some(&mut self, segment: &Segment) -> u32 {
+        let (from, to) = (segment.seq, segment.end());
+        let mut filled = 0;
+        for hole in std::mem::take(&mut self.holes) {
+            if !before(from, hole.to) || !after(to, hole.from) {
+                self.holes.push(hole);
+                continue;
+            }
+            filled += beyond(hole.to, hole.from) - beyond(from, hole.from) - beyond(hole.to, to);
+            if after(from, hole.from) {
+                self.holes.push(Hole { from: hole.from, to: from });
+            }
+            if before(to, hole.to) {
+                self.holes.push(Hole { from: to, to: hole.to });
             }
         }
+        filled
     }
 }
 
@@ -334,7 +340,8 @@ mod tests {
 
     #[test]
     fn what_is_announced_counts_when_it_has_reached_the_sender() {
-        let (mut sender, mut receiver) = (Half::default(), Half::default());
+        let mut sender = Half::default();
+        let mut receiver = Half { scale_known: true, ..Half::default() };
         receiver.rtt.sample(10);
         let announce = |ack| Segment { ack, window: 1000, flags: Flags::ACK, ..Segment::default() };
         receiver.announced(0, &announce(1));
@@ -345,11 +352,19 @@ mod tests {
     }
 
     #[test]
-    fn a_scale_that_was_not_seen_is_inferred_from_what_was_sent() {
+    fn a_window_of_unknown_scale_limits_no_sender() {
+        let (mut sender, mut receiver) = (Half::default(), Half::default());
+        receiver.announced(0, &Segment { window: 502, flags: Flags::ACK, ..Segment::default() });
+        sender.sent(20, &data(1, 400));
+        assert_eq!(sender.usable_window(&receiver, 30), None);
+    }
+
+    #[test]
+    fn bytes_that_fill_a_gap_count_once() {
         let mut half = Half::default();
-        half.announced(0, &Segment { window: 502, flags: Flags::ACK, ..Segment::default() });
-        half.infer_shift(60_000);
-        half.announced(0, &Segment { window: 502, flags: Flags::ACK, ..Segment::default() });
-        assert_eq!(half.window, Some(502 << 7));
+        for (seq, payload) in [(1, 100), (301, 100), (151, 50), (101, 100), (101, 200), (1, 400)] {
+            half.sent(10, &data(seq, payload));
+        }
+        assert_eq!(half.bytes, 400);
     }
 }

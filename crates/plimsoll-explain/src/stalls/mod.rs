@@ -10,6 +10,7 @@
 
 mod classes;
 mod connection;
+mod copies;
 mod counts;
 mod gap;
 mod half;
@@ -51,7 +52,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { followed: 32_768, listed: 10_000, stalls: 256 }
+        Self { followed: 131_072, listed: 10_000, stalls: 256 }
     }
 }
 
@@ -70,6 +71,7 @@ pub struct Analyzer {
     summary: Summary,
     udp: table::Flows,
     begin: Option<u64>,
+    end: u64,
 }
 
 impl Default for Analyzer {
@@ -93,6 +95,7 @@ impl Analyzer {
             summary: Summary::new(limits),
             udp: table::Flows::default(),
             begin: None,
+            end: 0,
         }
     }
 
@@ -100,10 +103,11 @@ impl Analyzer {
     #[inline]
     pub fn packet(&mut self, packet: &Packet) {
         self.begin.get_or_insert(packet.time_ns);
+        self.end = self.end.max(packet.time_ns.min(table::LATEST));
         match &packet.transport {
             Transport::Tcp(segment) => {
                 if let Some(ended) = self.table.take_in(packet, segment) {
-                    self.summary.add(*ended);
+                    self.summary.add(*ended, None);
                 }
             }
             Transport::Udp { .. } => self.udp.take_in(packet),
@@ -119,9 +123,10 @@ impl Analyzer {
     /// The same, and says which connections are worth a time-sequence graph, at most so many.
     #[must_use]
     pub fn finish_and_choose(self, capture: CaptureSummary, time_sequences: usize) -> (TraceReport, Choice) {
-        let Self { table, mut summary, udp, begin } = self;
+        let Self { table, mut summary, udp, begin, end } = self;
+        (summary.evicted, summary.duplicates) = (table.evicted(), table.duplicates());
         for connection in table.into_connections() {
-            summary.add(connection);
+            summary.add(connection, Some(end));
         }
         summary.report(capture, begin.unwrap_or(0), udp.count(), time_sequences)
     }

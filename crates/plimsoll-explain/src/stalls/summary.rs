@@ -27,6 +27,8 @@ pub(super) struct Summary {
     left_out: u64,
     acked_unseen: u64,
     scale_unknown: u64,
+    pub(super) evicted: u64,
+    pub(super) duplicates: u64,
 }
 
 impl Summary {
@@ -41,12 +43,14 @@ impl Summary {
             left_out: 0,
             acked_unseen: 0,
             scale_unknown: 0,
+            evicted: 0,
+            duplicates: 0,
         }
     }
 
-    /// Adds a connection that has ended.
-    pub(super) fn add(&mut self, mut connection: Connection) {
-        connection.finish();
+    /// Adds a connection that has ended, or that is open at `capture_end`.
+    pub(super) fn add(&mut self, mut connection: Connection, capture_end: Option<u64>) {
+        connection.finish(capture_end);
         self.connections += 1;
         self.lifetime += connection.last - connection.first;
         for (sum, time) in self.times.iter_mut().zip(connection.stalls.times) {
@@ -116,8 +120,20 @@ impl Summary {
         }
         if self.scale_unknown > 0 {
             missing.push(format!(
-                "the handshake of {} of {} connections, so their window scale is inferred",
+                "the handshake of {} of {} connections, so their window scale is unknown and their windows are not judged",
                 self.scale_unknown, self.connections
+            ));
+        }
+        if self.duplicates > 0 {
+            missing.push(format!(
+                "{} packets are in the capture more than once (several interfaces or capture points); each was counted once",
+                self.duplicates
+            ));
+        }
+        if self.evicted > 0 {
+            missing.push(format!(
+                "more than {} connections were open at a time: {} were taken to have ended early, and count again if they went on",
+                self.limits.followed, self.evicted
             ));
         }
         if self.left_out > 0 {

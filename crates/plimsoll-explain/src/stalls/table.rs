@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use plimsoll_model::packet::{Endpoint, Packet, Segment};
+use plimsoll_model::packet::{Endpoint, Flags, Packet, Segment};
 
 use super::Limits;
 use super::connection::Connection;
+use super::ids::Hosts;
 
 /// Both endpoints, the lesser first.
 type Key = (Endpoint, Endpoint);
@@ -34,6 +35,12 @@ pub(super) struct Table {
     connections: Vec<Connection>,
     /// The connection of the packet before: most packets belong to the same one.
     latest: Option<(Key, usize)>,
+    hosts: Hosts,
+    /// Sides of the connection of `latest` that have sent since the one before it.
+    noted: [bool; 2],
+    /// Connections that were given up while they were open.
+    evicted: u64,
+    duplicates: u64,
     /// Where to look next for a connection to give up.
     hand: usize,
 }
@@ -45,6 +52,10 @@ impl Table {
             places: HashMap::default(),
             connections: Vec::new(),
             latest: None,
+            hosts: Hosts::default(),
+            noted: [false; 2],
+            evicted: 0,
+            duplicates: 0,
             hand: 0,
         }
     }
@@ -68,7 +79,21 @@ impl Table {
             Some(place) => (place, None),
             None => self.insert(key, now, me, segment),
         };
+        if self.connections[place].halves[me].copies.is_copy(now, segment, packet.ip_id) {
+            self.duplicates += 1;
+            return ended;
+        }
+        if self.latest != Some((key, place)) {
+            self.noted = [false; 2];
+        }
         self.latest = Some((key, place));
+        if !self.noted[me]
+            && let Some(id) = packet.ip_id.filter(|_| !segment.flags.any(Flags::SYN.with(Flags::RST)))
+        {
+            self.noted[me] = true;
+            let ids = &mut self.connections[place].halves[me].ids;
+            self.hosts.take_in(packet.source.address, place, now, id, ids);
+        }
         self.connections[place].step(now, me, segment, packet.ip_id);
         ended
     }
@@ -95,6 +120,7 @@ impl Table {
         let old = std::mem::replace(&mut self.connections[place], new);
         self.places.remove(&(old.endpoints[0], old.endpoints[1]));
         self.places.insert(key, place);
+        self.evicted += u64::from(!old.is_closed());
         (place, Some(Box::new(old)))
     }
 
@@ -108,9 +134,25 @@ impl Table {
             .unwrap_or(0)
     }
 
+    /// Connections that were given up while they were open.
+    pub(super) fn evicted(&self) -> u64 {
+        self.evicted
+    }
+
+    /// Packets that the capture holds more than once.
+    pub(super) fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
     /// Every connection that is still followed.
     pub(super) fn into_connections(self) -> impl Iterator<Item = Connection> {
-        self.connections.into_iter()
+        let Self { connections, hosts, .. } = self;
+        connections.into_iter().map(move |mut connection| {
+            for (half, endpoint) in connection.halves.iter_mut().zip(connection.endpoints) {
+                hosts.conclude(endpoint.address, &mut half.ids);
+            }
+            connection
+        })
     }
 }
 

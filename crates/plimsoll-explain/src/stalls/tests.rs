@@ -480,7 +480,7 @@ fn an_excerpt_without_handshake_is_told_as_such() {
     let connection = &report.connections[0];
     assert_eq!((&*connection.server, connection.handshake.complete), ("10.0.0.2:80", false));
     assert!(!connection.handshake.window_scale_known);
-    assert!(report.missing[0].contains("window scale is inferred"), "{:?}", report.missing);
+    assert!(report.missing[0].contains("window scale is unknown"), "{:?}", report.missing);
     assert_eq!(connection.stalls[0].class, Class::SenderWaited);
 }
 

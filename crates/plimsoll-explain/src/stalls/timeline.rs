@@ -58,7 +58,10 @@ struct Span {
 const OPEN: usize = 128;
 
 /// Kinds of silence whose class depends on what most of their kind are.
-pub(super) const KINDS: usize = 6;
+pub(super) const KINDS: usize = 8;
+
+/// The first of two kinds, one for each side: losses that only the numbering of its IP packets shows.
+pub(super) const NUMBERING: usize = 6;
 
 /// Where a connection's stalls are put.
 #[derive(Default)]

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
+    /// A request that got no answer until the client gave up, or until the capture ended.
+    Unanswered,
     /// The receiver held an acknowledgement back, and the sender waited for it (typically 40 ms).
     DelayedAck,
     /// The sender's kernel held a partial segment back: Nagle, `TCP_CORK` or `MSG_MORE` (typically 200 ms).
@@ -21,6 +23,8 @@ pub enum Class {
     FastRetransmit,
     /// The last segment of a flight was lost, and only a timer could tell.
     TailLoss,
+    /// The path delayed packets, and the sender sent again what had not been lost.
+    PathDelay,
     /// A SYN was sent again because nothing answered.
     SynRetry,
     /// A SYN-ACK was sent again because nothing answered.
@@ -41,13 +45,15 @@ pub enum Class {
 
 impl Class {
     /// Every class, in the order of the reference.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
+        Self::Unanswered,
         Self::DelayedAck,
         Self::SenderHeld,
         Self::SenderWaited,
         Self::Rto,
         Self::FastRetransmit,
         Self::TailLoss,
+        Self::PathDelay,
         Self::SynRetry,
         Self::SynackRetry,
         Self::SynIgnored,
@@ -62,12 +68,14 @@ impl Class {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Unanswered => "unanswered",
             Self::DelayedAck => "delayed_ack",
             Self::SenderHeld => "sender_held",
             Self::SenderWaited => "sender_waited",
             Self::Rto => "rto",
             Self::FastRetransmit => "fast_retransmit",
             Self::TailLoss => "tail_loss",
+            Self::PathDelay => "path_delay",
             Self::SynRetry => "syn_retry",
             Self::SynackRetry => "synack_retry",
             Self::SynIgnored => "syn_ignored",
@@ -82,7 +90,7 @@ impl Class {
     /// Whether somebody had something to send in it. Else a side worked, or had nothing to say, or it cannot be told.
     #[must_use]
     pub const fn held_up(self) -> bool {
-        !matches!(self, Self::ServerThink | Self::ClientIdle | Self::CaptureGap)
+        !matches!(self, Self::Unanswered | Self::ServerThink | Self::ClientIdle | Self::CaptureGap)
     }
 }
 
@@ -100,6 +108,8 @@ pub enum Actor {
     Client,
     /// The side that it was opened to.
     Server,
+    /// Neither: the network between them.
+    Path,
     /// Neither: the capture has to be made again.
     Capture,
 }
@@ -109,6 +119,7 @@ impl fmt::Display for Actor {
         out.write_str(match self {
             Self::Client => "client",
             Self::Server => "server",
+            Self::Path => "path",
             Self::Capture => "capture",
         })
     }

@@ -5,7 +5,7 @@ use std::io::{self, Seek, Write};
 use std::path::Path;
 
 use plimsoll_import::packets::ReadError;
-use plimsoll_model::trace::{ConnectionReport, TraceReport};
+use plimsoll_model::trace::{Class, ConnectionReport, TraceReport};
 
 use crate::args::{TraceArgs, TraceFormat};
 use crate::exit::Exit;
@@ -85,7 +85,7 @@ fn text(out: &mut dyn Write, report: &TraceReport, most: usize) -> io::Result<()
     }
     writeln!(out, "\nWhere the time went (share of all connections' lifetimes)")?;
     let mut shares: Vec<_> = report.time_share.iter().filter(|(_, share)| **share > 0.0).collect();
-    shares.sort_by(|a, b| b.1.total_cmp(a.1));
+    shares.sort_by(|a, b| is_answered(*a.0).cmp(&is_answered(*b.0)).then(b.1.total_cmp(a.1)));
     for (class, share) in shares {
         writeln!(out, "  {:>6.2} %  {}", share * 100.0, class.name())?;
     }
@@ -98,7 +98,9 @@ fn text(out: &mut dyn Write, report: &TraceReport, most: usize) -> io::Result<()
         )?;
     }
     let mut connections: Vec<&ConnectionReport> = report.connections.iter().collect();
-    connections.sort_by(|a, b| b.stalled_s.total_cmp(&a.stalled_s));
+    let is_complete =
+        |connection: &ConnectionReport| connection.stalls.iter().all(|stall| is_answered(stall.class));
+    connections.sort_by(|a, b| is_complete(a).cmp(&is_complete(b)).then(b.stalled_s.total_cmp(&a.stalled_s)));
     for connection in connections.iter().take(most) {
         describe(out, connection)?;
     }
@@ -107,6 +109,11 @@ fn text(out: &mut dyn Write, report: &TraceReport, most: usize) -> io::Result<()
         writeln!(out, "\n{left_out} more connections; --connections N shows more, --format json all")?;
     }
     Ok(())
+}
+
+/// Stalls of unanswered requests come first: they are what users look for first.
+fn is_answered(class: Class) -> bool {
+    class != Class::Unanswered
 }
 
 fn describe(out: &mut dyn Write, connection: &ConnectionReport) -> io::Result<()> {

@@ -12,8 +12,9 @@ pub(super) fn judge(recovery: &Recovery, sender: Actor) -> Finding {
         class: Class::FastRetransmit,
         waiting_for: sender,
         evidence: format!(
-            "the receiver told of a loss, and {} segments were sent again, the first {:.1} ms after the last progress",
+            "duplicate ACKs or SACK reported a loss; the sender retransmitted {} segment{}, the first {:.1} ms after the last progress",
             recovery.resent,
+            if recovery.resent == 1 { "" } else { "s" },
             ms(recovery.first_resent.saturating_sub(recovery.start)),
         ),
     }

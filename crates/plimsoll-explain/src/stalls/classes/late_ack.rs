@@ -15,11 +15,23 @@ use super::Finding;
 /// No Linux receiver holds an acknowledgement back for longer (`TCP_DELACK_MAX`), but for a tick of its timer.
 const LONGEST_DELAY: u64 = 205 * MILLISECOND;
 
+/// How it shows that the first copy of a retransmitted segment had arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::stalls) enum Arrival {
+    /// The window was full, and without SACK no other sign is possible.
+    FullWindow,
+    /// The acknowledgement that ended the wait carried a D-SACK: it answered the second copy.
+    SecondCopy,
+    /// An acknowledgement of the first copy came, and a D-SACK for the second one after it: neither was lost.
+    BothCopies,
+}
+
 /// The acknowledgement by which `receiver` ended what looked like a loss.
 pub(in crate::stalls) fn judge(
     recovery: &Recovery,
     sender: Actor,
     receiver: Actor,
+    arrival: Arrival,
     length: u64,
     rtt: Option<Rtt>,
 ) -> Finding {
@@ -27,22 +39,29 @@ pub(in crate::stalls) fn judge(
     let (class, waiting_for, why) = if recovery.window_was_full {
         let once_large = recovery.largest_window >= SEGMENTS.saturating_mul(segment_size);
         let class = if once_large { Class::ZeroWindow } else { Class::SmallWindow };
-        (class, receiver, "the window was full, and the receiver did not take what it had")
+        (class, receiver, "the window was full, and the receiving program did not read")
+    } else if arrival == Arrival::BothCopies && length > LONGEST_DELAY + rtt.map_or(0, |rtt| rtt.smoothed) {
+        (
+            Class::PathDelay,
+            Actor::Path,
+            "both copies were acknowledged, so the path delayed packets and lost none",
+        )
     } else if recovery.resent > 1 && recovery.timeouts > 0 {
-        (Class::Rto, sender, "the acknowledgements were lost, or late")
+        (Class::Rto, sender, "the acknowledgements were lost or late")
     } else if length > LONGEST_DELAY + rtt.map_or(0, |rtt| rtt.smoothed) {
-        (Class::TailLoss, sender, "no receiver waits that long: its acknowledgement was lost, or its answer")
+        (Class::TailLoss, sender, "no receiver delays an acknowledgement that long, so it was lost")
     } else if in_flight <= 2 * segment_size {
         (Class::DelayedAck, receiver, "the receiver held its acknowledgement back")
     } else {
-        (Class::SenderWaited, sender, "the way, or the receiver, was slow")
+        (Class::SenderWaited, sender, "the path or the receiver was slow")
     };
     Finding {
         class,
         waiting_for,
         evidence: format!(
-            "{in_flight} bytes in flight were acknowledged only after {:.1} ms; what was sent again meanwhile had arrived (D-SACK): {why}",
-            ms(length)
+            "{in_flight} bytes in flight were acknowledged only after {:.1} ms; the retransmitted segment had arrived{}: {why}",
+            ms(length),
+            if arrival == Arrival::FullWindow { "" } else { " (D-SACK)" }
         ),
     }
 }
@@ -67,7 +86,7 @@ mod tests {
             largest_window,
             segment_size: 1448,
         };
-        judge(&recovery, Actor::Server, Actor::Client, length * MILLISECOND, None).class
+        judge(&recovery, Actor::Server, Actor::Client, Arrival::SecondCopy, length * MILLISECOND, None).class
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub(super) mod syn_ignored;
 pub(super) mod syn_retry;
 pub(super) mod synack_retry;
 pub(super) mod tail_loss;
+pub(super) mod unanswered;
 pub(super) mod zero_window;
 
 use plimsoll_model::packet::{Flags, Segment};
@@ -48,7 +49,8 @@ pub(super) fn of_gap(gap: &Gap) -> OfGap {
         return OfGap { finding, otherwise: None };
     }
     let plain = || {
-        server_think::judge(gap)
+        unanswered::judge(gap)
+            .or_else(|| server_think::judge(gap))
             .or_else(|| client_idle::judge(gap))
             .unwrap_or_else(|| sender_waited::judge(gap))
     };
@@ -101,13 +103,16 @@ pub(super) fn of_open_handshake(segment: &Segment, syns: u32, length: u64) -> Fi
     }
 }
 
-/// A silence behind which so many packets of the sender's never came to where the capture was made.
+/// A retransmission of a flight that was lost before it reached the capture. `missing` packets of the sender are not in it.
 pub(super) fn of_unseen_flight(gap: &Gap, missing: u16, sender: Actor, rtt: Option<Rtt>) -> Finding {
-    let recovery = Recovery::in_one_step(gap, Trigger::Timer);
-    let finding = of_recovery(&recovery, sender, rtt);
+    let is_whole_flight = u32::from(missing) <= gap.segment.payload.div_ceil(gap.segment_size.max(1)).max(1);
+    let trigger = if is_whole_flight { Trigger::TailTimer } else { Trigger::Timer };
+    let finding = of_recovery(&Recovery::in_one_step(gap, trigger), sender, rtt);
+    let (count, were) = if missing == 1 { ("one packet", "was") } else { ("packets", "were") };
+    let number = if missing == 1 { String::new() } else { format!("{missing} ") };
     let evidence = format!(
-        "{} came after {:.1} ms, and the {sender} had sent {missing} packets before it that never came here (by the numbers in their IP \
-         headers): what was lost was sent again when a timer ran out",
+        "{} of the {sender} came after {:.1} ms; {number}{count} that the {sender} sent before it {were} lost before the capture \
+         point (gap in the IP identification), so this is a retransmission",
         ended_by(gap),
         time::ms(gap.length())
     );
@@ -171,9 +176,9 @@ pub(super) mod fixture {
             usable_window: Some(65_536),
             window: Some(65_536),
             largest_window: 65_536,
-            scale_known: true,
             segment_size: 1448,
             server_spoke: true,
+            one_way: false,
             rtt: Some(Rtt { smoothed: MILLISECOND, lowest: MILLISECOND, rto: 201 * MILLISECOND }),
             free_since: 0,
             felt: MILLISECOND,

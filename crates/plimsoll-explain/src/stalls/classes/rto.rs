@@ -9,18 +9,22 @@ use super::Finding;
 
 pub(super) fn judge(recovery: &Recovery, sender: Actor, rtt: Option<Rtt>) -> Finding {
     let timeouts = match recovery.timeouts {
-        0 | 1 => "a timer ran out".to_owned(),
-        count => format!("timers ran out {count} times"),
+        0 | 1 => "the retransmission timer expired".to_owned(),
+        count => format!("the retransmission timer expired {count} times"),
+    };
+    let since_start = |at: u64| format!("{:.1}", ms(at.saturating_sub(recovery.start)));
+    let (first, last) = (since_start(recovery.first_resent), since_start(recovery.last_resent));
+    let in_flight = match recovery.in_flight {
+        0 => String::new(),
+        bytes => format!(" with {bytes} bytes in flight"),
     };
     Finding {
         class: Class::Rto,
         waiting_for: sender,
         evidence: format!(
-            "with {} bytes in flight {timeouts}: sent again first after {:.1} ms, last after {:.1} ms (timeout about \
-             {:.0} ms); nothing had told of a loss",
-            recovery.in_flight,
-            ms(recovery.first_resent.saturating_sub(recovery.start)),
-            ms(recovery.last_resent.saturating_sub(recovery.start)),
+            "{timeouts}{in_flight}: retransmission after {} ms (timeout about {:.0} ms); no duplicate ACK or SACK had reported \
+             a loss",
+            if first == last { first } else { format!("{first} to {last}") },
             ms(rtt::rto(rtt)),
         ),
     }

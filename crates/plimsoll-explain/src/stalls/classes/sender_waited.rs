@@ -7,7 +7,7 @@ use plimsoll_model::trace::Class;
 
 use super::{Finding, ended_by, ender};
 
-pub(super) fn judge(gap: &Gap) -> Finding {
+pub(in crate::stalls) fn judge(gap: &Gap) -> Finding {
     let flight = match gap.in_flight {
         0 => "nothing in flight".to_owned(),
         bytes => format!("{bytes} bytes in flight"),
@@ -16,7 +16,7 @@ pub(super) fn judge(gap: &Gap) -> Finding {
         class: Class::SenderWaited,
         waiting_for: ender(gap),
         evidence: format!(
-            "{} followed the sender's own data after {:.1} ms, with {flight} and the window open",
+            "the sender sent {} {:.1} ms after its own data, with {flight} and the window open",
             ended_by(gap),
             ms(gap.length())
         ),

@@ -1,5 +1,5 @@
 //! The client spoke last and the server ended the silence: it worked on the answer. Also a server that greets first, and
-//! takes its time.
+//! takes its time, and a server that closes: its program decides when.
 
 use crate::stalls::gap::{Gap, LastWord};
 use crate::stalls::time::ms;
@@ -8,18 +8,19 @@ use plimsoll_model::trace::{Actor, Class};
 use super::{Finding, ended_by};
 
 pub(super) fn judge(gap: &Gap) -> Option<Finding> {
-    let after = match (gap.by_client, gap.last_word) {
-        (false, LastWord::Other) => "the client's data",
-        (false, LastWord::None) if gap.segment.payload > 0 => "the handshake",
-        // The client gave up.
-        (true, LastWord::Own) if gap.segment.payload == 0 && gap.server_spoke => "the client's data",
-        _ => return None,
+    let closes = gap.segment.payload == 0;
+    let after = match gap.last_word {
+        _ if gap.by_client => return None,
+        LastWord::Other if closes => "the client's request, which got no answer",
+        LastWord::Other => "the client's data",
+        LastWord::None => "the handshake",
+        LastWord::Own if closes => "its own data",
+        LastWord::Own => return None,
     };
-    let who = if gap.by_client { "client" } else { "server" };
     Some(Finding {
         class: Class::ServerThink,
         waiting_for: Actor::Server,
-        evidence: format!("{} of the {who} came {:.1} ms after {after}", ended_by(gap), ms(gap.length())),
+        evidence: format!("{} of the server came {:.1} ms after {after}", ended_by(gap), ms(gap.length())),
     })
 }
 
@@ -42,8 +43,8 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_gives_up_waited_for_the_server() {
-        let mut gap = Gap { by_client: true, ..gap() };
+    fn a_silence_before_the_server_closes_is_the_servers() {
+        let mut gap = gap();
         gap.segment.payload = 0;
         gap.segment.flags = Flags::FIN.with(Flags::ACK);
         assert_eq!(judge(&gap).unwrap().waiting_for, Actor::Server);

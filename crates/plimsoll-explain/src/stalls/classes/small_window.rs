@@ -22,8 +22,7 @@ pub(super) fn judge(gap: &Gap) -> Option<Finding> {
         class: Class::SmallWindow,
         waiting_for: other(gap),
         evidence: format!(
-            "the window left {usable} bytes{}, less than a segment of {}; after {:.1} ms {payload} bytes were sent into it",
-            inferred(gap),
+            "the window left {usable} bytes, less than a segment of {}; after {:.1} ms {payload} bytes were sent into it",
             gap.segment_size,
             ms(gap.length())
         ),
@@ -42,10 +41,9 @@ pub(super) fn judge_ack(late: &LateAck) -> Option<Finding> {
         class: Class::SmallWindow,
         waiting_for: ender(gap),
         evidence: format!(
-            "{} bytes in flight left {usable} of a window of {window} bytes{}, less than a segment of {}; {:.2} ms \
+            "{} bytes in flight left {usable} of a window of {window} bytes, less than a segment of {}; {:.2} ms \
              after the window moved the sender went on",
             gap.in_flight,
-            inferred(gap),
             gap.segment_size,
             ms(late.followed_after)
         ),
@@ -58,16 +56,12 @@ pub(in crate::stalls) fn judge_full(full: &FullWindow, receiver: Actor, length: 
         class: Class::SmallWindow,
         waiting_for: receiver,
         evidence: format!(
-            "for {:.1} ms the window of {} bytes was full whenever the sender might send, {} times in all",
+            "the sender filled the window of {2} bytes {1} times in {0:.1} ms: the window set its pace",
             ms(length),
-            full.window,
-            full.fills
+            full.fills,
+            full.window
         ),
     }
-}
-
-fn inferred(gap: &Gap) -> &'static str {
-    if gap.scale_known { "" } else { " (window scale not seen, inferred)" }
 }
 
 #[cfg(test)]

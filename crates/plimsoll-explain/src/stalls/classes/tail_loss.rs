@@ -8,13 +8,18 @@ use plimsoll_model::trace::{Actor, Class};
 use super::Finding;
 
 pub(super) fn judge(recovery: &Recovery, sender: Actor) -> Finding {
+    let what = match (recovery.payload, recovery.in_flight) {
+        (0, _) => "its FIN".to_owned(),
+        (payload, in_flight) if in_flight > payload => {
+            format!("the last {payload} of {in_flight} bytes in flight")
+        }
+        (payload, _) => format!("{payload} bytes"),
+    };
     Finding {
         class: Class::TailLoss,
         waiting_for: sender,
         evidence: format!(
-            "the last {} bytes of {} in flight were sent again after {:.1} ms without any sign from the receiver",
-            recovery.payload,
-            recovery.in_flight,
+            "the {sender} sent {what} again after {:.1} ms; no acknowledgement had arrived",
             ms(recovery.first_resent.saturating_sub(recovery.start)),
         ),
     }

@@ -40,8 +40,8 @@ pub(super) fn judge_ack(late: &LateAck) -> Option<Finding> {
         class: Class::ZeroWindow,
         waiting_for: ender(gap),
         evidence: format!(
-            "{} bytes in flight left {usable} of the window; it moved on by {} bytes at once, {:.1} ms later, where the way there and back takes {:.1} ms: \
-             the {}'s program did not read before",
+            "{} bytes in flight left {usable} of the window; it moved on by {} bytes at once after {:.1} ms, although a round trip takes {:.1} ms: \
+             the {}'s program had not read",
             gap.in_flight,
             late.acked,
             ms(gap.length()),
@@ -70,19 +70,25 @@ fn has_shrunk(gap: &Gap) -> bool {
 
 /// A stretch of `length` ns in which the sender filled a window that had shrunk, whenever it moved: the receiver's program sets the pace.
 pub(in crate::stalls) fn judge_full(full: &FullWindow, receiver: Actor, length: u64) -> Finding {
+    let lagging = match full.lagging {
+        0 => String::new(),
+        count => format!("; {count} times it was at most half its largest size"),
+    };
+    let late = match full.late {
+        0 => String::new(),
+        count => format!(
+            "; {count} of {} window updates came much later than a round trip, {:.1} ms in all",
+            full.moves,
+            ms(full.read_late)
+        ),
+    };
     Finding {
         class: Class::ZeroWindow,
         waiting_for: receiver,
         evidence: format!(
-            "for {:.1} ms the sender filled the window whenever it might send, {} times in all; {} times it was half of its largest or \
-             less, and {} of {} times it moved on much later than the way there and back takes, after {:.1} ms in all: the {receiver}'s program read \
-             more slowly than data came",
-            ms(length),
+            "the sender filled the window {} times in {:.1} ms{lagging}{late}: the {receiver}'s program read more slowly than data came",
             full.fills,
-            full.lagging,
-            full.late,
-            full.moves,
-            ms(full.read_late)
+            ms(length)
         ),
     }
 }

@@ -3,7 +3,8 @@
 use plimsoll_model::packet::Segment;
 
 use super::{Connection, Facts, reaction_time, tells_of_duplicate, tells_of_hole};
-use crate::stalls::classes::{self, side};
+use crate::stalls::classes::late_ack::Arrival;
+use crate::stalls::classes::{self, Finding, side};
 use crate::stalls::gap::{Gap, LateAck};
 use crate::stalls::recovery::Recovery;
 use crate::stalls::sequence::{after, beyond};
@@ -39,6 +40,8 @@ pub(super) enum DoubtOf {
     Needless { recovery: Recovery, until: u64 },
     /// A segment after a silence as long as a timeout, seen where a loss before it cannot be seen.
     Resumed { as_loss: Recovery, at: u64, acked: bool },
+    /// The client closed its side without an answer, which may still come.
+    HalfClosed { answered: Finding },
 }
 
 /// More doubts than this at a time stay what they look like.
@@ -97,8 +100,16 @@ impl Connection {
                     }
                     let receiver = side(doubt.sender != self.client);
                     let length = until.saturating_sub(recovery.start);
-                    (!is_over)
-                        .then(|| classes::late_ack::judge(recovery, sender, receiver, length, facts.rtt))
+                    let arrival = Arrival::BothCopies;
+                    (!is_over).then(|| {
+                        classes::late_ack::judge(recovery, sender, receiver, arrival, length, facts.rtt)
+                    })
+                }
+                DoubtOf::HalfClosed { answered } => {
+                    if is_sender || !facts.new_data {
+                        return true;
+                    }
+                    Some(answered.clone())
                 }
                 // With a lost flight behind it, the sender may send but the one segment until it is acknowledged, and what follows
                 // leaves a hole.

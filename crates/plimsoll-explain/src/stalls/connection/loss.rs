@@ -4,6 +4,7 @@ use plimsoll_model::packet::Segment;
 
 use super::doubt::{Doubt, DoubtOf, PendingAck};
 use super::{Connection, Facts, tells_of_duplicate};
+use crate::stalls::classes::late_ack::Arrival;
 use crate::stalls::classes::{self, side};
 use crate::stalls::gap::Gap;
 use crate::stalls::recovery::{Recovery, Trigger};
@@ -69,10 +70,14 @@ impl Connection {
         let length = facts.now.saturating_sub(recovery.start);
         // Where packets of the receiver's are missing, its acknowledgement was lost, and not late.
         let was_lost = facts.missing_ids.is_some_and(|missing| missing > 0);
-        let had_arrived =
-            tells_of_duplicate(segment) || (recovery.window_was_full && !self.has_sack() && !recovery.told);
-        if had_arrived && !was_lost {
-            self.had_arrived(facts, &recovery, length);
+        let was_full = recovery.window_was_full && !self.has_sack() && !recovery.told;
+        let arrival = match (tells_of_duplicate(segment), was_full) {
+            (true, _) => Some(Arrival::SecondCopy),
+            (false, true) => Some(Arrival::FullWindow),
+            (false, false) => None,
+        };
+        if let Some(arrival) = arrival.filter(|_| !was_lost) {
+            self.had_arrived(facts, &recovery, arrival, length);
         } else if length > loss_threshold(&recovery, facts.rtt) {
             let finding = classes::of_recovery(&recovery, side(sender == self.client), facts.rtt);
             self.end_silence(recovery.start);
@@ -85,12 +90,12 @@ impl Connection {
     }
 
     /// What was sent again had arrived before: the acknowledgement was late, and nothing was lost.
-    pub(super) fn had_arrived(&mut self, facts: &Facts, recovery: &Recovery, length: u64) {
+    pub(super) fn had_arrived(&mut self, facts: &Facts, recovery: &Recovery, arrival: Arrival, length: u64) {
         if length <= facts.threshold {
             return;
         }
         let (sender, receiver) = (side(facts.me != self.client), side(facts.me == self.client));
-        let finding = classes::late_ack::judge(recovery, sender, receiver, length, facts.rtt);
+        let finding = classes::late_ack::judge(recovery, sender, receiver, arrival, length, facts.rtt);
         self.end_silence(recovery.start);
         self.cover(recovery.start, facts.now, &finding, Weight::Loss);
         self.go_on(facts.now, facts.me);

@@ -6,7 +6,7 @@ mod silence;
 mod window;
 
 use plimsoll_model::packet::{Endpoint, Flags, Segment};
-use plimsoll_model::trace::Class;
+use plimsoll_model::trace::{Actor, Class};
 
 use self::doubt::{Doubt, PendingAck};
 use self::loss::loss_threshold;
@@ -18,7 +18,7 @@ use super::handshake::{Handshake, Predecessor};
 use super::rtt::{self, Rtt};
 use super::sequence::{after, before};
 use super::time::MILLISECOND;
-use super::timeline::{KINDS, Stalls, Ticket, Timeline, Weight};
+use super::timeline::{KINDS, NUMBERING, Stalls, Ticket, Timeline, Weight};
 
 /// What a packet is to the analysis of stalls.
 #[derive(Clone, Copy)]
@@ -33,6 +33,8 @@ struct Facts {
     silence: u64,
     new_data: bool,
     resent: bool,
+    /// Data before it is not in the capture.
+    skips: bool,
     /// It was sent again only because the receiver's window has no room for it.
     probes_window: bool,
     /// How many packets its side sent before it that were not seen, by the numbers of their IP headers.
@@ -46,6 +48,20 @@ struct Facts {
     /// It tells of a hole in what arrived: by a selective acknowledgement, or by one that comes again and is not an old one that was late.
     tells_of_loss: bool,
 }
+
+/// Whether requests get answers on this connection.
+#[derive(Default)]
+struct Dialogue {
+    /// Requests that the server answered.
+    answered: u32,
+    /// Pauses of the client in its own data that no answer interrupted.
+    unprompted: u32,
+    /// The longest time, in nanoseconds, from a request to its answer.
+    longest_answer: u64,
+}
+
+/// A client that sent more than this without any answer sends a stream, and no request.
+const LARGEST_REQUEST: u64 = 64 << 10;
 
 /// A connection.
 pub(super) struct Connection {
@@ -70,6 +86,7 @@ pub(super) struct Connection {
     /// Who sent it.
     active_by: usize,
     last_word: Option<usize>,
+    dialogue: Dialogue,
     /// The client has sent something else than SYNs.
     is_past_syn: bool,
     finished: [bool; 2],
@@ -110,6 +127,7 @@ impl Connection {
             by_program: [0; KINDS],
             active_by: me,
             last_word: None,
+            dialogue: Dialogue::default(),
             is_past_syn: false,
             finished: [false; 2],
             reset: false,
@@ -225,6 +243,7 @@ impl Connection {
             silence: now.saturating_sub(self.active),
             new_data: has_data && mine.sent_to.is_none_or(|sent_to| after(segment.end(), sent_to)),
             resent,
+            skips: has_data && mine.sent_to.is_some_and(|sent_to| after(segment.seq, sent_to)),
             probes_window: resent && theirs.is_closed_to(mine),
             missing_ids: mine.ids.missing(ip_id),
             advances: ack.is_some_and(|ack| theirs.acked_to.is_some_and(|acked_to| after(ack, acked_to))),
@@ -234,6 +253,12 @@ impl Connection {
                 || (verdict.duplicate_ack
                     && !ack.zip(theirs.acked_to).is_some_and(|(ack, acked_to)| before(ack, acked_to))),
         }
+    }
+
+    /// Whether the client sends without waiting for answers.
+    fn is_one_way(&self) -> bool {
+        let Dialogue { answered, unprompted, .. } = self.dialogue;
+        unprompted > answered || (answered == 0 && self.halves[self.client].bytes > LARGEST_REQUEST)
     }
 
     fn handshake_is_open(&self) -> bool {
@@ -257,9 +282,9 @@ impl Connection {
             usable_window: mine.usable_window(theirs, facts.now),
             window: theirs.window,
             largest_window: theirs.largest_window,
-            scale_known: self.scale_known(),
             segment_size: mine.segment_size(theirs),
             server_spoke: self.halves[1 - self.client].last_data.is_some(),
+            one_way: self.is_one_way(),
             rtt: facts.rtt,
             free_since: [mine.emptied, theirs.spoke, self.handshake.done]
                 .into_iter()
@@ -299,7 +324,6 @@ impl Connection {
         if flags.has(Flags::SYN) || self.handshake.done.is_none() {
             self.shake(facts, segment);
         }
-        let scale_known = self.handshake.syns > 0 && self.handshake.synacks > 0;
         let [a, b] = &mut self.halves;
         let (mine, theirs) = if facts.me == 0 { (a, b) } else { (b, a) };
         if facts.verdict.keep_alive || facts.verdict.window_probe {
@@ -326,17 +350,15 @@ impl Connection {
         if !flags.has(Flags::RST) {
             mine.announced(facts.now, segment);
         }
-        if !scale_known && mine.in_flight() > theirs.window.unwrap_or(u32::MAX) {
-            let flight = mine.in_flight();
-            theirs.infer_shift(flight);
-        }
         mine.stamps |= segment.options.timestamps.is_some();
         if !flags.any(Flags::SYN.with(Flags::RST)) {
             let size = mine.segment_size_on_wire(theirs);
-            mine.ids.take_in(ip_id, segment.payload.div_ceil(size));
+            let is_explained = facts.resent || facts.skips || facts.silence >= rtt::RTO_MIN * 9 / 10;
+            mine.ids.take_in(ip_id, segment.payload.div_ceil(size), is_explained);
         }
         self.follow_window(facts, flags.has(Flags::FIN), sample);
         if facts.new_data {
+            self.converse(facts);
             self.last_word = Some(facts.me);
         } else if facts.unseen {
             // The other side spoke, where the capture did not see it.
@@ -352,6 +374,22 @@ impl Connection {
         }
         self.is_past_syn |= !flags.has(Flags::SYN) && facts.me == self.client;
         self.last = facts.now.max(self.last);
+    }
+
+    /// New data: an answer, or another request.
+    #[inline]
+    fn converse(&mut self, facts: &Facts) {
+        let is_answer = facts.me != self.client && self.last_word == Some(self.client);
+        if is_answer {
+            self.dialogue.answered = self.dialogue.answered.saturating_add(1);
+            self.dialogue.longest_answer = self.dialogue.longest_answer.max(facts.silence);
+        } else if facts.silence > facts.threshold
+            && facts.me == self.client
+            && self.last_word == Some(self.client)
+            && !facts.resent
+        {
+            self.dialogue.unprompted = self.dialogue.unprompted.saturating_add(1);
+        }
     }
 
     /// A packet of the handshake.
@@ -370,6 +408,7 @@ impl Connection {
                 // Windows are scaled only if both sides offered it.
                 let both = a.offered_shift.zip(b.offered_shift).unwrap_or((0, 0));
                 (a.shift, b.shift) = both;
+                (a.scale_known, b.scale_known) = (true, true);
             }
         }
         if before.done.is_none() && self.handshake.done.is_some() {
@@ -386,8 +425,8 @@ impl Connection {
         }
     }
 
-    /// Judges what is still open when the connection, or the capture, ends.
-    pub(super) fn finish(&mut self) {
+    /// Judges what is still open when the connection, or at `capture_end` the capture, ends.
+    pub(super) fn finish(&mut self, capture_end: Option<u64>) {
         if self.handshake.done.is_none() {
             self.judge_handshake(self.handshake);
         }
@@ -410,13 +449,36 @@ impl Connection {
                 }
             }
         }
+        self.wait_until(capture_end);
         self.end_silence(self.last);
         self.end_pace(self.last);
+        let numbered = self.halves.each_ref().map(|half| half.ids.are_of_connection());
         let stands = std::array::from_fn(|kind| {
+            if kind >= NUMBERING {
+                return numbered[kind - NUMBERING];
+            }
             // Who answers or asks may take any time for it, the same one each time as well; who goes on with what he began does not.
             kind % 3 == 1 && self.by_length[kind] >= self.by_program[kind]
         });
         self.stalls = std::mem::take(&mut self.timeline).finish(stands, self.most_stalls);
+    }
+
+    /// A request that is not answered when the capture ends waits until then.
+    fn wait_until(&mut self, capture_end: Option<u64>) {
+        let Some(end) = capture_end.filter(|&end| end > self.active) else { return };
+        let waits = self.last_word == Some(self.client) && self.finished == [false; 2] && !self.reset;
+        let length = end - self.active;
+        if !waits || self.is_one_way() || length <= rtt::stall_threshold(self.rtt()) {
+            return;
+        }
+        let finding = if length > self.dialogue.longest_answer {
+            classes::unanswered::at_end(length, self.halves[self.client].in_flight())
+        } else {
+            classes::of_turn(Some(Actor::Client), length)
+        };
+        self.put(self.active, end, finding);
+        self.last = end;
+        self.go_on(end, self.client);
     }
 }
 

@@ -10,14 +10,14 @@ use crate::stalls::gap::{Gap, LastWord};
 use crate::stalls::recovery::{Recovery, Trigger};
 use crate::stalls::rtt;
 use crate::stalls::sequence::beyond;
-use crate::stalls::time::MILLISECOND;
-use crate::stalls::timeline::{Ticket, Weight};
+use crate::stalls::time::{MILLISECOND, SECOND};
+use crate::stalls::timeline::{NUMBERING, Ticket, Weight};
 
 /// Silences shorter than this say nothing about whether others are of a timer's making.
 const SHORT: u64 = 20 * MILLISECOND;
 
-/// A single number that is left out among those of the IP headers is no proof of a lost packet: one may have been given up before it left.
-const ONE_STEP: u32 = 1;
+/// No sender waits longer for its retransmission timer (`TCP_RTO_MAX`).
+const LONGEST_RTO: u64 = 120 * SECOND;
 
 impl Connection {
     /// Whatever of a silence lies before `at` is a stall of its own, by whose turn it was.
@@ -75,17 +75,30 @@ impl Connection {
             return;
         }
         let is_long = gap.length() >= rtt::RTO_MIN * 9 / 10 && segment.payload > 0;
+        let may_repeat = gap.length() >= rtt::RTO_MIN * 9 / 10
+            && !segment.flags.has(Flags::RST)
+            && (segment.payload > 0 || segment.flags.has(Flags::FIN));
         let from = self.halves[facts.me].sent_to.unwrap_or(segment.seq);
         let missing = beyond(segment.seq, from);
         // More packets are missing than the hole before this one had: it was sent before.
         let in_hole =
             missing.div_ceil(self.halves[facts.me].segment_size_on_wire(&self.halves[1 - facts.me]));
-        let unseen = facts.missing_ids.filter(|&unseen| is_long && u32::from(unseen) > in_hole.max(ONE_STEP));
+        let unseen = facts.missing_ids.filter(|&unseen| {
+            // Each lost copy doubles the timer (RFC 6298, 5.5), so a few missing packets explain only so long a silence.
+            let longest = rtt::rto(facts.rtt).max(rtt::RTO_INITIAL) << unseen.min(7);
+            may_repeat && u32::from(unseen) > in_hole && gap.length() <= longest.min(LONGEST_RTO)
+        });
         let is_known = facts.missing_ids.is_some();
         let classes::OfGap { finding, otherwise } = classes::of_gap(gap);
+        let is_unanswered = finding.class == Class::Unanswered;
         let is_pause = matches!(finding.class, Class::SenderWaited | Class::SenderHeld);
         let ticket = match unseen {
-            Some(unseen) => self.put(start, end, classes::of_unseen_flight(gap, unseen, me, facts.rtt)),
+            Some(unseen) => {
+                let loss = classes::of_unseen_flight(gap, unseen, me, facts.rtt);
+                self.end_pace(start);
+                let otherwise = (NUMBERING + facts.me, finding);
+                self.timeline.put_undecided(start, end, loss, otherwise, self.most_stalls)
+            }
             None => self.put_by_kind(facts.me, gap, finding, otherwise),
         };
         let of = match unseen {
@@ -98,6 +111,7 @@ impl Connection {
                 let as_loss = Recovery::in_one_step(gap, Trigger::Timer);
                 DoubtOf::Resumed { as_loss, at: facts.now, acked: false }
             }
+            _ if is_unanswered => DoubtOf::HalfClosed { answered: classes::sender_waited::judge(gap) },
             _ => return,
         };
         self.doubt(Doubt { ticket, sender: facts.me, of });
