@@ -15,7 +15,7 @@ const MANY: usize = 256;
 
 /// The longest time between a packet and its copy.
 const WITHIN: u64 = 150 * MILLISECOND;
-/// The same where nothing numbers the packets.
+/// The longest time between a packet and its copy where the host does not number packets.
 const WITHIN_UNNUMBERED: u64 = MILLISECOND;
 
 type Print = (u32, u32, u32, u16, u8, Option<u16>, Option<(u32, u32)>);

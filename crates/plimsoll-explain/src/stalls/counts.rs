@@ -30,7 +30,7 @@ pub(super) struct Counts {
     pub(super) zero_windows: u64,
 }
 
-/// What has to be remembered of one direction.
+/// State of one direction that the counts need.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Track {
     pub(super) counts: Counts,

@@ -46,8 +46,6 @@ pub(super) struct Gap {
     pub(super) largest_window: u32,
     /// The payload of a full segment of the side that ended it.
     pub(super) segment_size: u32,
-    /// Whether the server has ever sent data.
-    pub(super) server_spoke: bool,
     /// Whether the client sends without waiting for answers.
     pub(super) one_way: bool,
     pub(super) rtt: Option<Rtt>,

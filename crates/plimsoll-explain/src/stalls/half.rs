@@ -1,4 +1,4 @@
-//! What is remembered of one direction of a connection: what its side sent, and what it announced.
+//! State of one direction of a connection: what its side sent, and what it announced.
 
 use plimsoll_model::packet::{Flags, Segment};
 

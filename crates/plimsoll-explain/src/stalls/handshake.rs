@@ -11,7 +11,7 @@ pub(super) struct Predecessor {
     pub(super) closed: bool,
 }
 
-/// What was seen of the handshake.
+/// The packets of the handshake, as far as the capture holds them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Handshake {
     pub(super) syns: u32,

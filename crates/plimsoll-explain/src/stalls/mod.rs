@@ -120,7 +120,7 @@ impl Analyzer {
         self.finish_and_choose(capture, 0).0
     }
 
-    /// The same, and says which connections are worth a time-sequence graph, at most so many.
+    /// Ends the analysis, and chooses the connections that are worth a time-sequence graph, at most `time_sequences`.
     #[must_use]
     pub fn finish_and_choose(self, capture: CaptureSummary, time_sequences: usize) -> (TraceReport, Choice) {
         let Self { table, mut summary, udp, begin, end } = self;

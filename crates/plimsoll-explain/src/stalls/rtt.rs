@@ -118,7 +118,7 @@ pub(super) fn stall_threshold(rtt: Option<Rtt>) -> u64 {
     }
 }
 
-/// The same for a silence between a packet and its answer: of their round trip the capture sees only the part on one
+/// Threshold of a silence between a packet and its answer: of their round trip the capture sees only the part on one
 /// side of it, and `elsewhere` is the other.
 #[inline]
 pub(super) fn answer_threshold(rtt: Option<Rtt>, elsewhere: &HalfRtt) -> u64 {

@@ -49,7 +49,7 @@ pub(super) enum Weight {
 struct Span {
     ticket: Ticket,
     weight: Weight,
-    /// What becomes of it if the silences of this kind turn out not to be the kernel's timer.
+    /// Kind and finding that hold if the silences of this kind turn out not to be the kernel's timer.
     otherwise: Option<(usize, Finding)>,
     entry: Entry,
 }
@@ -85,7 +85,7 @@ impl Timeline {
         self.insert(start, end, finding, None, Weight::Silence, most)
     }
 
-    /// The same, with the finding that holds if most silences of this kind are others than this one.
+    /// Puts in a silence with a second finding, which holds if most silences of this kind are others than this one.
     pub(super) fn put_undecided(
         &mut self,
         start: u64,

@@ -177,7 +177,6 @@ pub(super) mod fixture {
             window: Some(65_536),
             largest_window: 65_536,
             segment_size: 1448,
-            server_spoke: true,
             one_way: false,
             rtt: Some(Rtt { smoothed: MILLISECOND, lowest: MILLISECOND, rto: 201 * MILLISECOND }),
             free_since: 0,

@@ -45,7 +45,7 @@ struct Facts {
     unseen: bool,
     /// It carries nothing but an acknowledgement.
     is_pure: bool,
-    /// It tells of a hole in what arrived: by a selective acknowledgement, or by one that comes again and is not an old one that was late.
+    /// Reports a hole in what arrived: by a selective acknowledgement, or by a duplicate that is not an old one that was late.
     tells_of_loss: bool,
 }
 
@@ -283,7 +283,6 @@ impl Connection {
             window: theirs.window,
             largest_window: theirs.largest_window,
             segment_size: mine.segment_size(theirs),
-            server_spoke: self.halves[1 - self.client].last_data.is_some(),
             one_way: self.is_one_way(),
             rtt: facts.rtt,
             free_since: [mine.emptied, theirs.spoke, self.handshake.done]
