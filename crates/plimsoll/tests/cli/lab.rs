@@ -88,6 +88,12 @@ impl Lab {
         self
     }
 
+    /// Puts all of it into a command that root starts.
+    pub(crate) fn within(mut self, words: &[&str]) -> Self {
+        self.as_whom.splice(0..0, words.iter().map(ToString::to_string));
+        self
+    }
+
     pub(crate) fn program(&self) -> &Path {
         &self.program
     }

@@ -3,11 +3,11 @@
 
 usage: probe.py names | probe.py OUTSIDER SCRATCH FOLDER TOKEN
   OUTSIDER  process id of a process outside of the run
-  SCRATCH   folder that the program may write to
+  SCRATCH   folder that the program may write to; with `-` the one that Plimsoll gave to the program that started this
   FOLDER    folder where Plimsoll was started, with `secret`, `socket` and `fifo`
   TOKEN     name of a file in /tmp, of an abstract socket and of a key in the caller's session keyring
 """
-import ctypes, os, platform, resource, socket, stat, sys
+import ctypes, os, platform, re, resource, socket, stat, sys
 
 libc = ctypes.CDLL(None, use_errno=True)
 ARM = platform.machine() == "aarch64"
@@ -55,12 +55,51 @@ def status(name):
     return [line.split()[1] for line in read("/proc/self/status").decode().splitlines() if line.startswith(name)]
 
 
+def words(pid):
+    try:
+        return read(f"/proc/{pid}/cmdline").split(b"\0")
+    except OSError:
+        return []
+
+
+def parent(pid):
+    try:
+        return int(read(f"/proc/{pid}/stat").rsplit(b")", 1)[1].split()[1])
+    except (OSError, IndexError):
+        return 0
+
+
+def line(pid):
+    """The process and its ancestors, up to process 1 or the agent."""
+    pids = []
+    while pid > 1 and not is_plimsoll(pid):
+        pids.append(pid)
+        pid = parent(pid)
+    return pids
+
+
 def others():
-    return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if pid not in (1, os.getpid())]
+    """Processes beside the program that the file names, and what that has started."""
+    program = line(os.getpid())[-1]
+    return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if pid != 1 and program not in line(pid)]
+
+
+def own_folder():
+    told = b"\0".join([*words(os.getppid()), os.environb.get(b"MAIL_CONFIG", b""), os.environb.get(b"HOME", b"")])
+    found = re.search(rb"/[^\0]*plimsoll-(?:service|scratch)[^\0/]*", told)
+    return found[0].decode() if found else "/nowhere"
 
 
 def add(name, function):
     attempts.append((name, function))
+
+
+def apart(function):
+    """In a process of its own, as what is tried changes what the process may do next."""
+    child = os.fork()
+    if child == 0:
+        os._exit(not reached(function))
+    return os.waitpid(child, 0)[1] == 0
 
 
 # Files.
@@ -120,14 +159,14 @@ add("trace its parent", lambda: libc.ptrace(16, os.getppid(), 0, 0) == 0)
 add("read memory of its parent", lambda: libc.syscall(NUMBERS["process_vm_readv"], os.getppid(), None, 0, None, 0, 0) >= 0)
 add("read the environment of another process", lambda: any(secret_of(pid) for pid in others()))
 # Namespaces and mounts.
-add("make a user namespace", lambda: libc.unshare(0x10000000) == 0)
-add("make a network namespace", lambda: libc.unshare(0x40000000) == 0)
-add("enter another namespace", lambda: libc.setns(os.open("/proc/self/ns/net", os.O_RDONLY), 0) == 0)
+add("make a user namespace", lambda: apart(lambda: libc.unshare(0x10000000) == 0))
+add("make a network namespace", lambda: apart(lambda: libc.unshare(0x40000000) == 0))
+add("enter another namespace", lambda: apart(lambda: libc.setns(os.open("/proc/self/ns/net", os.O_RDONLY), 0) == 0))
 add("mount", lambda: libc.mount(b"none", b"/mnt", b"tmpfs", 0, None) == 0)
 add("make a file system without a mount", lambda: call("fsopen", b"tmpfs", 0))
 add("copy a mount", lambda: call("open_tree", -100, b"/etc", 1))
 add("make the machine's files writable", lambda: libc.mount(None, b"/", None, 32 | 4096, None) == 0)
-add("change the root", lambda: os.chroot("/mnt") is None)
+add("change the root", lambda: apart(lambda: os.chroot("/mnt") is None))
 # /proc, /sys and the kernel.
 add("change a setting of the kernel", lambda: opened("/proc/sys/vm/swappiness"))
 add("change a setting of its host's network", lambda: opened("/proc/sys/net/ipv4/ip_forward"))
@@ -142,7 +181,7 @@ add("change the clock", lambda: libc.syscall(NUMBERS["settimeofday"], None, ctyp
 add("change the host's name", lambda: socket.sethostname("mine") is None)
 # Rights.
 add("be root", lambda: os.getuid() == 0)
-add("become root", lambda: os.setuid(0) is None)
+add("become root", lambda: apart(lambda: os.setuid(0) is None))
 add("have groups of the caller", lambda: set(os.getgroups()) - {65534})
 add("have a capability, or get one", lambda: {status("Cap" + set)[0] for set in ("Prm", "Eff", "Bnd", "Amb")} != {16 * "0"})
 add("gain rights by a setuid program", lambda: status("NoNewPrivs") != ["1"])
@@ -154,11 +193,9 @@ add("have its scratch folder as home", lambda: os.environ["HOME"] == os.environ[
 
 
 def is_plimsoll(pid):
-    try:
-        words = read(f"/proc/{pid}/cmdline").split(b"\0")
-        return b"agent" in words[1:2] and b"exec" not in words or b"run" in words[1:2]
-    except OSError:
-        return False
+    """Whether it is the agent or the controller, and no service, load or guardian of theirs."""
+    role = words(pid)[1:3]
+    return role[:1] == [b"agent"] and role[1:] not in ([b"exec"], [b"service"], [b"load"]) or role[:1] == [b"run"]
 
 
 def signalled(pid):
@@ -187,5 +224,6 @@ if sys.argv[1:] == ["names"]:
     sys.exit()
 inherited = [fd for fd in range(3, 1024) if os.path.lexists(f"/proc/self/fd/{fd}")]
 outsider, scratch, folder, token = int(sys.argv[1]), *sys.argv[2:]
+scratch = own_folder() if scratch == "-" else scratch
 bits = sum(reached(function) << number for number, (_, function) in enumerate(attempts))
 sys.exit(f"reached {bits:x}.")
