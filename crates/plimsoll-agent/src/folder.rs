@@ -28,6 +28,16 @@ pub(crate) fn write_certificate(spec: &ServiceSpec, folder: &Path, for_nobody: b
     Ok(())
 }
 
+/// Refuses a path that is, or lies behind, a symbolic link: the file names it, and the agent makes it with its own rights. Returns the part
+/// that exists.
+pub(crate) fn refuse_links<'p>(path: &'p Path, what: &str) -> Result<&'p Path, Failure> {
+    let there = path.ancestors().find(|part| part.symlink_metadata().is_ok()).unwrap_or(path);
+    if !there.canonicalize().is_ok_and(|whole| whole == there) {
+        return Err(other(what, format!("{} is or lies behind a symbolic link", there.display())));
+    }
+    Ok(there)
+}
+
 /// Lets a program that runs as nobody write to a folder of its own, where nobody is somebody else.
 pub(crate) fn give_to_nobody(folder: &Path) -> Result<(), Failure> {
     if !gate::can_become_nobody() {

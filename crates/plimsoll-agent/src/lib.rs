@@ -14,6 +14,7 @@ mod folder;
 pub mod gate;
 mod load;
 mod memory;
+mod needs;
 mod outbox;
 mod program;
 mod ready;
@@ -39,6 +40,7 @@ use outbox::Outbox;
 use service::Services;
 
 pub use load::main as load_main;
+pub use needs::needs_of;
 pub use program::program_version;
 pub use remote::ChangeSettings;
 

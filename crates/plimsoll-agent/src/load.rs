@@ -22,6 +22,7 @@ use plimsoll_model::observation::LoadResult;
 use crate::ById;
 use crate::outbox::Outbox;
 
+pub(crate) use apart::kind_of;
 pub use apart::main;
 
 /// How often the controller is told where a load stands.

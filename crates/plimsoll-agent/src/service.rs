@@ -21,7 +21,7 @@ use plimsoll_model::frame::{Between, Failure, FromAgent, Id, ServiceKind, Servic
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use crate::folder::give_to_nobody;
+use crate::folder::{give_to_nobody, refuse_links};
 use crate::gate::{Kind, Paths};
 use crate::outbox::Outbox;
 use crate::{ById, child, exec, gate, memory, other, program, ready};
@@ -65,23 +65,26 @@ pub fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// Row of a built-in service in the table of the gate.
+pub(crate) fn kind_of(service: &ServiceKind) -> Kind {
+    match service {
+        ServiceKind::Relay(relay) if relay.leak == Some(Leak::RoutingRule) => Kind::LeakingRelay,
+        ServiceKind::Web(web) if web.root.is_some() => Kind::WebFolder,
+        ServiceKind::MailRelay(relay) if relay.queue.is_some() => Kind::MailQueue,
+        ServiceKind::Bulk(_) => Kind::BulkService,
+        _ => Kind::Service,
+    }
+}
+
 /// How a built-in service passes the gate.
 fn passage(spec: &ServiceSpec) -> (Kind, Paths) {
     let mut paths = Paths { writable: spec.folder.iter().cloned().collect(), ..Paths::default() };
-    let kind = match &spec.kind {
-        ServiceKind::Relay(relay) if relay.leak == Some(Leak::RoutingRule) => Kind::LeakingRelay,
-        ServiceKind::Web(web) if web.root.is_some() => {
-            paths.opened.extend(web.root.as_ref().map(PathBuf::from));
-            Kind::WebFolder
-        }
-        ServiceKind::MailRelay(relay) if relay.queue.is_some() => {
-            paths.writable.extend(relay.queue.as_ref().map(PathBuf::from));
-            Kind::MailQueue
-        }
-        ServiceKind::Bulk(_) => Kind::BulkService,
-        _ => Kind::Service,
-    };
-    (kind, paths)
+    match &spec.kind {
+        ServiceKind::Web(web) => paths.opened.extend(web.root.as_ref().map(PathBuf::from)),
+        ServiceKind::MailRelay(relay) => paths.writable.extend(relay.queue.as_ref().map(PathBuf::from)),
+        _ => {}
+    }
+    (kind_of(&spec.kind), paths)
 }
 
 /// Makes what a built-in service cannot make for itself: its folder belongs to its own user, and a queue that the file names exists.
@@ -94,11 +97,7 @@ fn make_room(spec: &ServiceSpec) -> Result<(), Failure> {
     };
     let what = || format!("make the queue {queue}");
     let queue = std::path::absolute(queue).map_err(|error| other(what(), error))?;
-    let there = queue.ancestors().find(|path| path.exists()).unwrap_or(&queue);
-    if !there.canonicalize().is_ok_and(|whole| whole == there) {
-        return Err(other(what(), format!("{} is or lies behind a symbolic link", there.display())));
-    }
-    if there != queue {
+    if refuse_links(&queue, &what())? != queue {
         fs::create_dir_all(&queue).map_err(|error| other(what(), error))?;
         give_to_nobody(&queue)?;
     }

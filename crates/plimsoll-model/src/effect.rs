@@ -20,8 +20,63 @@ pub struct Effect {
     /// What it takes that an ordinary user has not got.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs: Option<Need>,
-    /// Whether `run` asks before it begins.
-    pub asks: bool,
+    /// Path of the machine that it reads or writes. It needs no consent where it lies in the folder of the experiment file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Consent that `run` needs for it; absent for what an unprivileged program in namespaces of its own could do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allow: Option<Consent>,
+    /// Whether only the settings of `[quick]` lead to it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub quick: bool,
+}
+
+/// Makes the kinds of consent and their names from one list.
+macro_rules! consents {
+    ($($(#[$doc:meta])* $kind:ident $name:literal,)+) => {
+        /// Kind of consent, the KIND of `--allow KIND`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Consent {
+            $($(#[$doc])* $kind,)+
+        }
+
+        impl Consent {
+            /// All kinds, the strongest first.
+            pub const ALL: &[Self] = &[$(Self::$kind),+];
+
+            /// Name on the command line.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)+
+                }
+            }
+        }
+    };
+}
+
+consents! {
+    /// Programs with all rights of the caller: `privileged = true`, `reach`, and QEMU.
+    Privileged "privileged",
+    /// Programs that start as root and run as several users: Postfix.
+    Users "users",
+    /// Programs on hosts that share the machine's network and processes: `kind = "local"`.
+    Local "local",
+    /// Settings, devices and control groups of the machine, and everything else that needs root.
+    Machine "machine",
+    /// Paths outside the folder of the experiment file.
+    Files "files",
+    /// Variables of the caller's environment.
+    Secrets "secrets",
+}
+
+impl Consent {
+    /// The kind with a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
 }
 
 /// What kind of thing an experiment does to a machine.
@@ -30,10 +85,12 @@ pub struct Effect {
 pub enum EffectKind {
     /// A program that is not Plimsoll is started.
     Program,
-    /// Files of the machine are read, or variables of the environment.
+    /// Files of the machine are read.
     Reads,
     /// Files or folders of the machine are written.
     Writes,
+    /// A variable of the caller's environment is passed on.
+    Secret,
     /// A device is made, read or written.
     Device,
     /// A setting of the whole machine is changed, and put back afterwards.
@@ -46,8 +103,16 @@ pub enum EffectKind {
 
 impl EffectKind {
     /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 7] =
-        [Self::Program, Self::Reads, Self::Writes, Self::Device, Self::Setting, Self::Machine, Self::Network];
+    pub const ALL: [Self; 8] = [
+        Self::Program,
+        Self::Reads,
+        Self::Writes,
+        Self::Secret,
+        Self::Device,
+        Self::Setting,
+        Self::Machine,
+        Self::Network,
+    ];
 
     /// What stands above them in a list.
     #[must_use]
@@ -56,6 +121,7 @@ impl EffectKind {
             Self::Program => "programs",
             Self::Reads => "reads",
             Self::Writes => "writes",
+            Self::Secret => "variables of your environment",
             Self::Device => "devices",
             Self::Setting => "settings of the whole machine",
             Self::Machine => "the whole machine",
@@ -102,7 +168,8 @@ pub enum Need {
 
 impl Effect {
     pub(crate) fn new(kind: EffectKind, by: String, what: impl Into<String>) -> Self {
-        Self { kind, what: what.into(), by, host: None, as_whom: None, needs: None, asks: false }
+        let what = what.into();
+        Self { kind, what, by, host: None, as_whom: None, needs: None, path: None, allow: None, quick: false }
     }
 
     pub(crate) fn on(self, host: &str) -> Self {
@@ -110,12 +177,25 @@ impl Effect {
     }
 
     pub(crate) fn run_as(self, whom: AsWhom) -> Self {
-        let asks = whom == AsWhom::Caller;
-        Self { as_whom: Some(whom), asks, ..self }
+        let allow = match whom {
+            AsWhom::Nobody => None,
+            AsWhom::SeveralUsers => Some(Consent::Users),
+            AsWhom::Caller => Some(Consent::Privileged),
+            AsWhom::Root => Some(Consent::Machine),
+        };
+        Self { as_whom: Some(whom), allow, ..self }
+    }
+
+    pub(crate) fn needs_consent(self, kind: Consent) -> Self {
+        Self { allow: self.allow.or(Some(kind)), ..self }
+    }
+
+    pub(crate) fn at_path(self, path: &str) -> Self {
+        Self { path: Some(path.to_owned()), ..self }.needs_consent(Consent::Files)
     }
 
     pub(crate) fn needs_root(self) -> Self {
-        Self { needs: Some(Need::Root), ..self }
+        Self { needs: Some(Need::Root), ..self }.needs_consent(Consent::Machine)
     }
 }
 

@@ -28,9 +28,10 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use clap::builder::FalseyValueParser;
+use clap::builder::{FalseyValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::{ArgValueCompleter, Shell};
+use plimsoll_model::effect::Consent;
 use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::units::Span;
 use serde::{Deserialize, Serialize};
@@ -200,6 +201,25 @@ pub struct PlanArgs {
     pub files: BTreeMap<String, String>,
 }
 
+/// Consent to what an experiment file does beyond an unprivileged program in namespaces of its own. Experiments that come with Plimsoll need none.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ConsentArgs {
+    /// Carry out what the experiment file does of this KIND without asking; `plimsoll describe` lists what needs it. `privileged`: programs with all
+    /// of your rights; `users`: Postfix, which starts as root; `local`: programs on hosts that share the machine's network; `machine`: settings and
+    /// devices of the machine; `files`: paths outside the folder of the file; `secrets`: variables of your environment. May be given several times,
+    /// or with commas.
+    #[arg(long, value_name = "KIND", value_delimiter = ',', env = "PLIMSOLL_ALLOW", value_parser = consent())]
+    pub allow: Vec<Consent>,
+    /// Ask nothing: allow every kind of `--allow`.
+    #[arg(long, env = "PLIMSOLL_YES", value_parser = FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]
+    pub yes: bool,
+}
+
+fn consent() -> impl TypedValueParser<Value = Consent> {
+    let names = PossibleValuesParser::new(Consent::ALL.iter().map(|kind| kind.name()));
+    names.try_map(|name| Consent::named(&name).ok_or("no kind of consent"))
+}
+
 /// What keys do while a run uses the whole screen.
 const KEYS: &str = "\
 Keys while it uses the whole screen of a terminal:
@@ -250,9 +270,9 @@ pub struct RunArgs {
     /// it: where addresses are translated on the way. Once for each address.
     #[arg(long, value_name = "ADDRESS")]
     pub allow_target: Vec<IpAddr>,
-    /// Start programs with all of your own rights (`privileged = true`) without asking; `plimsoll describe` lists them.
-    #[arg(long, env = "PLIMSOLL_YES")]
-    pub yes: bool,
+    /// Consent to what the file does beyond an unprivileged program.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
     /// Where the page with the charts goes [default: beside the file of runs].
     #[arg(long, value_name = "FILE", env = "PLIMSOLL_HTML")]
     pub html: Option<PathBuf>,
@@ -421,9 +441,9 @@ pub struct ExplainArgs {
     /// Carry so many blocks out, in each of which every side is measured once.
     #[arg(long, value_name = "N", requires = "confirm", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub reps: Option<u32>,
-    /// Do not ask, neither before the change nor before programs start with all of your own rights (`privileged = true`).
-    #[arg(long, requires = "confirm", env = "PLIMSOLL_YES")]
-    pub yes: bool,
+    /// Consent to the change, and to what the run's file does beyond an unprivileged program.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
     /// How to print it.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
     pub format: PlainFormat,

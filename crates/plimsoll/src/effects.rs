@@ -1,14 +1,43 @@
-//! What an experiment does to this machine: told by `describe` and `check`, and asked about by `run`.
+//! Effects of an experiment on this machine: `describe` and `check` list them, and `run` needs consent for some.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use plimsoll_model::effect::{Effect, EffectKind, Need};
+use plimsoll_agent::gate::Need as Rights;
+use plimsoll_agent::needs_of;
+use plimsoll_model::effect::{Consent, Effect, EffectKind, Need};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::shell::shell_word;
 use plimsoll_report::escape::terminal;
 
+use crate::args::ConsentArgs;
 use crate::failure::Failure;
 use crate::messages;
+
+/// Everything that a file does beyond what stays in its own hosts, and what its services and loads keep.
+pub(crate) struct Listing {
+    effects: Vec<Effect>,
+    /// Rows of the gate's table, each with the parts of the file that use it.
+    rights: Vec<(Rights, Vec<String>)>,
+}
+
+impl Listing {
+    /// The list of these effects, which come from the cells of these plans.
+    pub(crate) fn new(effects: Vec<Effect>, plans: &[&Plan]) -> Self {
+        let mut rights: Vec<(Rights, Vec<String>)> = Vec::new();
+        let cells = plans.iter().flat_map(|plan| &plan.cells);
+        for (need, by) in cells.flat_map(|cell| needs_of(&cell.experiment)) {
+            match rights.iter_mut().find(|(known, _)| known.name == need.name) {
+                None => rights.push((need, by)),
+                Some((_, known)) => {
+                    let more = by.into_iter().filter(|one| !known.contains(one)).collect::<Vec<_>>();
+                    known.extend(more);
+                }
+            }
+        }
+        Self { effects, rights }
+    }
+}
 
 /// What stands above the list.
 pub(crate) fn heading(plan: &Plan) -> &'static str {
@@ -19,8 +48,8 @@ pub(crate) fn heading(plan: &Plan) -> &'static str {
 }
 
 /// The list, for people.
-pub(crate) fn text(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
-    let effects = plan.effects();
+pub(crate) fn text(out: &mut dyn Write, plan: &Plan, listing: &Listing) -> io::Result<()> {
+    let Listing { effects, rights } = listing;
     for kind in EffectKind::ALL {
         let of_kind: Vec<&Effect> = effects.iter().filter(|effect| effect.kind == kind).collect();
         if !of_kind.is_empty() {
@@ -30,6 +59,14 @@ pub(crate) fn text(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
             writeln!(out, "    {}", line(effect))?;
         }
     }
+    if !rights.is_empty() {
+        writeln!(out, "  rights beyond those of an unprivileged program")?;
+    }
+    for (Rights { name, capabilities, becomes_nobody, why, .. }, by) in rights {
+        let whom = if *becomes_nobody { "nobody" } else { "the caller" };
+        let (capabilities, by) = (capabilities.join(", "), by.join(", "));
+        writeln!(out, "    {}: {whom} with {capabilities}: {why} ({})", terminal(name), terminal(&by))?;
+    }
     let root = effects.iter().any(|effect| effect.needs == Some(Need::Root));
     let settings = effects.iter().any(|effect| effect.kind == EffectKind::Setting);
     let needs = match root {
@@ -37,7 +74,20 @@ pub(crate) fn text(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
         false if settings && plan.experiment.is_remote() => "root of the machines whose settings are changed",
         false => "nothing that an ordinary user has not got",
     };
-    writeln!(out, "  needs\n    {needs}")
+    writeln!(out, "  needs\n    {needs}")?;
+    match kinds(effects).as_slice() {
+        [] => Ok(()),
+        kinds => writeln!(out, "    `run --allow {}`, or a yes on a terminal", names(kinds)),
+    }
+}
+
+/// Kinds of consent that effects need, each once.
+pub(crate) fn kinds(effects: &[Effect]) -> Vec<Consent> {
+    effects.iter().filter_map(|effect| effect.allow).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn names(kinds: &[Consent]) -> String {
+    kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(",")
 }
 
 /// One of them: `./server --port {port} (services.mine.exec on server), as nobody`.
@@ -48,35 +98,55 @@ fn line(effect: &Effect) -> String {
         Some(Need::Root) => ", needs root",
         None => "",
     };
-    let line = format!("{} ({}{on}){whom}{needs}", effect.what, effect.by);
+    let quick = if effect.quick { ", only with --quick" } else { "" };
+    let allow = effect.allow.map_or_else(String::new, |kind| format!(", --allow {}", kind.name()));
+    let line = format!("{} ({}{on}){whom}{needs}{quick}{allow}", effect.what, effect.by);
     terminal(&line).into_owned()
 }
 
 /// The same for programs.
-pub(crate) fn json(out: &mut dyn Write, plan: &Plan, schema: &str) -> io::Result<()> {
+pub(crate) fn json(out: &mut dyn Write, plan: &Plan, listing: &Listing, schema: &str) -> io::Result<()> {
     let experiment = &plan.experiment;
+    let Listing { effects, rights } = listing;
+    let rights = rights.iter().map(|(need, by)| {
+        serde_json::json!({
+            "kind": need.name,
+            "by": by,
+            "as": if need.becomes_nobody { "nobody" } else { "caller" },
+            "capabilities": need.capabilities,
+            "why": need.why,
+        })
+    });
+    let rights: Vec<_> = rights.collect();
     let document = serde_json::json!({
         "schema": schema,
         "name": plan.name,
         "question": experiment.question,
         "description": experiment.description,
         "cells": plan.cells.len(),
-        "machine": plan.effects(),
+        "machine": effects,
+        "rights": rights,
+        "allow": kinds(effects),
     });
     plimsoll_report::json::pretty(out, &document)
 }
 
-/// Goes on with a plan only if whoever started it knows what it does: programs with all of his rights are asked about on a terminal, and
-/// need `--yes` elsewhere.
-pub(crate) fn ask(plan: &Plan, yes: bool) -> Result<(), Failure> {
-    let effects = plan.effects();
-    let asked: Vec<String> = effects.iter().filter(|effect| effect.asks).map(line).collect();
-    if yes || asked.is_empty() {
-        return Ok(());
+/// Goes on only with consent to every effect that needs one: from the command line, or on a terminal. Returns the kinds that were needed.
+pub(crate) fn ask(effects: &[Effect], given: &ConsentArgs) -> Result<Vec<Consent>, Failure> {
+    let needed = kinds(effects);
+    let open: Vec<Consent> =
+        needed.iter().copied().filter(|kind| !given.yes && !given.allow.contains(kind)).collect();
+    if open.is_empty() {
+        return Ok(needed);
     }
-    let what =
-        format!("the experiment starts what may do all that you may do:\n    {}", asked.join("\n    "));
-    go_on_or_say(&what, "`--yes` allows that")
+    let asked = effects.iter().filter(|effect| effect.allow.is_some_and(|kind| open.contains(&kind)));
+    let asked: Vec<String> = asked.map(line).collect();
+    let what = format!(
+        "the experiment does more than an unprivileged program in namespaces of its own could:\n    {}",
+        asked.join("\n    ")
+    );
+    go_on_or_say(&what, &format!("`--allow {}` allows that", names(&open)))?;
+    Ok(needed)
 }
 
 /// Goes on with a run on the queue that the store names only if whoever started it knows which, and what its tasks are given there.

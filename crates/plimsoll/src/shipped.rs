@@ -5,6 +5,7 @@ use std::path::Path;
 use include_dir::{Dir, include_dir};
 
 use crate::failure::Failure;
+use crate::messages;
 
 static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
 
@@ -17,6 +18,8 @@ pub(crate) struct Source {
     pub(crate) origin: String,
     /// The area that a shipped one belongs to.
     pub(crate) area: Option<String>,
+    /// Whether it comes from a store, which anybody may have written. No file beside it is read: the store has the text of those that it names.
+    pub(crate) is_stored: bool,
     /// Its text.
     pub(crate) text: String,
 }
@@ -30,11 +33,40 @@ impl Source {
             let text = shipped.and_then(|file| file.contents_utf8()).map(ToOwned::to_owned);
             return text.ok_or_else(|| "no such file comes with the experiment".to_owned());
         }
-        let folder = match Path::new(&self.origin).parent() {
+        if self.is_stored {
+            return Err("its text is not stored with the run".to_owned());
+        }
+        within(self.folder(), file)
+    }
+
+    /// Folder of the file.
+    pub(crate) fn folder(&self) -> &Path {
+        match Path::new(&self.origin).parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
-        };
-        within(folder, file)
+        }
+    }
+
+    /// Warns where a file has the name of an experiment that comes with Plimsoll: the file is what runs.
+    pub(crate) fn report_shadow(&self) {
+        let named = all().into_iter().filter(|_| self.area.is_none());
+        let mut shadowed = named.filter(|shipped| shipped.is_called(&self.origin));
+        if let Some(shipped) = shadowed.next() {
+            messages::say(format_args!(
+                "warning: `{}` is a file here, and not the experiment {} that comes with Plimsoll",
+                self.origin,
+                shipped.full_name()
+            ));
+        }
+    }
+
+    /// Name with the area, which no other experiment has.
+    fn full_name(&self) -> String {
+        format!("{}/{}", self.area.as_deref().unwrap_or_default(), self.name)
+    }
+
+    fn is_called(&self, wanted: &str) -> bool {
+        self.name == wanted || self.full_name() == wanted
     }
 }
 
@@ -65,6 +97,7 @@ pub(crate) fn all() -> Vec<Source> {
             name: stem(file.path()),
             origin: format!("experiments/{}", file.path().display()),
             area: file.path().parent().map(|area| area.display().to_string()),
+            is_stored: false,
             text: file.contents_utf8().unwrap_or_default().to_owned(),
         })
         .collect();
@@ -78,22 +111,27 @@ pub(crate) fn find(wanted: &str) -> Result<Source, Failure> {
     if path.is_file() || wanted.ends_with(".toml") {
         let text = std::fs::read_to_string(path)
             .map_err(|error| Failure::Usage(format!("cannot read {wanted}: {error}")))?;
-        return Ok(Source { name: stem(path), origin: wanted.to_owned(), area: None, text });
+        return Ok(Source {
+            name: stem(path),
+            origin: wanted.to_owned(),
+            area: None,
+            is_stored: false,
+            text,
+        });
     }
     let all = all();
-    let full = |source: &Source| format!("{}/{}", source.area.as_deref().unwrap_or_default(), source.name);
-    let named: Vec<&Source> =
-        all.iter().filter(|source| source.name == wanted || full(source) == wanted).collect();
+    let named: Vec<&Source> = all.iter().filter(|source| source.is_called(wanted)).collect();
     match named.as_slice() {
         [] => {}
         [source] => {
             // Runs go by this name: where two areas have an experiment of one name, theirs must differ.
             let shared = all.iter().filter(|other| other.name == source.name).count() > 1;
-            let name = if shared { full(source) } else { source.name.clone() };
+            let name = if shared { source.full_name() } else { source.name.clone() };
             return Ok(Source { name, ..(*source).clone() });
         }
         several => {
-            let names: Vec<String> = several.iter().map(|source| format!("`{}`", full(source))).collect();
+            let names: Vec<String> =
+                several.iter().map(|source| format!("`{}`", source.full_name())).collect();
             return Err(Failure::Usage(format!(
                 "there are several experiments `{wanted}`: {}",
                 names.join(", ")
@@ -147,11 +185,14 @@ mod tests {
         std::fs::write(own.join("below/front.conf.in"), "text").unwrap();
         std::os::unix::fs::symlink("../secret", own.join("link")).unwrap();
         let origin = own.join("mine.toml").display().to_string();
-        let source = Source { name: "mine".into(), origin, area: None, text: String::new() };
+        let source =
+            Source { name: "mine".into(), origin, area: None, is_stored: false, text: String::new() };
         assert_eq!(source.beside("below/front.conf.in").as_deref(), Ok("text"));
         for file in ["../secret", "link", "/etc/passwd", "/dev/zero", "below", "none"] {
             assert!(source.beside(file).is_err(), "{file}");
         }
+        let stored = Source { is_stored: true, ..source };
+        assert!(stored.beside("below/front.conf.in").is_err());
     }
 
     #[test]

@@ -29,6 +29,14 @@ enum Told {
     Failed(Failure),
 }
 
+/// Row of a load in the table of the gate.
+pub(crate) fn kind_of(load: &LoadKind) -> Kind {
+    match load {
+        LoadKind::Kernel(load) if load.path.changes_the_network() => Kind::NetworkLoad,
+        _ => Kind::Load,
+    }
+}
+
 /// `plimsoll agent load`: carries out the load whose specification comes in as JSON on stdin, and dies with the agent.
 #[must_use]
 pub fn main() -> ExitCode {
@@ -36,11 +44,7 @@ pub fn main() -> ExitCode {
         Ok(spec) => spec,
         Err(code) => return code,
     };
-    let kind = match &spec.kind {
-        LoadKind::Kernel(load) if load.path.changes_the_network() => Kind::NetworkLoad,
-        _ => Kind::Load,
-    };
-    if let Err((what, error)) = gate::limit(kind) {
+    if let Err((what, error)) = gate::limit(kind_of(&spec.kind)) {
         tracing::error!("{what}: {error}");
         return ExitCode::FAILURE;
     }

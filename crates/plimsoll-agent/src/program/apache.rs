@@ -23,6 +23,7 @@ const ABOUT: About = About {
     args: &["-f", CONFIGURATION, "-DFOREGROUND"],
     file: FILE,
     version: (&["apache2", "httpd"], "-v"),
+    kind: Kind::Server,
 };
 
 impl Program for ApacheService {
@@ -60,7 +61,6 @@ DirectoryIndex index.html
         );
         Ok(Recipe {
             configuration,
-            kind: Kind::Server,
             writable: None,
             visible: self.root.as_ref().map(PathBuf::from),
         })

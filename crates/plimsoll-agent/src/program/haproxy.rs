@@ -15,6 +15,7 @@ const ABOUT: About = About {
     args: &["-db", "-f", CONFIGURATION],
     file: FILE,
     version: (&["haproxy"], "-v"),
+    kind: Kind::Server,
 };
 
 impl Program for HaproxyService {
@@ -61,6 +62,6 @@ backend out
         for (number, address) in place.to.iter().enumerate() {
             writeln!(configuration, "    server s{number} {address}").expect("a string can be written to");
         }
-        Ok(Recipe { configuration, kind: Kind::Server, writable: None, visible: None })
+        Ok(Recipe { configuration, writable: None, visible: None })
     }
 }

@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use plimsoll_model::experiment::stands_in_configuration;
 use plimsoll_model::frame::{Failure, ServiceKind, ServiceSpec};
 use plimsoll_model::units::ByteSize;
 use tempfile::TempDir;
@@ -36,14 +37,14 @@ struct About {
     file: &'static str,
     /// Which program tells the version, by any of these names, and its arguments.
     version: (&'static [&'static str], &'static str),
+    /// Its row in the table of the gate.
+    kind: Kind,
 }
 
 /// What a program is started with.
 struct Recipe {
     /// The text of its configuration.
     configuration: String,
-    /// Its row in the table of the gate.
-    kind: Kind,
     /// A folder beside its own that it writes to.
     writable: Option<PathBuf>,
     /// A folder that it reads.
@@ -88,6 +89,11 @@ const FOLDER: &str = "{folder}";
 /// The usual name of a configuration's file.
 const FILE: &str = "configuration";
 
+/// Row of a program in the table of the gate; absent for a service of another kind.
+pub(crate) fn kind_of(kind: &ServiceKind) -> Option<Kind> {
+    of(kind).map(|program| program.about().kind)
+}
+
 /// A program that is ready to be started, and the folder that has to live as long as it does.
 pub(crate) struct Prepared {
     pub(crate) entry: Entry,
@@ -124,7 +130,7 @@ pub(crate) fn prepare(spec: &ServiceSpec, listen: SocketAddr) -> Result<Prepared
     let args = args.chain(more_args.into_iter().map(OsString::from));
     let mut writable = vec![folder.path().to_owned()];
     writable.extend(recipe.writable);
-    let kind = if spec.privileged { Kind::Privileged } else { recipe.kind };
+    let kind = if spec.privileged { Kind::Privileged } else { about.kind };
     let for_nobody = kind.need().becomes_nobody;
     if for_nobody {
         give_to_nobody(folder.path())?;
@@ -156,7 +162,12 @@ impl Place<'_> {
     fn root(&self, root: Option<&str>, document: ByteSize) -> Result<String, Failure> {
         if let Some(root) = root {
             let full = fs::canonicalize(root).map_err(|error| other(format!("serve {root}"), error))?;
-            return Ok(full.display().to_string());
+            let full = full.display().to_string();
+            // A link may lead to a name that the check of the file has not seen.
+            return match stands_in_configuration(&full) {
+                true => Ok(full),
+                false => Err(other(format!("serve {root}"), "its path cannot stand in a configuration file")),
+            };
         }
         let folder = self.folder.join("documents");
         fs::create_dir(&folder).map_err(|error| other(format!("make {}", folder.display()), error))?;
@@ -265,7 +276,6 @@ mod tests {
         let folder = make_folder().unwrap();
         let options = ApacheService { workers: 40, keep_alive: false, ..ApacheService::default() };
         let recipe = options.recipe(&place(folder.path(), &[])).unwrap();
-        assert_eq!(recipe.kind, Kind::Server);
         assert!(recipe.configuration.contains("MaxRequestWorkers 40\n"));
         assert!(recipe.configuration.contains("KeepAlive Off\n"));
     }

@@ -19,6 +19,7 @@ const ABOUT: About = About {
     args: &["-e", "stderr", "-c", CONFIGURATION],
     file: FILE,
     version: (&["nginx"], "-v"),
+    kind: Kind::Server,
 };
 
 impl Program for NginxService {
@@ -83,7 +84,6 @@ http {{
         );
         Ok(Recipe {
             configuration,
-            kind: Kind::Server,
             writable: None,
             visible: self.root.as_ref().map(PathBuf::from),
         })

@@ -10,6 +10,7 @@ use plimsoll_model::frame::Failure;
 use plimsoll_model::units::Span;
 
 use super::{About, FOLDER, Place, Program, Recipe, open_to_all, write};
+use crate::folder::refuse_links;
 use crate::gate::Kind;
 use crate::other;
 
@@ -64,6 +65,7 @@ const ABOUT: About = About {
     args: &["-c", FOLDER, "start-fg"],
     file: "main.cf",
     version: (&["postconf"], "-dh mail_version"),
+    kind: Kind::Postfix,
 };
 
 impl Program for PostfixService {
@@ -80,6 +82,9 @@ impl Program for PostfixService {
         let to = place.to.first();
         let to = to.ok_or_else(|| other("start Postfix", "there is nothing that it could relay to"))?;
         let queue = self.queue.as_ref().map(PathBuf::from);
+        if let Some(queue) = &queue {
+            refuse_links(queue, &format!("make the queue {}", queue.display()))?;
+        }
         let queue = queue.unwrap_or_else(|| place.kept.unwrap_or(place.folder).join("queue"));
         make_queue(&queue)?;
         let seconds = |span: Span| span.0.as_secs().max(1);
@@ -130,7 +135,6 @@ message_size_limit = {}
         Ok(Recipe {
             configuration,
             // Its master starts each of its parts as the user that it is to be, and gives it its queue.
-            kind: Kind::Postfix,
             writable: Some(queue),
             visible: None,
         })

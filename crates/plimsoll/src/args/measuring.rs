@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use clap_complete::ArgValueCompleter;
 use plimsoll_model::units::Share;
 
-use super::{PlainFormat, StoreArgs, Way, completing};
+use super::{ConsentArgs, PlainFormat, StoreArgs, Way, completing};
 
 /// What the kernel measures of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -180,6 +180,9 @@ pub struct BisectArgs {
     /// Run the experiment with its `[quick]` settings.
     #[arg(long, requires = "experiment")]
     pub quick: bool,
+    /// Consent to what the experiment does beyond an unprivileged program, for all of its runs.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
     /// The figure.
     #[command(flatten)]
     pub figure: FigureArgs,

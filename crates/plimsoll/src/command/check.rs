@@ -2,6 +2,7 @@
 
 use plimsoll_model::experiment::Experiment;
 
+use super::consent;
 use crate::args::{CheckArgs, PlainFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -17,8 +18,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let source = shipped::find(experiment)?;
     let plan = command::plan(&source, &args.plan)?;
     let experiment = &plan.experiment;
+    let listed = consent::with_quick(&plan, &source, &args.plan)?;
     if args.format == PlainFormat::Json {
-        output::document(|out| effects::json(out, &plan, "plimsoll.check/1"))?;
+        output::document(|out| effects::json(out, &plan, &listed, "plimsoll.check/1"))?;
     } else {
         output::text(|out| {
             writeln!(
@@ -32,7 +34,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
                 experiment.claims.len()
             )?;
             writeln!(out, "{}", effects::heading(&plan))?;
-            effects::text(out, &plan)
+            effects::text(out, &plan, &listed)
         })?;
     }
     plimsoll_assess::shortfalls(&plan)

@@ -7,7 +7,9 @@ use plimsoll_report::escape::terminal;
 
 use plimsoll_store::{Store, Times};
 
+use super::consent;
 use crate::args::{DescribeArgs, PlainFormat, PlanArgs};
+use crate::effects::Listing;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::forecast::Estimate;
@@ -21,12 +23,15 @@ pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Holds);
     }
     let plan = command::plan(&source, &args.plan)?;
+    let listed = consent::with_quick(&plan, &source, &args.plan)?;
     match args.format {
         PlainFormat::Text => {
             let earlier = earlier(args, &source)?;
-            output::text(|out| describe(out, &plan, earlier.as_ref()))
+            output::text(|out| describe(out, &plan, &listed, earlier.as_ref()))
         }
-        PlainFormat::Json => output::document(|out| effects::json(out, &plan, "plimsoll.describe/1")),
+        PlainFormat::Json => {
+            output::document(|out| effects::json(out, &plan, &listed, "plimsoll.describe/1"))
+        }
     }?;
     Ok(Exit::Holds)
 }
@@ -40,7 +45,7 @@ fn earlier(args: &DescribeArgs, source: &Source) -> Result<Option<Times>, Failur
     Ok(Store::open_at_to_read(&place)?.times(&source.name, &source.text, &settings)?)
 }
 
-fn describe(out: &mut dyn Write, plan: &Plan, earlier: Option<&Times>) -> io::Result<()> {
+fn describe(out: &mut dyn Write, plan: &Plan, listed: &Listing, earlier: Option<&Times>) -> io::Result<()> {
     let experiment = &plan.experiment;
     writeln!(out, "{}: {}\n", terminal(&plan.name), terminal(&experiment.question))?;
     for line in experiment.description.trim().lines() {
@@ -96,7 +101,7 @@ fn describe(out: &mut dyn Write, plan: &Plan, earlier: Option<&Times>) -> io::Re
         writeln!(out, "  if it does not recover, for `{}`: {}", remedies.service, ladder.join(", "))?;
     }
     writeln!(out, "\n{}", effects::heading(plan))?;
-    effects::text(out, plan)
+    effects::text(out, plan, listed)
 }
 
 /// What loads store on, and who else is there.

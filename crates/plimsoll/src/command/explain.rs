@@ -101,7 +101,7 @@ fn confirm(args: &ExplainArgs) -> Result<Exit, Failure> {
         against: None,
         destroy: Vec::new(),
         allow_target: Vec::new(),
-        yes: args.yes,
+        consent: args.consent.clone(),
         html: None,
         format: match args.format {
             PlainFormat::Text => Format::Text,

@@ -5,6 +5,7 @@ pub(crate) mod baseline;
 pub(crate) mod bisect;
 pub(crate) mod check;
 pub(crate) mod compare;
+mod consent;
 pub(crate) mod copying;
 pub(crate) mod describe;
 pub(crate) mod doctor;
@@ -120,6 +121,7 @@ pub(crate) fn again(entry: &RunEntry) -> Vec<String> {
 
 /// Reads an experiment with the settings of the command line, and the files that it names.
 fn plan(source: &Source, args: &PlanArgs) -> Result<Plan, Failure> {
+    source.report_shadow();
     with_files(plan_without_files(source, args)?, source, args)
 }
 

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_host::Access;
 use plimsoll_host::remote::{Means, Program};
+use plimsoll_model::effect::Effect;
 use plimsoll_model::experiment::cpus;
 use plimsoll_model::note::Note;
 use plimsoll_model::observation::TrialRecord;
@@ -26,7 +27,7 @@ use signal_hook::iterator::Signals;
 
 use crate::args::{Format, On, PlainFormat, PlanArgs, RunArgs};
 use crate::command::compare::runs;
-use crate::command::show;
+use crate::command::{consent, show};
 use crate::environment::{self, Noted};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -61,22 +62,25 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let keeping = Keeping::open(args)?;
     against(args, keeping.named())?;
     // The claim is held until the end: two that carried one run out would each forget what the other has under way.
-    let ((plan, entry), _claim) = match &args.resume {
+    let (plan, entry, effects, _claim) = match &args.resume {
         Some(id) => {
             let id = state::find(keeping.named(), id)?.id;
             let claim = keeping.claim(&id)?;
             // Only now is it known how far it came.
-            (resumed(keeping.take_over(&id)?, &id, access.as_ref())?, claim)
+            let (plan, entry) = resumed(keeping.take_over(&id)?, &id, access.as_ref())?;
+            let effects = consent::of_stored(&plan, &entry)?;
+            (plan, entry, effects, claim)
         }
         None => {
-            let (plan, entry) = fresh(args, access.as_ref())?;
+            let (source, (plan, entry)) = fresh(args, access.as_ref())?;
+            let effects = consent::of_file(&plan, &source);
             let claim = keeping.claim(&entry.id)?;
-            ((plan, entry), claim)
+            (plan, entry, effects, claim)
         }
     };
     match on {
-        Some(on) => queued::carry_out(args, &keeping, &plan, entry, &on),
-        None => carry_out(args, &keeping, &plan, entry),
+        Some(on) => queued::carry_out(args, &keeping, &plan, &effects, entry, &on),
+        None => carry_out(args, &keeping, &plan, &effects, entry),
     }
 }
 
@@ -95,7 +99,7 @@ fn on(args: &RunArgs) -> Result<Option<On>, Failure> {
     };
     // What is stored, somebody else may have written, and a queue's tasks may be given more than the user has here.
     if let (None, Some(began)) = (&args.on, &began) {
-        effects::ask_where(began, args.yes)?;
+        effects::ask_where(began, args.consent.yes)?;
     }
     let said = args.on.as_ref().or(began.as_ref());
     let read = |text: &String| text.parse().map_err(|error| Failure::Usage(format!("--on {text}: {error}")));
@@ -121,12 +125,19 @@ pub(crate) fn confirm(
             "a cause is confirmed on machines that are there already only where root runs Plimsoll",
         ));
     }
-    effects::ask_before(&what, args.yes)?;
+    effects::ask_before(&what, args.consent.yes)?;
+    let effects = consent::of_stored(&plan, &entry)?;
     let _claim = keeping.claim(&entry.id)?;
-    carry_out(args, &keeping, &plan, entry)
+    carry_out(args, &keeping, &plan, &effects, entry)
 }
 
-fn carry_out(args: &RunArgs, keeping: &Keeping, plan: &Plan, mut entry: RunEntry) -> Result<Exit, Failure> {
+fn carry_out(
+    args: &RunArgs,
+    keeping: &Keeping,
+    plan: &Plan,
+    effects: &[Effect],
+    mut entry: RunEntry,
+) -> Result<Exit, Failure> {
     let store = keeping.own();
     let usable = plimsoll_host::usable_cpus()?;
     for cell in &plan.cells {
@@ -134,7 +145,7 @@ fn carry_out(args: &RunArgs, keeping: &Keeping, plan: &Plan, mut entry: RunEntry
             .map_err(|error| Failure::could_not(error.to_string()))?;
     }
     refuse_to_destroy(args, plan)?;
-    effects::ask(plan, args.yes)?;
+    effects::ask(effects, &args.consent)?;
     let path = args.html.clone().unwrap_or_else(|| state::page_path(keeping.named(), &entry.id));
     // Before anything is measured for it.
     let page = Page::at(&path).map_err(|error| Failure::io("write", &path, &error))?;
@@ -413,7 +424,7 @@ fn leads_elsewhere(args: &RunArgs) -> bool {
     plan.is_ok_and(|plan| plan.experiment.is_remote())
 }
 
-fn fresh(args: &RunArgs, access: Option<&Access>) -> Result<(Plan, RunEntry), Failure> {
+fn fresh(args: &RunArgs, access: Option<&Access>) -> Result<(Source, (Plan, RunEntry)), Failure> {
     let Some(experiment) = &args.experiment else { return Err(Failure::Usage("which experiment?".into())) };
     let source = shipped::find(experiment)?;
     let mut settings = PlanArgs {
@@ -429,7 +440,8 @@ fn fresh(args: &RunArgs, access: Option<&Access>) -> Result<(Plan, RunEntry), Fa
             .flat_map(|reps| ["min_trials", "max_trials"].map(|limit| format!("run.{limit}={reps}"))),
     );
     settings.set.extend(args.budget.map(|budget| format!("run.budget={budget}")));
-    planned(source, settings, args.seed, access)
+    let planned = planned(source.clone(), settings, args.seed, access)?;
+    Ok((source, planned))
 }
 
 /// A plan, and the entry of a run that carries it out.

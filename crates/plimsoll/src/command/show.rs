@@ -87,6 +87,7 @@ pub(crate) fn stored(entry: &RunEntry) -> Result<(Source, PlanArgs), Failure> {
         name: entry.experiment.clone(),
         origin: format!("experiment of run {}", entry.id),
         area: None,
+        is_stored: true,
         text: entry.source.clone(),
     };
     Ok((source, args))

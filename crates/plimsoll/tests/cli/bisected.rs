@@ -39,7 +39,7 @@ v6: links.0.delay=40ms
 
 #[test]
 fn the_version_of_an_experiment_that_brought_a_change_is_found_past_one_that_does_not_run() {
-    let lab = Lab::new();
+    let lab = Lab::new().allowing("privileged");
     let (experiment, versions) = (lab.file("path.toml", PATH), lab.file("versions", VERSIONS));
     let state = lab.path("state.json").display().to_string();
     let args = [
@@ -65,7 +65,7 @@ fn the_version_of_an_experiment_that_brought_a_change_is_found_past_one_that_doe
 
 #[test]
 fn an_experiment_with_factors_and_a_version_that_says_nothing_are_refused() {
-    let lab = Lab::new();
+    let lab = Lab::new().allowing("privileged");
     let versions = lab.file("versions", "6.1\n6.12\n");
     lab.plimsoll(&["bisect", "--experiment", "kernel/paths", "--versions", &versions])
         .exits(2)

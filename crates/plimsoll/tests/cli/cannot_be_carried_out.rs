@@ -92,7 +92,7 @@ fn a_place_that_may_not_be_written_to_is_told_before_anything_runs() {
 /// The setting is written with the value that it has.
 #[test]
 fn a_kernel_setting_of_the_whole_machine_is_not_for_an_ordinary_user() {
-    let lab = Lab::of_ordinary_user();
+    let lab = Lab::of_ordinary_user().allowing("machine");
     let now = fs::read_to_string("/proc/sys/vm/swappiness").expect("every kernel has it");
     let sysctl = format!("[hosts.server]\nsysctls = {{ \"vm.swappiness\" = {} }}", now.trim());
     let text = one_service("web = {}").replace("[hosts.server]", &sysctl);

@@ -192,7 +192,7 @@ max_trials = 12
 
 #[test]
 fn the_process_that_makes_the_disk_flush_is_named() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("machine");
     let file = lab.file("flushed.toml", FLUSHED);
     let told = lab.plimsoll_until_decided(&["run", &file, "--format", "json"]);
     let report = told.exits(0).json();
@@ -217,7 +217,7 @@ difference = { phase = "visits", factor = "release", metric = "connections_per_s
 
 #[test]
 fn a_process_that_is_killed_for_want_of_memory_is_named() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("machine");
     let file = lab.file("starved.toml", &format!("{TWO_HOSTS}{STARVED}"));
     let mut args = vec!["run", &file, "--format", "json"];
     let settings = [

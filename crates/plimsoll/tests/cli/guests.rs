@@ -56,7 +56,7 @@ fn between(kernel: &Path) -> String {
 #[test]
 #[ignore = "needs qemu-system-x86 and a kernel; cargo xtask test has both"]
 fn services_and_loads_run_on_the_kernel_of_a_guest() {
-    for lab in [Lab::new(), Lab::of_ordinary_user()] {
+    for lab in [Lab::new(), Lab::of_ordinary_user()].map(|lab| lab.allowing("privileged")) {
         let image = lab.path("vmlinuz-of-a-package");
         fs::create_dir_all(lab.path("root")).expect("allowed");
         fs::copy(kernel(), &image).expect("allowed");
@@ -80,7 +80,7 @@ fn counted(kernel: &Path, append: &str) -> String {
 #[test]
 #[ignore = "needs qemu-system-x86 and a kernel; cargo xtask test has both"]
 fn counts_of_instructions_repeat_and_a_boot_parameter_that_costs_shows_at_the_first_look() {
-    let lab = Lab::new();
+    let lab = Lab::new().allowing("privileged,users,files");
     let rate = |append: &str| {
         let experiment = lab.file("counted.toml", &counted(&kernel(), append));
         let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
@@ -101,7 +101,7 @@ fn counts_of_instructions_repeat_and_a_boot_parameter_that_costs_shows_at_the_fi
 #[test]
 #[ignore = "needs qemu-system-x86, mkfs.ext4 and a kernel; cargo xtask test has all"]
 fn single_paths_repeat_exactly_and_the_functions_of_the_guests_kernel_are_told() {
-    let lab = Lab::new();
+    let lab = Lab::new().allowing("privileged,users,files");
     let text = format!(
         "question = \"How long are two paths?\"\n[hosts.box]\nkernel = \"{}\"\nclock = \"virtual\"\n\
          [volumes.disk]\non = \"box\"\nloop = {{ size = \"16M\", filesystem = \"ext4\" }}\n\
@@ -133,7 +133,7 @@ fn single_paths_repeat_exactly_and_the_functions_of_the_guests_kernel_are_told()
 #[test]
 #[ignore = "needs root, qemu-system-x86 and a kernel; cargo xtask test has all"]
 fn a_guest_joins_the_links_of_namespaces() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("privileged,users,files");
     let swappiness = || fs::read_to_string("/proc/sys/vm/swappiness").expect("readable");
     let before = swappiness();
     let experiment = lab.file("between.toml", &between(&kernel()));
@@ -176,7 +176,7 @@ echo right=$right
 #[test]
 #[ignore = "needs root, qemu-system-x86, nginx and a kernel; cargo xtask test has all"]
 fn programs_of_the_machine_run_in_a_guest_and_cannot_write_to_its_files() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("privileged,users,files");
     lab.file("beside", "seen\n");
     let script = lab.file("look.sh", LOOKS);
     let experiment = lab.file("programs.toml", &with_programs(&kernel(), &script));
@@ -196,7 +196,7 @@ fn programs_of_the_machine_run_in_a_guest_and_cannot_write_to_its_files() {
 #[test]
 #[ignore = "needs qemu-system-x86, nginx and a kernel; cargo xtask test has all"]
 fn a_user_who_is_not_root_cannot_show_a_guest_the_machines_files() {
-    let lab = Lab::of_ordinary_user();
+    let lab = Lab::of_ordinary_user().allowing("privileged,users,files");
     let experiment = lab.file("programs.toml", &with_programs(&kernel(), "/bin/true"));
     lab.plimsoll(&["run", &experiment]).exits(3).says("only root can show it the machine's files");
 }
@@ -204,7 +204,7 @@ fn a_user_who_is_not_root_cannot_show_a_guest_the_machines_files() {
 #[test]
 #[ignore = "needs root, qemu-system-x86 and a kernel; cargo xtask test has all"]
 fn a_report_tells_of_a_guest_what_it_is_and_not_what_this_machine_is() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("privileged,users,files");
     let text = with_programs(&kernel(), "/bin/true")
         .replace("nginx = { document = \"3k\" }", "web = {}")
         .replace("kernel = ", "memory = \"384M\"\nappend = \"init_on_alloc=1\"\nkernel = ")
@@ -245,7 +245,7 @@ fn the_least_memory_holds_a_guest_whatever_the_size_of_this_program() {
 #[test]
 #[ignore = "needs root, qemu-system-x86 and a kernel; cargo xtask test has all"]
 fn a_clock_that_jumps_in_a_guest_moves_nothing_that_is_measured_there() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("privileged,users,files");
     // Years ahead, and then further back than the guest was started.
     let jumps = "during = [\n\
         { at = \"1s\", name = \"ahead\", run = { on = \"box\", privileged = true, command = [\"date\", \"-s\", \"@1900000000\"] } },\n\
@@ -280,7 +280,7 @@ fn a_clock_that_jumps_in_a_guest_moves_nothing_that_is_measured_there() {
 #[test]
 #[ignore = "needs root, qemu-system-x86, postfix and a kernel; cargo xtask test has all"]
 fn postfix_of_the_machine_delivers_from_a_guest() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("privileged,users,files");
     let relay = "postfix = { to = \"sink\", queue_run = \"1s\", retry = \"1s\", retry_most = \"2s\" }\nready.within = \"90s\"";
     let text = through(relay)
         .replace("[hosts.relay]\n", &format!("[hosts.relay]\nkernel = \"{}\"\n", kernel().display()))
@@ -295,7 +295,7 @@ fn postfix_of_the_machine_delivers_from_a_guest() {
 #[test]
 #[ignore = "needs qemu-system-x86 and a kernel; cargo xtask test has both"]
 fn a_guest_that_does_not_come_up_is_told_with_the_last_of_its_console() {
-    let lab = Lab::new();
+    let lab = Lab::new().allowing("privileged,users,files");
     let fails = |name: &str, text: &str, expected: &[&str]| {
         let experiment = lab.file(name, text);
         let run = lab.start(&["run", &experiment]);
@@ -344,7 +344,7 @@ fn a_guest_that_does_not_come_up_is_told_with_the_last_of_its_console() {
 #[test]
 #[ignore = "needs qemu-system-x86 and a kernel; cargo xtask test has both"]
 fn of_a_killed_run_no_guest_is_left() {
-    let lab = Lab::new();
+    let lab = Lab::new().allowing("privileged,users,files");
     let experiment = lab.file("alone.toml", &alone(&kernel(), ""));
     // While it boots, and while it works.
     for pause in [Duration::from_millis(500), Duration::from_secs(8)] {
@@ -370,7 +370,7 @@ fn of_a_killed_run_no_guest_is_left() {
 
 #[test]
 fn what_a_guest_does_not_have_is_refused_where_it_is_asked_for() {
-    let lab = Lab::new();
+    let lab = Lab::new().allowing("privileged,users,files");
     let kernel = Path::new("/boot/vmlinuz");
     let nginx = alone(kernel, "clock = \"virtual\"").replace("web = {}", "nginx = {}");
     lab.plimsoll(&["check", &lab.file("nginx.toml", &nginx)])

@@ -29,13 +29,15 @@ pub(crate) struct Lab {
     /// The words before the program's own.
     as_whom: Vec<String>,
     program: PathBuf,
+    /// Consent that the user gives to every run, as `--allow` takes it.
+    allowed: &'static str,
 }
 
 impl Lab {
     /// For whoever runs the tests.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder for the test");
-        Self { folder, as_whom: Vec::new(), program: env!("CARGO_BIN_EXE_plimsoll").into() }
+        Self { folder, as_whom: Vec::new(), program: env!("CARGO_BIN_EXE_plimsoll").into(), allowed: "" }
     }
 
     /// For root.
@@ -61,6 +63,12 @@ impl Lab {
             lab.as_whom = ["setpriv".to_owned()].into_iter().chain(identity).collect();
         }
         lab
+    }
+
+    /// A lab whose user consents to these kinds of effects, with commas between them.
+    pub(crate) fn allowing(mut self, kinds: &'static str) -> Self {
+        self.allowed = kinds;
+        self
     }
 
     /// The same, where the user may not make user namespaces.
@@ -207,6 +215,9 @@ impl Lab {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.folder())
             .env("XDG_STATE_HOME", self.path("state"));
+        if !self.allowed.is_empty() {
+            command.env("PLIMSOLL_ALLOW", self.allowed);
+        }
         command
     }
 }

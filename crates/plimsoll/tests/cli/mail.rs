@@ -116,7 +116,7 @@ fn a_message_that_the_next_service_refuses_for_good_has_not_arrived() {
 #[test]
 #[ignore = "needs root and postfix; cargo xtask test installs and runs it"]
 fn postfix_delivers_all_mail_from_folders_of_its_own() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("users");
     let relay = "postfix = { to = \"sink\", queue_run = \"1s\", retry = \"1s\", retry_most = \"2s\" }\nready.within = \"20s\"";
     // A message whose file was still held when it was to be tried again waits for a minute in Postfix.
     let text = through(relay).replace("at_most = \"60s\"", "at_most = \"150s\"");
@@ -128,7 +128,7 @@ fn postfix_delivers_all_mail_from_folders_of_its_own() {
 
 #[test]
 fn postfix_is_not_started_where_there_is_but_one_user() {
-    let lab = Lab::of_ordinary_user();
+    let lab = Lab::of_ordinary_user().allowing("users");
     let experiment = lab.file("postfix.toml", &through("postfix = { to = \"sink\" }"));
     lab.plimsoll(&["run", &experiment]).exits(3).says("needs root");
 }
@@ -151,7 +151,7 @@ fn limits_of(device: &str) -> String {
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
 fn a_queue_on_a_small_slow_volume_refuses_what_does_not_fit_and_loses_nothing() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("users,machine");
     let text = through(
         "mail_relay = { to = \"sink\", volume = \"disk\", retry = \"100ms\", retry_most = \"300ms\" }",
     )

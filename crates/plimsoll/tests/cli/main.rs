@@ -17,6 +17,7 @@ mod claims;
 mod cluster;
 mod commands_end;
 mod configured;
+mod consent;
 mod documents;
 mod explained;
 mod flooded;

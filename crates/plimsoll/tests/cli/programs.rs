@@ -48,7 +48,7 @@ fn apache_serves_for_root_and_for_an_ordinary_user() {
 #[test]
 #[ignore = "needs root and the program; cargo xtask test installs and runs it"]
 fn nginx_serves_on_loopback_where_namespaces_are_forbidden() {
-    serves(&Lab::of_ordinary_user().without_user_namespaces(), NGINX);
+    serves(&Lab::of_ordinary_user().without_user_namespaces().allowing("local"), NGINX);
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn at_a_limit_on_processes_or_files_a_run_says_so_and_panics_nowhere() {
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
 fn a_service_that_used_up_its_hosts_memory_is_told_of_and_the_agent_outlives_it() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("machine");
     let experiment = SHORT
         .replace("[hosts.server]", "[hosts.server]\nmemory = \"64M\"")
         // An endless line, which it keeps.
@@ -49,7 +49,7 @@ fn a_service_that_used_up_its_hosts_memory_is_told_of_and_the_agent_outlives_it(
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
 fn ctrl_c_ends_a_run_whose_hosts_are_still_being_set_up() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("machine");
     let volume =
         "[volumes.disk]\non = \"server\"\nloop = { size = \"64M\", filesystem = \"ext4\" }\n[services.web]";
     lab.file("disk.toml", &SHORT.replace("[services.web]", volume));

@@ -40,7 +40,7 @@ fn setting() -> String {
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
 fn a_setting_of_the_machine_is_put_back_after_the_run_and_after_it_is_killed() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("machine");
     let before = setting();
     let other: u32 = before.parse::<u32>().expect("a number") + 3;
     let host = format!("sysctls = {{ \"{SETTING}\" = {other} }}");
@@ -64,7 +64,7 @@ fn a_setting_of_the_machine_is_put_back_after_the_run_and_after_it_is_killed() {
 
 #[test]
 fn a_setting_of_the_machine_needs_root_and_the_run_says_so() {
-    let lab = Lab::of_ordinary_user();
+    let lab = Lab::of_ordinary_user().allowing("machine");
     let host = format!("sysctls = {{ \"{SETTING}\" = 7 }}");
     let experiment = lab.file("setting.toml", &experiment(&host, "web = {}", "1s"));
     lab.plimsoll(&["run", &experiment]).exits(3).says(SETTING).says("only root");

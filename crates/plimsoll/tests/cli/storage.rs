@@ -121,7 +121,7 @@ fn a_user_measures_a_folder_that_is_gone_afterwards_and_is_told_what_was_measure
 
 #[test]
 fn what_needs_root_says_so_by_name_before_anything_is_measured() {
-    let lab = Lab::of_ordinary_user();
+    let lab = Lab::of_ordinary_user().allowing("machine");
     let file = lab.file("loop.toml", &experiment("loop = { size = \"16M\" }", READS, ""));
     lab.plimsoll(&["run", &file]).exits(3).says("volume disk: a loop device needs root");
 }
@@ -129,7 +129,7 @@ fn what_needs_root_says_so_by_name_before_anything_is_measured() {
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
 fn loop_devices_file_systems_and_settings_are_gone_or_as_before() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("machine");
     let before = queues(&lab);
     let volumes = [
         "loop = { size = \"16M\", in = \".\" }\nqueue = { scheduler = \"bfq\", read_ahead = \"64k\" }",
@@ -148,7 +148,7 @@ fn loop_devices_file_systems_and_settings_are_gone_or_as_before() {
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
 fn of_a_killed_run_no_loop_device_no_mount_and_no_setting_is_left() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("machine");
     let before = queues(&lab);
     let own = in_folder_of(&lab);
     let volume = format!(
@@ -173,7 +173,7 @@ fn of_a_killed_run_no_loop_device_no_mount_and_no_setting_is_left() {
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
 fn what_goes_wrong_with_a_volume_is_told_in_a_sentence_and_undone() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("machine");
     let before = queues(&lab);
     let cases = [
         (
@@ -206,7 +206,7 @@ fn what_goes_wrong_with_a_volume_is_told_in_a_sentence_and_undone() {
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
 fn a_device_is_written_to_only_where_the_user_has_named_it_and_nobody_uses_it() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("machine");
     let image = lab.path("image");
     fs::File::create(&image).and_then(|file| file.set_len(16 << 20)).expect("allowed");
     // Not the first that is free: the next run on this machine would take that as soon as it is detached, and be what is read.
@@ -258,7 +258,7 @@ impl Drop for Detach<'_> {
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
 fn a_device_that_fails_under_a_load_is_an_input_output_error() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("machine");
     let image = lab.path("image");
     fs::write(&image, vec![1; 8 << 20]).expect("allowed");
     let attached = lab.script(&format!("losetup --find --show {}", image.display())).exits(0);

@@ -115,18 +115,18 @@ fn could_do_nothing(lab: &Lab) {
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
 fn a_program_of_a_file_that_root_runs_can_do_nothing_to_the_machine() {
-    could_do_nothing(&Lab::of_root());
+    could_do_nothing(&Lab::of_root().allowing("secrets"));
 }
 
 #[test]
 fn a_program_of_a_file_that_a_user_runs_can_do_nothing_to_the_machine() {
-    could_do_nothing(&Lab::of_ordinary_user());
+    could_do_nothing(&Lab::of_ordinary_user().allowing("secrets"));
 }
 
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
 fn on_a_local_host_a_program_of_root_is_nobody_all_the_same() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("secrets,local");
     let experiment = nosy(&lab, "");
     let text = std::fs::read_to_string(&experiment).expect("it was just written");
     lab.file(
@@ -158,7 +158,9 @@ fn a_program_with_all_rights_is_started_only_by_who_says_so() {
     lab.plimsoll(&["run", &confined]).exits(3).says("Read-only file system").says("no more");
     let privileged = lab.file("privileged.toml", &one_service(&format!("{leaves}\nprivileged = true")));
     let told = lab.plimsoll(&["run", &privileged]).exits(2).prints_nothing();
-    told.says("touch was-here").says("with all rights of whoever runs this").says("`--yes` allows that");
+    told.says("touch was-here")
+        .says("with all rights of whoever runs this")
+        .says("`--allow privileged` allows that");
     let asked = |answer: &str| {
         let inside = format!("$PLIMSOLL run {privileged}");
         lab.script(&format!("echo {answer} | script -qec '{inside}' /dev/null"))
@@ -189,7 +191,7 @@ fn what_a_file_does_to_the_machine_is_listed_with_every_level() {
         let machine = json["machine"].as_array().expect("a list");
         let of = |kind: &str| machine.iter().filter(|effect| effect["kind"] == kind).collect::<Vec<&Value>>();
         assert_eq!(of("program").len(), 2, "{machine:?}");
-        assert!(of("program").iter().all(|program| program["as"] == "nobody" && program["asks"] == false));
+        assert!(of("program").iter().all(|program| program["as"] == "nobody" && program["allow"].is_null()));
         assert_eq!(of("setting")[0]["needs"], "root");
     }
 }
@@ -209,7 +211,7 @@ fn no_experiment_that_comes_with_plimsoll_needs_a_question() {
         let described = lab.plimsoll(&["describe", &name, "--format", "json"]).exits(0).json();
         let machine = described["machine"].as_array().expect("a list");
         assert!(
-            !machine.is_empty() && machine.iter().all(|effect| effect["asks"] == false),
+            !machine.is_empty() && machine.iter().all(|effect| effect["allow"].is_null()),
             "{name}: {machine:?}"
         );
     }

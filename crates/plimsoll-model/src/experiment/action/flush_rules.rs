@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ActionPlace, ActionType};
+use crate::effect::Effect;
 use crate::experiment::Experiment;
 use crate::experiment::problem::Checked;
 
@@ -22,6 +23,10 @@ impl ActionType for FlushRules {
 
     fn describe(&self) -> String {
         "take the rules of routing policy and nftables away".to_owned()
+    }
+
+    fn effects(&self, _: &str) -> Vec<Effect> {
+        Vec::new()
     }
 
     fn host<'e>(&'e self, _experiment: &'e Experiment) -> Option<&'e str> {

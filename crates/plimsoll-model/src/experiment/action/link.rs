@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ActionPlace, ActionType};
+use crate::effect::Effect;
 use crate::experiment::link::Way;
 use crate::experiment::problem::{Checked, Part, problem};
 use crate::experiment::{Experiment, Link};
@@ -153,6 +154,10 @@ impl ActionType for ChangeLink {
             self.down.map(|down| if down { "down".to_owned() } else { "up".to_owned() }),
         ];
         format!("link {a} - {b}: {}", told.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    }
+
+    fn effects(&self, _: &str) -> Vec<Effect> {
+        Vec::new()
     }
 
     fn needs_namespaces(&self) -> bool {

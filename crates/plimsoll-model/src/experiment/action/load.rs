@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ActionPlace, ActionType};
+use crate::effect::Effect;
 use crate::experiment::problem::{Checked, declared, problem};
 
 /// A load to start beside what is measured. It goes on until a later step ends it, or the trial is over, whatever it says of its own
@@ -22,6 +23,10 @@ impl ActionType for StartLoad {
 
     fn describe(&self) -> String {
         format!("start the load {}", self.load)
+    }
+
+    fn effects(&self, _: &str) -> Vec<Effect> {
+        Vec::new()
     }
 }
 
@@ -47,5 +52,9 @@ impl ActionType for StopLoad {
 
     fn describe(&self) -> String {
         format!("end the load {}", self.load)
+    }
+
+    fn effects(&self, _: &str) -> Vec<Effect> {
+        Vec::new()
     }
 }

@@ -87,9 +87,7 @@ trait ActionType {
     }
 
     /// What it does to the machine, where `by`, a path into the file, asks for it.
-    fn effects(&self, _by: &str) -> Vec<Effect> {
-        Vec::new()
-    }
+    fn effects(&self, by: &str) -> Vec<Effect>;
 
     /// Whether it changes what only a host with namespaces has to itself.
     fn needs_namespaces(&self) -> bool {

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ActionPlace, ActionType};
+use crate::effect::Effect;
 use crate::effect::word;
 use crate::experiment::problem::{Checked, problem};
 use crate::experiment::{Experiment, SysctlValue, sysctl};
@@ -43,6 +44,10 @@ impl ActionType for SetSysctls {
             .map(|(name, value)| format!("{name} = {}", word(&value.to_string())))
             .collect();
         format!("set {}", settings.join(", "))
+    }
+
+    fn effects(&self, _: &str) -> Vec<Effect> {
+        Vec::new()
     }
 
     fn host<'e>(&'e self, _experiment: &'e Experiment) -> Option<&'e str> {

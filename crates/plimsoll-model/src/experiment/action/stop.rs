@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ActionPlace, ActionType};
+use crate::effect::Effect;
 use crate::experiment::Experiment;
 use crate::experiment::problem::{Checked, declared};
 
@@ -22,6 +23,10 @@ impl ActionType for StopService {
 
     fn describe(&self) -> String {
         format!("stop {}", self.service)
+    }
+
+    fn effects(&self, _: &str) -> Vec<Effect> {
+        Vec::new()
     }
 
     fn host<'e>(&'e self, experiment: &'e Experiment) -> Option<&'e str> {

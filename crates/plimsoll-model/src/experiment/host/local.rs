@@ -2,8 +2,8 @@
 
 use super::namespace::memory_limit;
 use super::vm::refuse_guest_settings;
-use super::{HostKind, HostType, Own};
-use crate::effect::{Effect, EffectKind};
+use super::{HostKind, HostType, Own, programs};
+use crate::effect::{Consent, Effect, EffectKind};
 use crate::experiment::problem::{Checked, Part, problem};
 use crate::experiment::{Experiment, Host};
 
@@ -41,9 +41,13 @@ impl HostType for Local {
         refuse_guest_settings(name, host)
     }
 
-    fn effects(&self, _: &Experiment, name: &str, host: &Host) -> Vec<Effect> {
+    fn effects(&self, experiment: &Experiment, name: &str, host: &Host) -> Vec<Effect> {
         let what = "its programs and loads are processes of the machine itself, on addresses of its loopback (127.77.0.0/16)";
-        let network = Effect::new(EffectKind::Network, format!("hosts.{name}.kind"), what).on(name);
+        let mut network = Effect::new(EffectKind::Network, format!("hosts.{name}.kind"), what).on(name);
+        // Plimsoll's own services and loads reach nothing but each other.
+        if !programs(experiment, name).is_empty() {
+            network = network.needs_consent(Consent::Local);
+        }
         [network].into_iter().chain(memory_limit(name, host)).collect()
     }
 }

@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::problem::Checked;
-use super::{Experiment, Host};
-use crate::effect::Effect;
+use super::{Experiment, Host, Phase, hook};
+use crate::effect::{Effect, EffectKind};
 
 pub use reach::{Address, Allow, Kubernetes, Reach, Slurm};
 pub(super) use remote::refuse_settings_of_remote;
@@ -116,6 +116,24 @@ impl HostKind {
     pub(crate) fn effects(self, experiment: &Experiment, name: &str, host: &Host) -> Vec<Effect> {
         self.of().effects(experiment, name, host)
     }
+}
+
+/// Effects of services, loads, steps and hooks on a host.
+fn effects_on(experiment: &Experiment, name: &str) -> Vec<Effect> {
+    let services = experiment.services.iter().flat_map(|(of, service)| service.effects(experiment, of));
+    let loads = experiment.loads.iter().flat_map(|(of, load)| load.effects(experiment, of));
+    let phases = experiment.all_phases().flat_map(Phase::effects);
+    let all = services.chain(loads).chain(phases).chain(hook::effects(experiment));
+    // Hooks of a group are listed once, for the group.
+    let group = experiment.hosts.get(name).and_then(|host| host.member_of.as_deref());
+    all.filter(|effect| effect.host.as_deref().is_some_and(|on| on == name || Some(on) == group)).collect()
+}
+
+/// Programs of the machine that start on a host.
+fn programs(experiment: &Experiment, name: &str) -> Vec<Effect> {
+    let mut all = effects_on(experiment, name);
+    all.retain(|effect| effect.kind == EffectKind::Program);
+    all
 }
 
 impl Experiment {

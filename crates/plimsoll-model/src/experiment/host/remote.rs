@@ -1,10 +1,10 @@
 //! Hosts that are machines which are there already, and stay when the run is over.
 
 use super::vm::refuse_guest_settings;
-use super::{Allow, HostKind, HostType, Own, Reach};
-use crate::effect::{AsWhom, Effect, EffectKind};
+use super::{Allow, HostKind, HostType, Own, Reach, programs};
+use crate::effect::{AsWhom, Consent, Effect, EffectKind};
 use crate::experiment::problem::{Checked, Part, declared, in_range, problem};
-use crate::experiment::{Cpus, Experiment, Host, Phase, hook};
+use crate::experiment::{Cpus, Experiment, Host};
 use crate::units::Span;
 
 /// How long nothing may be heard from the other side until it is given up, where nothing is said of it.
@@ -63,12 +63,12 @@ impl HostType for Remote {
             _ => "an agent, with all rights that the command gives it",
         };
         let start = Effect::new(EffectKind::Program, by("reach"), format!("{agent} ({reach})")).on(name);
-        found.push(Effect { as_whom: Some(AsWhom::Caller), asks: true, ..start });
+        found.push(start.run_as(AsWhom::Caller));
         let network = "its services listen on the machine's own addresses, and loads come from there, over the network that is there";
         found.push(Effect::new(EffectKind::Network, by("reach"), network).on(name));
         found.extend(host.sysctls.iter().map(|(setting, value)| {
             let what = format!("{setting} = {value} on that machine, put back at the end of each trial");
-            Effect::new(EffectKind::Setting, by("sysctls"), what).on(name)
+            Effect::new(EffectKind::Setting, by("sysctls"), what).on(name).needs_consent(Consent::Machine)
         }));
         if host.allow.contains(&Allow::Root) {
             let what = "the agent may be root there";
@@ -188,16 +188,6 @@ fn check_allowed(experiment: &Experiment, name: &str, host: &Host) -> Checked {
         }
         None => Ok(()),
     }
-}
-
-/// The programs of the machine that are started on a host.
-fn programs(experiment: &Experiment, name: &str) -> Vec<Effect> {
-    let services = experiment.services.iter().flat_map(|(of, service)| service.effects(experiment, of));
-    let loads = experiment.loads.iter().flat_map(|(of, load)| load.effects(experiment, of));
-    let phases = experiment.all_phases().flat_map(Phase::effects);
-    let all = services.chain(loads).chain(phases).chain(hook::effects(experiment));
-    let own = all.filter(|effect| effect.host.as_deref() == Some(name));
-    own.filter(|effect| effect.kind == EffectKind::Program).collect()
 }
 
 /// What only a machine can have that is there already, on a host that is none.

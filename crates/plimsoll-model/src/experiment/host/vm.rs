@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{HostType, Own};
-use crate::effect::{AsWhom, Effect, EffectKind, word};
+use super::{HostType, Own, effects_on};
+use crate::effect::{AsWhom, Consent, Effect, EffectKind, word};
 use crate::experiment::problem::{Checked, Part, in_range, problem};
-use crate::experiment::{Cpus, Experiment, Filesystem, Host, Phase, Volume, hook};
+use crate::experiment::{Cpus, Experiment, Filesystem, Host, Volume};
 use crate::units::{ByteSize, Span};
 
 /// The memory of a guest that says nothing of it.
@@ -95,14 +95,18 @@ impl HostType for Vm {
         let what =
             format!("qemu-system-x86_64, with {memory} of memory, and with the kernel {}", word(kernel));
         let qemu = Effect::new(EffectKind::Program, by("kernel"), what).on(name);
-        let mut found = vec![Effect { as_whom: Some(AsWhom::Caller), ..qemu }];
+        let mut found = vec![qemu.run_as(AsWhom::Caller)];
         if kernel.starts_with("debian:") {
             let what = "the package of its kernel, fetched by apt-get where it is not there yet, unpacked below plimsoll/kernels in the user's cache folder; nothing is installed";
             found.push(Effect::new(EffectKind::Writes, by("kernel"), what).on(name));
+        } else {
+            let what = format!("{} and the modules that belong to it", word(kernel));
+            found.push(Effect::new(EffectKind::Reads, by("kernel"), what).on(name));
         }
         if experiment.needs_machine_files(name) {
             let what = "all files of this machine, by the guest's kernel, since programs of the machine run in it (virtiofsd, which cannot write to them)";
-            found.push(Effect::new(EffectKind::Reads, by("kernel"), what).on(name).needs_root());
+            let shared = Effect::new(EffectKind::Reads, by("kernel"), what).on(name);
+            found.push(shared.needs_consent(Consent::Files).needs_root());
         }
         found
     }
@@ -180,14 +184,9 @@ fn check_clock(experiment: &Experiment, name: &str, host: &Host) -> Checked {
 
 /// What on a host needs files of the machine: programs, and what is built in and reads some.
 fn machine_files(experiment: &Experiment, name: &str) -> Vec<Effect> {
-    let services = experiment.services.iter().flat_map(|(of, service)| service.effects(experiment, of));
-    let loads = experiment.loads.iter().flat_map(|(of, load)| load.effects(experiment, of));
-    let phases = experiment.all_phases().flat_map(Phase::effects);
-    let all = services.chain(loads).chain(phases).chain(hook::effects(experiment));
-    // Hooks of a group are told once, for the group.
-    let group = experiment.hosts.get(name).and_then(|host| host.member_of.as_deref());
-    let own = all.filter(|effect| effect.host.as_deref().is_some_and(|on| on == name || Some(on) == group));
-    own.filter(|effect| matches!(effect.kind, EffectKind::Program | EffectKind::Reads)).collect()
+    let mut own = effects_on(experiment, name);
+    own.retain(|effect| matches!(effect.kind, EffectKind::Program | EffectKind::Reads));
+    own
 }
 
 /// What only a guest can have, on a host that is none.

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{LoadKind, LoadPlace, LoadType, count};
+use crate::effect::Effect;
 use crate::experiment::problem::{Checked, Part, in_range, problem};
 use crate::experiment::share::share;
 use crate::experiment::{Experiment, Metric};
@@ -194,6 +195,10 @@ impl LoadType for BulkLoad {
         let long = total.or(self.duration.map(|span| span.to_string())).unwrap_or_default();
         let (from, to) = (&at.load.from, &at.load.to);
         format!("bytes over TCP between {from} and {to}, {}, {long}", count(self.streams, "stream"))
+    }
+
+    fn effects(&self, _: &LoadPlace<'_>) -> Vec<Effect> {
+        Vec::new()
     }
 }
 

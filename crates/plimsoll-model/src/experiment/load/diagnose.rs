@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{LoadKind, LoadPlace, LoadType};
+use crate::effect::Effect;
 use crate::experiment::Metric;
 use crate::experiment::problem::{Checked, Part, in_range, problem, up_to, within};
 use crate::units::{BitRate, Span};
@@ -141,6 +142,10 @@ impl LoadType for DiagnoseLoad {
 
     fn describe(&self, at: &LoadPlace<'_>) -> String {
         format!("the path {} is looked at for TCP at {} over {}", at.way(), self.rate, self.rtt)
+    }
+
+    fn effects(&self, _: &LoadPlace<'_>) -> Vec<Effect> {
+        Vec::new()
     }
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::extent::{amount, check_extent, check_timeout};
 use super::facts::{FactsType, Join};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType, count};
+use crate::effect::Effect;
 use crate::experiment::Metric;
 use crate::experiment::metric::SERVFAIL_SHARE;
 use crate::experiment::open_loop::{OpenLoop, check_open};
@@ -338,6 +339,10 @@ impl LoadType for DnsLoad {
             self.generators,
             self.concurrency
         )
+    }
+
+    fn effects(&self, _: &LoadPlace<'_>) -> Vec<Effect> {
+        Vec::new()
     }
 }
 

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{LoadKind, LoadPlace, LoadType};
+use crate::effect::Effect;
 use crate::experiment::Metric;
 use crate::experiment::problem::{Checked, Part, in_range, up_to, within};
 use crate::experiment::share::share;
@@ -115,6 +116,10 @@ impl LoadType for HopsLoad {
     fn describe(&self, at: &LoadPlace<'_>) -> String {
         let probes = u64::from(self.probes) * u64::from(self.sizes);
         format!("{probes} probes to each hop of the path {}", at.way())
+    }
+
+    fn effects(&self, _: &LoadPlace<'_>) -> Vec<Effect> {
+        Vec::new()
     }
 }
 

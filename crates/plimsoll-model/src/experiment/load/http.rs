@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::extent::{amount, check_extent, check_timeout};
 use super::facts::{FactsType, Join, per_second};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType};
+use crate::effect::Effect;
 use crate::experiment::Metric;
 use crate::experiment::open_loop::{OpenLoop, check_open, check_rate};
 use crate::experiment::problem::{Checked, Part, in_range, problem};
@@ -269,6 +270,10 @@ impl LoadType for HttpLoad {
             (HttpVersion::Http2, true) => "HTTP/2 over TLS",
         };
         format!("{version} {}, {generators} x {amount}, {concurrency} at a time", at.way())
+    }
+
+    fn effects(&self, _: &LoadPlace<'_>) -> Vec<Effect> {
+        Vec::new()
     }
 }
 

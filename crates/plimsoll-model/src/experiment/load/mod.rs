@@ -198,10 +198,8 @@ trait LoadType {
     /// The load in words.
     fn describe(&self, at: &LoadPlace<'_>) -> String;
 
-    /// What it does to the machine. Most aim at services of the same experiment alone.
-    fn effects(&self, _at: &LoadPlace<'_>) -> Vec<Effect> {
-        Vec::new()
-    }
+    /// What it does to the machine. Most aim at services of the same experiment alone, and say so by an empty list.
+    fn effects(&self, at: &LoadPlace<'_>) -> Vec<Effect>;
 
     /// The modules of the kernel that it needs, where they are not built in.
     fn kernel_modules(&self) -> &'static [&'static str] {

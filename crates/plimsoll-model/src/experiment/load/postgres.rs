@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::extent::{amount, check_extent, check_timeout};
 use super::facts::{FactsType, Join};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType};
+use crate::effect::Effect;
 use crate::experiment::Metric;
 use crate::experiment::metric::ABORTED_SHARE;
 use crate::experiment::open_loop::{OpenLoop, check_open};
@@ -201,6 +202,10 @@ impl LoadType for PostgresLoad {
             self.clients,
             self.scale
         )
+    }
+
+    fn effects(&self, _: &LoadPlace<'_>) -> Vec<Effect> {
+        Vec::new()
     }
 }
 

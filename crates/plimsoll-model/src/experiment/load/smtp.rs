@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::facts::{FactsType, Join};
+use crate::effect::Effect;
 use crate::histogram::{Histogram, Percentiles};
 use crate::ids::IdSet;
 use std::collections::BTreeSet;
@@ -193,6 +194,10 @@ impl LoadType for SmtpLoad {
         let rate = self.per_minute.map_or_else(String::new, |rate| format!(", {rate} a minute"));
         let (generators, sessions) = (self.generators, count(self.sessions, "session"));
         format!("mail {}, {generators} x {amount}, up to {sessions}{rate}", at.way())
+    }
+
+    fn effects(&self, _: &LoadPlace<'_>) -> Vec<Effect> {
+        Vec::new()
     }
 }
 

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{LoadKind, LoadPlace, LoadType, count};
+use crate::effect::Effect;
 use crate::experiment::Metric;
 use crate::experiment::problem::{Checked, Part, in_range, problem};
 use crate::units::{ByteSize, Span};
@@ -108,6 +109,10 @@ impl LoadType for UdpLoad {
 
     fn describe(&self, at: &LoadPlace<'_>) -> String {
         format!("datagrams {}, {}, {}", at.way(), count(self.flows, "flow"), self.duration)
+    }
+
+    fn effects(&self, _: &LoadPlace<'_>) -> Vec<Effect> {
+        Vec::new()
     }
 }
 

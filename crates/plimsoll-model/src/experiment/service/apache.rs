@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ServicePlace, ServiceType};
+use super::{ServicePlace, ServiceType, check_configured};
 use crate::effect::{AsWhom, Effect};
 use crate::experiment::load::count;
 use crate::experiment::problem::{Checked, Part, in_range};
@@ -53,6 +53,7 @@ impl Default for ApacheService {
 impl ServiceType for ApacheService {
     fn check(&self, at: &ServicePlace<'_>) -> Checked {
         let here = |key: &str| path!["services", at.name, "apache", key];
+        check_configured(self.root.as_deref(), here("root"))?;
         let workers = u64::from(self.workers);
         in_range(workers, 1, 20_000, here("workers"))?;
         in_range(u64::from(self.start), 1, workers, here("start"))?;

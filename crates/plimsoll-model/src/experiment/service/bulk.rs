@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ServicePlace, ServiceType};
+use crate::effect::Effect;
 use crate::experiment::load::bulk::LARGEST_BUFFER;
 use crate::experiment::problem::{Checked, Part, in_range};
 use crate::units::{ByteSize, Span};
@@ -59,5 +60,9 @@ impl ServiceType for BulkService {
 
     fn describe(&self) -> String {
         "the other end of bulk loads".to_owned()
+    }
+
+    fn effects(&self, _: &ServicePlace<'_>) -> Vec<Effect> {
+        Vec::new()
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ServicePlace, ServiceType};
-use crate::effect::{AsWhom, Effect, EffectKind, word};
+use crate::effect::{AsWhom, Effect, word};
 use crate::experiment::problem::{Checked, Part, problem};
 
 /// A program of the user's own, and its arguments. The agent replaces `{port}`, `{address}`, `{to}` and `{scratch}` when it starts the program.
@@ -32,13 +32,7 @@ impl ServiceType for ExecService {
         let whom = if at.service.privileged { AsWhom::Caller } else { AsWhom::Nobody };
         let variables = at.service.env.iter().map(|(name, value)| format!("{}={} ", word(name), word(value)));
         let what = variables.collect::<String>() + &self.describe();
-        let mut found = vec![at.program("exec", &what, whom)];
-        if !at.service.pass_env.is_empty() {
-            let names: Vec<String> = at.service.pass_env.iter().map(|name| word(name)).collect();
-            let what = format!("the variables {} of your environment", names.join(", "));
-            found.push(at.effect(EffectKind::Reads, "pass_env", what));
-        }
-        found
+        vec![at.program("exec", &what, whom)]
     }
 
     fn programs(&self) -> Vec<&str> {

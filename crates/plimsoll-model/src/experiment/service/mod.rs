@@ -26,7 +26,7 @@ pub use self::web::{WebModel, WebService};
 use super::problem::{Checked, Part, declared, problem};
 use super::{Experiment, SysctlValue};
 use crate::certificate::CertificateFile;
-use crate::effect::{AsWhom, Effect, EffectKind, word};
+use crate::effect::{AsWhom, Consent, Effect, EffectKind, word};
 use crate::units::Span;
 
 /// The list of all server programs that Plimsoll knows how to configure, handed to a macro of one's own: what has to know them all is made
@@ -91,7 +91,7 @@ macro_rules! define {
                 #[serde(default, skip_serializing_if = "Vec::is_empty")]
                 pub pass_env: Vec<String>,
                 /// Whether the program (`exec`, `nginx`, `haproxy`, `apache` or `postfix`) keeps the rights of whoever runs Plimsoll: root is then root on
-                /// its host and may write to the files of the machine. `run` asks before it starts such a file, or wants `--yes`.
+                /// its host and may write to the files of the machine. `run` asks before it starts such a file, or wants `--allow privileged`.
                 #[serde(default, skip_serializing_if = "std::ops::Not::not")]
                 pub privileged: bool,
                 /// A configuration file of the program's own, as its author writes it, in place of the one that Plimsoll makes: a template, in which
@@ -147,10 +147,8 @@ trait ServiceType {
     /// The service in words.
     fn describe(&self) -> String;
 
-    /// What it does to the machine.
-    fn effects(&self, _at: &ServicePlace<'_>) -> Vec<Effect> {
-        Vec::new()
-    }
+    /// What it does to the machine. No kind has a default: each says so where it does nothing.
+    fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect>;
 
     /// The service that connections are passed on to.
     fn onward(&self) -> Option<&str> {
@@ -220,13 +218,15 @@ impl ServicePlace<'_> {
     }
 
     fn documents(&self, kind: &str, root: Option<&str>) -> Option<Effect> {
-        let what = format!("serves the files below {}", word(root?));
-        Some(self.effect(EffectKind::Reads, &format!("{kind}.root"), what))
+        let root = root?;
+        let what = format!("serves the files below {}", word(root));
+        Some(self.effect(EffectKind::Reads, &format!("{kind}.root"), what).at_path(root))
     }
 
     fn queue(&self, kind: &str, folder: Option<&str>) -> Option<Effect> {
-        let what = format!("its queue in {}, which is made where it is not there and stays", word(folder?));
-        Some(self.effect(EffectKind::Writes, &format!("{kind}.queue"), what))
+        let folder = folder?;
+        let what = format!("its queue in {}, which is made where it is not there and stays", word(folder));
+        Some(self.effect(EffectKind::Writes, &format!("{kind}.queue"), what).at_path(folder))
     }
 }
 
@@ -313,7 +313,38 @@ impl Service {
     /// What it does to the machine.
     #[must_use]
     pub fn effects(&self, experiment: &Experiment, name: &String) -> Vec<Effect> {
-        self.kind.as_dyn().effects(&ServicePlace { experiment, name, service: self })
+        let Self {
+            kind,
+            pass_env,
+            config,
+            values,
+            // Each program tells these in its line.
+            env: _,
+            privileged: _,
+            // These stay among the services of the file.
+            on: _,
+            port: _,
+            ready: _,
+            peers: _,
+            template: _,
+            to: _,
+        } = self;
+        let at = ServicePlace { experiment, name, service: self };
+        let mut found = kind.as_dyn().effects(&at);
+        found.extend(config.iter().map(|config| {
+            let what = format!("{}, a configuration that can do all that its program may", word(config));
+            at.effect(EffectKind::Reads, "config", what)
+        }));
+        found.extend(values.iter().filter_map(|(name, value)| match value {
+            SysctlValue::Text(path) if path.starts_with('/') => {
+                let what = format!("{}, as far as its configuration reads it", word(path));
+                Some(at.effect(EffectKind::Reads, &format!("values.{name}"), what))
+            }
+            _ => None,
+        }));
+        let passed = pass_env.iter().map(|name| at.effect(EffectKind::Secret, "pass_env", word(name)));
+        found.extend(passed.map(|secret| secret.needs_consent(Consent::Secrets)));
+        found
     }
 
     /// Whether it makes sense.
@@ -427,6 +458,22 @@ fn check_retry(first: Span, most: Span, path: impl Into<Vec<Part>>) -> Checked {
         ));
     }
     Ok(())
+}
+
+/// Whether a path can stand in the configuration that Plimsoll writes, where some other characters would begin a directive of their own.
+#[must_use]
+pub fn stands_in_configuration(path: &str) -> bool {
+    path.chars().all(|c| c.is_alphanumeric() || "/._-+@,:~=".contains(c))
+}
+
+fn check_configured(path: Option<&str>, here: impl Into<Vec<Part>>) -> Checked {
+    match path.filter(|path| !stands_in_configuration(path)) {
+        None => Ok(()),
+        Some(path) => {
+            let message = format!("{} cannot stand in a configuration file", word(path));
+            Err(problem(here, message, "a path of letters, digits and `/._-+@,:~=`"))
+        }
+    }
 }
 
 /// Where a queue lies: in a folder, or on a volume of the same host that files can be made on.

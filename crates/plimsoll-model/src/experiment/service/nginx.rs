@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ServicePlace, ServiceType};
+use super::{ServicePlace, ServiceType, check_configured};
 use crate::effect::{AsWhom, Effect};
 use crate::experiment::load::count;
 use crate::experiment::problem::{Checked, Part, in_range};
@@ -56,6 +56,7 @@ impl Default for NginxService {
 impl ServiceType for NginxService {
     fn check(&self, at: &ServicePlace<'_>) -> Checked {
         let here = |key: &str| path!["services", at.name, "nginx", key];
+        check_configured(self.root.as_deref(), here("root"))?;
         in_range(u64::from(self.workers), 1, 256, here("workers"))?;
         in_range(u64::from(self.connections), 8, 100_000, here("connections"))?;
         in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))

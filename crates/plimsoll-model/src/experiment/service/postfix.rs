@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{LARGEST_MESSAGE, ServiceKind, ServicePlace, ServiceType, check_queue, check_retry};
+use super::{LARGEST_MESSAGE, ServiceKind, ServicePlace, ServiceType, check_configured, check_queue, check_retry};
 use crate::effect::{AsWhom, Effect, word};
 use crate::experiment::problem::{Checked, Part, declared, in_range, problem};
 use crate::units::{ByteSize, Span};
@@ -159,6 +159,7 @@ impl ServiceType for PostfixService {
         in_range(u64::from(self.processes), 1, 2000, here("processes"))?;
         in_range(self.max_message.0, 1, LARGEST_MESSAGE, here("max_message"))?;
         check_retry(self.retry, self.retry_most, here("retry"))?;
+        check_configured(self.queue.as_deref(), here("queue"))?;
         check_queue(at, self.queue.as_deref(), self.volume.as_deref(), here)?;
         for (setting, value) in &self.settings {
             let word = !setting.is_empty() && setting.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');

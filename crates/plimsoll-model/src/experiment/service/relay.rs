@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ServicePlace, ServiceType};
+use crate::effect::Effect;
 use crate::experiment::problem::{Checked, Part, declared, in_range, problem};
 use crate::units::Span;
 
@@ -75,6 +76,10 @@ impl ServiceType for RelayService {
     fn describe(&self) -> String {
         let leak = if self.leak.is_some() { ", with a leak built in" } else { "" };
         format!("{} forking relays to {}{leak}", self.listeners, self.to)
+    }
+
+    fn effects(&self, _: &ServicePlace<'_>) -> Vec<Effect> {
+        Vec::new()
     }
 
     fn onward(&self) -> Option<&str> {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{LARGEST_MESSAGE, ServicePlace, ServiceType};
+use crate::effect::Effect;
 use crate::experiment::problem::{Checked, Part, in_range, problem};
 use crate::units::{ByteSize, Share, Span};
 
@@ -81,6 +82,10 @@ impl ServiceType for SmtpSinkService {
 
     fn describe(&self) -> String {
         "sink for mail".to_owned()
+    }
+
+    fn effects(&self, _: &ServicePlace<'_>) -> Vec<Effect> {
+        Vec::new()
     }
 
     fn takes_mail(&self) -> bool {

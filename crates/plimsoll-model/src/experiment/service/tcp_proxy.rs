@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{RelayService, ServicePlace, ServiceType};
+use crate::effect::Effect;
 use crate::experiment::problem::{Checked, Part, declared, in_range};
 use crate::units::ByteSize;
 
@@ -54,6 +55,10 @@ impl ServiceType for TcpProxyService {
 
     fn describe(&self) -> String {
         format!("proxy for TCP to {}", self.to)
+    }
+
+    fn effects(&self, _: &ServicePlace<'_>) -> Vec<Effect> {
+        Vec::new()
     }
 
     fn onward(&self) -> Option<&str> {

@@ -1,12 +1,17 @@
 //! Versions of something in an experiment, such as its kernel: each measurement is a run of it.
 
+use std::collections::BTreeSet;
+
+use plimsoll_model::effect::Consent;
 use plimsoll_model::experiment::{Experiment, Metric, parse};
 
 use super::Version;
-use crate::args::BisectArgs;
+use crate::args::{BisectArgs, PlanArgs};
+use crate::command::consent;
 use crate::failure::Failure;
 use crate::measure::{Gauge, Invocation};
-use crate::shipped;
+use crate::shipped::{self, Source};
+use crate::{command, effects};
 
 /// The figure of the experiment that the arguments ask for.
 pub(super) fn gauge(args: &BisectArgs) -> Result<Gauge, Failure> {
@@ -45,8 +50,8 @@ pub(super) fn commands(
     args: &BisectArgs,
     versions: &[Version],
 ) -> Result<Vec<Invocation>, Failure> {
-    let text = shipped::find(experiment)?.text;
-    let read = parse(&text, &[]).map_err(|error| Failure::Usage(format!("{experiment}: {error}")))?;
+    let source = shipped::find(experiment)?;
+    let read = parse(&source.text, &[]).map_err(|error| Failure::Usage(format!("{experiment}: {error}")))?;
     if !read.factors.is_empty() {
         return Err(Failure::Usage(format!(
             "{experiment} has factors, of which each run measures all levels: expected an experiment without, since the versions are the only factor of a bisection"
@@ -56,18 +61,35 @@ pub(super) fn commands(
         .map_err(|error| Failure::could_not(format!("cannot find the program itself: {error}")))?;
     let own = args.setting.clone().or_else(|| only_kernel(&read));
     let fixed = words(experiment, args);
-    let command = |version: &Version| {
+    let own = |version: &Version| match args.git {
+        // A commit is what its working tree has, in which it runs.
+        Some(_) => Ok(Vec::new()),
+        None => settings(&version.name, own.as_deref()),
+    };
+    let settings: Vec<Vec<String>> = versions.iter().map(own).collect::<Result<_, _>>()?;
+    let allowed = allowed(&source, args, &settings)?;
+    let command = |settings: Vec<String>| {
         let mut words = vec!["plimsoll".to_owned()];
         words.extend(fixed.iter().cloned());
-        // A commit is what its working tree has, in which it runs.
-        if args.git.is_none() {
-            let settings = settings(&version.name, own.as_deref())?;
-            words.extend(settings.into_iter().flat_map(|set| ["--set".to_owned(), set]));
-        }
-        words.extend(["--format", "json", "--yes"].map(ToOwned::to_owned));
-        Ok(Invocation::Words { program: program.clone(), words })
+        words.extend(settings.into_iter().flat_map(|set| ["--set".to_owned(), set]));
+        words.extend(["--format", "json"].map(ToOwned::to_owned));
+        words.extend(allowed.iter().flat_map(|kind| ["--allow", kind.name()]).map(ToOwned::to_owned));
+        Invocation::Words { program: program.clone(), words }
     };
-    versions.iter().map(command).collect()
+    Ok(settings.into_iter().map(command).collect())
+}
+
+/// Asks once for what the runs of all versions do. Each run gets this consent and no more.
+fn allowed(source: &Source, args: &BisectArgs, settings: &[Vec<String>]) -> Result<Vec<Consent>, Failure> {
+    let mut all = BTreeSet::new();
+    for settings in settings {
+        let set = args.set.iter().chain(settings).cloned().collect();
+        let plan_args = PlanArgs { quick: args.quick, set, ..PlanArgs::default() };
+        // A version whose settings cannot be used is left out when its run says so.
+        let Ok(plan) = command::plan_without_files(source, &plan_args) else { continue };
+        all.extend(consent::of_file(&plan, source));
+    }
+    effects::ask(&all.into_iter().collect::<Vec<_>>(), &args.consent)
 }
 
 /// What a line of versions stands for: settings of its own behind a label, or a value of the one that differs.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use plimsoll_host::queue::{KubernetesQueue, Queue, SlurmQueue, Work};
+use plimsoll_model::effect::Effect;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::RunStatus;
 use plimsoll_run::{Block, Queued, Results};
@@ -29,12 +30,13 @@ pub(super) fn carry_out(
     args: &RunArgs,
     keeping: &Keeping,
     plan: &Plan,
+    effects: &[Effect],
     entry: RunEntry,
     on: &On,
 ) -> Result<Exit, Failure> {
     let store = keeping.own();
     refuse(args, plan)?;
-    effects::ask(plan, args.yes)?;
+    effects::ask(effects, &args.consent)?;
     let path = args.html.clone().unwrap_or_else(|| state::page_path(keeping.named(), &entry.id));
     // Before anything is measured for it.
     let page = Page::at(&path).map_err(|error| Failure::io("write", &path, &error))?;

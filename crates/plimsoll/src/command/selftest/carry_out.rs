@@ -48,7 +48,7 @@ impl Bench {
         };
         let store = self.store.display().to_string();
         let mut words: Vec<&str> = vec!["--quiet", "run", &experiment, "--quick", "--format", "json"];
-        words.extend(["--budget", BUDGET, "--heartbeat", "0s", "--no-live", "--store", &store]);
+        words.extend(["--budget", BUDGET, "--heartbeat", "0s", "--no-live", "--yes", "--store", &store]);
         words.extend(case.words);
         let ran = match self.runner.run_itself(words.into_iter().map(ToOwned::to_owned).collect()) {
             Err(MeasureError::Interrupted) => return Ok(Attempt::NotTried("interrupted".to_owned())),

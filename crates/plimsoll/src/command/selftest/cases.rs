@@ -312,6 +312,7 @@ mod tests {
                     name: case.name.into(),
                     origin: case.name.into(),
                     area: None,
+                    is_stored: false,
                     text: text.into(),
                 },
             };

@@ -136,7 +136,7 @@ fn compare(column: usize, by: &str, bits: u128) {
 #[ignore = "needs root; cargo xtask test runs it"]
 fn programs_of_root_reach_what_the_table_says() {
     is_in_the_table(0, "namespace", Lab::of_root);
-    is_in_the_table(2, "local", Lab::of_root);
+    is_in_the_table(2, "local", || Lab::of_root().allowing("local"));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_program_that_kills_all_it_can_leaves_its_agent_alive() {
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
 fn a_built_in_server_cannot_read_what_only_root_may() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("files");
     let text = experiment("service", "namespace", "[\"true\"]");
     let text = text
         .replace("port = 8099\nexec = [\"true\"]\nenv = { MODE = \"as told\" }", "web = { root = \"/etc\" }");
