@@ -47,6 +47,12 @@ pub enum Transport {
         /// Bytes of payload as the header states them.
         payload: u32,
     },
+    /// A router's report that a TCP segment was too big for the next link (ICMP "fragmentation needed", RFC 1191; ICMPv6 "packet too
+    /// big", RFC 4443). Source and destination of the packet are those of the segment.
+    PacketTooBig {
+        /// Largest packet that the next link takes, in bytes; 0 where an old router does not state it.
+        mtu: u32,
+    },
 }
 
 /// A TCP header (RFC 9293), with the payload's length in place of the payload.

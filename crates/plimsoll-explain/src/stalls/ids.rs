@@ -19,6 +19,23 @@ const MOST_MISSING: u16 = 1 << 14;
 /// Packets numbered as expected, without a step, that show the numbering of a host which has one connection only.
 const ENOUGH_ALONE: u32 = 8;
 
+/// A step after just the time of the retransmission timer says as much as this many packets.
+const OF_TIMER: u32 = 5;
+
+/// A connection with more than one strange step in this many packets has no numbers of its own.
+const EXACT_FOR_EACH: u32 = 8;
+
+/// How a loss explains the step before a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Explained {
+    /// No loss explains the step.
+    No,
+    /// A loss may have left the step.
+    Possibly,
+    /// Step at the time when the timer of as many lost packets runs out.
+    ByTimer,
+}
+
 /// What a host's connections show together.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Scope {
@@ -36,6 +53,8 @@ pub(super) struct Ids {
     exact: u32,
     /// Steps without a silence, a retransmission or a gap in the data that a loss would have left.
     unexplained: u32,
+    /// Steps after just the time of the retransmission timer.
+    timed: u32,
     host: Scope,
 }
 
@@ -47,8 +66,13 @@ impl Ids {
         (self.streak >= LEAST_STREAK && missing <= MOST_MISSING && !is_common).then_some(missing)
     }
 
-    /// Takes in a packet of so many segments. `is_explained` if a loss before it would explain a step.
-    pub(super) fn take_in(&mut self, id: Option<u16>, segments: u32, is_explained: bool) {
+    /// The step before a packet with this number, whether the numbering is known or not.
+    pub(super) fn step(&self, id: Option<u16>) -> u16 {
+        id.zip(self.next).map_or(0, |(id, next)| id.wrapping_sub(next))
+    }
+
+    /// Takes in a packet of so many segments.
+    pub(super) fn take_in(&mut self, id: Option<u16>, segments: u32, explained: Explained) {
         let Some(id) = id else { return };
         let as_expected = self.next == Some(id);
         // A packet that is missing tells nothing about the numbering; one that goes back does.
@@ -61,8 +85,12 @@ impl Ids {
         } else {
             self.streak = self.streak.saturating_sub(1);
         }
-        if !as_expected && self.next.is_some() && !is_explained {
-            self.unexplained = self.unexplained.saturating_add(1);
+        if !as_expected && self.next.is_some() {
+            match explained {
+                Explained::No => self.unexplained = self.unexplained.saturating_add(1),
+                Explained::Possibly => {}
+                Explained::ByTimer => self.timed = self.timed.saturating_add(1),
+            }
         }
         self.next = Some(id.wrapping_add(segments.clamp(1, u32::from(MOST_MISSING)) as u16));
     }
@@ -72,8 +100,11 @@ impl Ids {
     pub(super) fn are_of_connection(&self) -> bool {
         let Scope { own, common } = self.host;
         match (own, common) {
-            (0, 0) => self.exact >= ENOUGH_ALONE && self.unexplained == 0,
-            _ => own > common,
+            (0, 0) => {
+                let shown = self.exact.saturating_add(self.timed.saturating_mul(OF_TIMER));
+                shown >= ENOUGH_ALONE && self.unexplained == 0
+            }
+            _ => own > common && self.unexplained.saturating_mul(EXACT_FOR_EACH) <= self.exact,
         }
     }
 }
@@ -140,7 +171,7 @@ mod tests {
     fn a_step_over_a_silence_counts_what_was_sent_meanwhile() {
         let mut ids = Ids::default();
         for (id, segments) in [(65_530, 1), (65_531, 4), (65_535, 1), (0, 1)] {
-            ids.take_in(Some(id), segments, false);
+            ids.take_in(Some(id), segments, Explained::No);
         }
         assert_eq!(ids.missing(Some(1)), Some(0));
         assert_eq!(ids.missing(Some(6)), Some(5));
@@ -151,7 +182,7 @@ mod tests {
     fn a_numbering_that_was_not_seen_in_order_is_not_believed() {
         let mut ids = Ids::default();
         for id in [7, 60_000, 13, 41_000, 99] {
-            ids.take_in(Some(id), 1, false);
+            ids.take_in(Some(id), 1, Explained::No);
         }
         assert_eq!(ids.missing(Some(100)), None);
         assert!(!ids.are_of_connection());
@@ -164,11 +195,35 @@ mod tests {
             for (connection, ids) in both.iter_mut().enumerate() {
                 let id = numbers(turn, connection as u16);
                 hosts.take_in(HOST, connection, u64::from(turn), id, ids);
-                ids.take_in(Some(id), 1, false);
+                ids.take_in(Some(id), 1, Explained::No);
             }
         }
         both.iter_mut().for_each(|ids| hosts.conclude(HOST, ids));
         both
+    }
+
+    #[test]
+    fn a_step_that_no_loss_explains_shows_a_common_counter() {
+        let numbered = |explained| {
+            let mut ids = Ids::default();
+            (0..20).for_each(|id| ids.take_in(Some(id), 1, Explained::No));
+            ids.take_in(Some(30), 1, explained);
+            ids.are_of_connection()
+        };
+        assert!(!numbered(Explained::No));
+        assert!(numbered(Explained::Possibly));
+    }
+
+    #[test]
+    fn a_step_after_the_time_of_the_timer_says_more_than_another() {
+        let numbered = |explained| {
+            let mut ids = Ids::default();
+            (0..5).for_each(|id| ids.take_in(Some(id), 1, Explained::No));
+            ids.take_in(Some(6), 1, explained);
+            ids.are_of_connection()
+        };
+        assert!(numbered(Explained::ByTimer));
+        assert!(!numbered(Explained::Possibly));
     }
 
     #[test]

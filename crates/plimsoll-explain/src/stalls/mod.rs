@@ -111,6 +111,7 @@ impl Analyzer {
                 }
             }
             Transport::Udp { .. } => self.udp.take_in(packet),
+            Transport::PacketTooBig { mtu } => self.table.too_big(packet, *mtu),
         }
     }
 

@@ -131,6 +131,23 @@ pub(super) fn rto(rtt: Option<Rtt>) -> u64 {
     rtt.map_or(RTO_INITIAL, |rtt| rtt.rto)
 }
 
+/// No sender waits longer for its retransmission timer (`TCP_RTO_MAX`).
+const LONGEST_RTO: u64 = 120 * SECOND;
+
+/// How long a silence `lost` packets in a row may leave: each lost copy doubles the timer (RFC 6298, section 5.5), and the sender may reckon with
+/// twice the timeout that the packets show.
+pub(super) fn longest_loss(rtt: Option<Rtt>, lost: u16) -> u64 {
+    let doublings = (1 << lost.min(10)) - 1;
+    (2 * rto(rtt)).saturating_mul(doublings).min(LONGEST_RTO)
+}
+
+/// Whether the timer of `lost` packets in a row runs out after about this time.
+pub(super) fn is_time_of_loss(rtt: Option<Rtt>, lost: u16, time: u64) -> bool {
+    let doublings = (1 << lost.min(10)) - 1;
+    let timer = rto(rtt).saturating_mul(doublings);
+    lost > 0 && time >= timer / 4 * 3 && time <= timer / 2 * 3
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,6 +158,15 @@ mod tests {
             half.sample(sample * MILLISECOND);
         }
         half
+    }
+
+    #[test]
+    fn each_lost_copy_doubles_the_timer() {
+        let rtt = Rtt::of(&half(&[30]), &half(&[1]));
+        assert_eq!(longest_loss(rtt, 1), 462 * MILLISECOND);
+        assert_eq!(longest_loss(rtt, 2), 3 * 462 * MILLISECOND);
+        assert!(is_time_of_loss(rtt, 1, 240 * MILLISECOND) && !is_time_of_loss(rtt, 1, 500 * MILLISECOND));
+        assert!(is_time_of_loss(rtt, 2, 700 * MILLISECOND) && !is_time_of_loss(rtt, 0, 0));
     }
 
     #[test]

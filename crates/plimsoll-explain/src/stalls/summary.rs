@@ -10,10 +10,10 @@ use super::connection::Connection;
 use super::half::Half;
 use super::time::{SECOND, ms, seconds};
 use super::time_sequence::Choice;
-use super::timeline::ClassTimes;
+use super::timeline::{ClassTimes, Entry};
 use plimsoll_model::trace::Class;
 use plimsoll_model::trace::{
-    ConnectionReport, DirectionReport, HandshakeReport, Stall, TRACE_SCHEMA, TraceReport,
+    ConnectionReport, DirectionReport, HandshakeReport, PacketsTooBig, Stall, TRACE_SCHEMA, TraceReport,
 };
 
 /// The connections that have ended: the sums of all, and those to list.
@@ -174,6 +174,9 @@ fn connection_report(
         rtt_ms: rtt.map(|rtt| ms(rtt.smoothed)),
         rtt_min_ms: rtt.map(|rtt| ms(rtt.lowest)),
         handshake: handshake_report(connection),
+        packets_too_big: connection
+            .too_big
+            .map(|too_big| PacketsTooBig { reports: too_big.count, mtu: too_big.mtu }),
         from_client: direction_report(from_client),
         from_server: direction_report(from_server),
         stalled_s: seconds(connection.stalls.total()),
@@ -188,9 +191,20 @@ fn connection_report(
                 class: entry.finding.class,
                 may_be: entry.may_be,
                 waiting_for: entry.finding.waiting_for,
-                evidence: entry.finding.evidence.clone(),
+                evidence: entry.finding.evidence.clone() + &too_big_within(connection, entry),
             })
             .collect(),
+    }
+}
+
+/// A router's report that explains a loss, as an addition to its evidence.
+fn too_big_within(connection: &Connection, entry: &Entry) -> String {
+    let is_loss = matches!(entry.finding.class, Class::Rto | Class::TailLoss | Class::FastRetransmit);
+    match connection.too_big {
+        Some(too_big) if is_loss && entry.start <= too_big.first && too_big.first <= entry.end => {
+            format!("; a router had reported that the packet was too big (ICMP, MTU {})", too_big.mtu)
+        }
+        _ => String::new(),
     }
 }
 

@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use plimsoll_model::packet::{Endpoint, Flags, Packet, Segment};
 
 use super::Limits;
-use super::connection::Connection;
+use super::connection::{Connection, TooBig};
 use super::ids::Hosts;
 
 /// Both endpoints, the lesser first.
@@ -132,6 +132,16 @@ impl Table {
         looked_at
             .min_by_key(|&place| (!self.connections[place].is_closed(), self.connections[place].last))
             .unwrap_or(0)
+    }
+
+    /// A router reported that a segment of a connection was too big.
+    pub(super) fn too_big(&mut self, packet: &Packet, mtu: u32) {
+        if let Some(&place) = self.places.get(&key(packet).0) {
+            let first = TooBig { first: packet.time_ns.min(LATEST), count: 0, mtu };
+            let too_big = self.connections[place].too_big.get_or_insert(first);
+            too_big.count += 1;
+            too_big.mtu = too_big.mtu.min(mtu);
+        }
     }
 
     /// Connections that were given up while they were open.

@@ -4,6 +4,8 @@ use std::net::Ipv4Addr;
 
 use plimsoll_model::packet::{CaptureSummary, Endpoint, Flags, Packet, Segment, TcpOptions, Transport};
 
+use plimsoll_model::trace::PacketsTooBig;
+
 use super::{Actor, Analyzer, Class, Limits, TraceReport};
 
 const MSS: u32 = 1448;
@@ -68,6 +70,18 @@ impl Talk {
             destination,
             ip_id: None,
             transport: Transport::Tcp(segment),
+        });
+    }
+
+    /// A router reports that a segment of the server's was too big.
+    fn router_reports(&mut self, mtu: u32) {
+        self.analyzer.packet(&Packet {
+            time_ns: self.now_us * 1000,
+            wire_bytes: 70,
+            source: Endpoint { address: Ipv4Addr::new(10, 0, 0, 2).into(), port: 80 },
+            destination: Endpoint { address: Ipv4Addr::new(10, 0, 0, 1).into(), port: 40_000 },
+            ip_id: None,
+            transport: Transport::PacketTooBig { mtu },
         });
     }
 
@@ -297,6 +311,77 @@ fn a_timeout_shows_at_the_receiver_by_the_hole_behind_it() {
     talk.server_seq = talk.server_seq.wrapping_add(8 * MSS);
     talk.after_ms(1).server(DATA, MSS);
     assert_eq!(talk.only_stall(), (Class::Rto, Actor::Server, 230));
+}
+
+#[test]
+fn a_loss_that_a_router_reports_says_so() {
+    let mut talk = Talk::open();
+    talk.exchange().after_ms(1).client(PUSH, 100);
+    talk.after_ms(1).server(PUSH, MSS);
+    talk.after_us(100).router_reports(1400);
+    talk.after_ms(220).server_again(MSS, 1300);
+    talk.after_ms(1).client_acks(MSS - 1300, 0);
+    let report = talk.report();
+    let connection = &report.connections[0];
+    assert_eq!(connection.packets_too_big, Some(PacketsTooBig { reports: 1, mtu: 1400 }));
+    assert!(connection.stalls[0].evidence.contains("MTU 1400"), "{:?}", connection.stalls);
+}
+
+/// Six frames of the server, 70 ms apart, and two of the client's between them, `answered_after` ms before the next.
+fn frames(answered_after: u64) -> Vec<Class> {
+    let mut talk = Talk::open();
+    talk.exchange();
+    for frame in 0..8 {
+        if frame % 3 == 2 {
+            talk.after_ms(70 - answered_after).client(PUSH, 13);
+            talk.after_ms(answered_after).server(PUSH, 1000);
+        } else {
+            talk.after_ms(70).server(PUSH, 1000);
+        }
+    }
+    talk.report().connections[0].stalls.iter().map(|stall| stall.class).collect()
+}
+
+#[test]
+fn frames_of_a_client_in_a_stream_of_the_server_are_no_requests() {
+    assert_eq!(frames(50), [Class::SenderWaited; 10]);
+}
+
+#[test]
+fn requests_between_the_pauses_of_a_server_stay_requests() {
+    let mut talk = Talk::open();
+    for _ in 0..4 {
+        talk.after_ms(500).client(PUSH, 100);
+        talk.after_ms(30).server(PUSH, 1000);
+        talk.after_ms(70).server(PUSH, 1000);
+    }
+    let report = talk.report();
+    let classes: Vec<Class> = report.connections[0].stalls.iter().map(|stall| stall.class).collect();
+    let turn = [Class::ClientIdle, Class::ServerThink, Class::SenderWaited];
+    assert_eq!(classes, turn.repeat(4));
+}
+
+#[test]
+fn an_answer_that_was_lost_with_the_acknowledgement_in_it_shows_by_the_hole() {
+    let mut talk = Talk::open();
+    talk.exchange().after_ms(1).client(PUSH, 100);
+    // The server's answer of three segments never comes here.
+    talk.server_seq = talk.server_seq.wrapping_add(3 * MSS);
+    talk.after_ms(210);
+    let again = Segment {
+        seq: talk.client_seq.wrapping_sub(100),
+        ack: talk.server_seq.wrapping_sub(3 * MSS),
+        flags: PUSH,
+        window: talk.window[0],
+        payload: 100,
+        ..Segment::default()
+    };
+    talk.send(true, again);
+    talk.after_ms(1).server(DATA, 0);
+    let report = talk.report();
+    let stall = &report.connections[0].stalls[0];
+    assert_eq!((stall.class, stall.waiting_for), (Class::Rto, Actor::Server), "{stall:?}");
+    assert!(stall.evidence.contains("lost before the capture point"), "{stall:?}");
 }
 
 #[test]

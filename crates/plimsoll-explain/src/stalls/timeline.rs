@@ -58,10 +58,13 @@ struct Span {
 const OPEN: usize = 128;
 
 /// Kinds of silence whose class depends on what most of their kind are.
-pub(super) const KINDS: usize = 8;
+pub(super) const KINDS: usize = 9;
 
 /// The first of two kinds, one for each side: losses that only the numbering of its IP packets shows.
 pub(super) const NUMBERING: usize = 6;
+
+/// Silences between the frames of one side, where the other side's frames may be no requests.
+pub(super) const STREAM: usize = 8;
 
 /// Where a connection's stalls are put.
 #[derive(Default)]
@@ -103,6 +106,15 @@ impl Timeline {
         for span in self.open.iter_mut().filter(of_ticket) {
             span.entry.finding = finding.clone();
             span.otherwise = None;
+        }
+    }
+
+    /// Gives the losses within a stretch another class, unless they are settled.
+    pub(super) fn amend_losses(&mut self, start: u64, end: u64, finding: &Finding) {
+        let is_within = |entry: &Entry| entry.start >= start && entry.end <= end;
+        for span in self.open.iter_mut().filter(|span| span.weight == Weight::Loss && is_within(&span.entry))
+        {
+            span.entry.finding = finding.clone();
         }
     }
 
@@ -223,10 +235,14 @@ impl Timeline {
             let (chosen, other) = if stands { (timed, otherwise) } else { (otherwise, timed) };
             for class in 0..times.len() {
                 times[class] += chosen[class];
-                may_be[class] += other[class];
+                may_be[class] += if kind == STREAM { 0 } else { other[class] };
             }
         }
         let decide = |(entry, otherwise): (Entry, Option<(usize, Finding)>)| match otherwise {
+            Some((STREAM, finding)) => {
+                let finding = if stands[STREAM] { entry.finding } else { finding };
+                Entry { finding, ..entry }
+            }
             Some((kind, finding)) if !stands[kind] => {
                 let may_be = Some(entry.finding.class);
                 Entry { finding, may_be, ..entry }

@@ -228,7 +228,7 @@ def upload_with_leave(rng):
         side.read(body)
         side.pause(pauses[1], THINK)
         side.send(200)
-        side.pause(pauses[2], IDLE, WAITED)
+        side.pause(pauses[2], THINK, WAITED)
         side.shut()
         side.read(None)
         side.close()

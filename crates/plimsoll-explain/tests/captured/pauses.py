@@ -126,7 +126,7 @@ def lonely_header(rng):
         side = program.accept()
         side.read(80)
         side.send(300)
-        side.pause(wait, IDLE, WAITED)
+        side.pause(wait, THINK, WAITED)
         side.shut()
         side.read(None)
         side.close()

@@ -6,9 +6,12 @@ use plimsoll_model::packet::{Endpoint, Flags, Segment, TcpOptions, Transport};
 
 use super::decoded::{Decoded, Skip};
 use super::link::Network;
+use super::tunnel::{self, Carried};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+/// The authentication header (RFC 4302), which IPv4 may have as well.
+const AUTHENTICATION: u8 = 51;
 
 /// More extension headers than this in one IPv6 packet are taken for an attack.
 const MAX_EXTENSIONS: usize = 16;
@@ -26,7 +29,7 @@ struct Ip<'a> {
     id: Option<u16>,
 }
 
-/// Decodes an IP packet that carries TCP or UDP.
+/// Decodes an IP packet that carries TCP or UDP, in other packets or not, or reports that one was too big.
 #[inline]
 pub(super) fn decode(network: Network<'_>) -> Result<Decoded, Skip> {
     let ip = match network.kept.first().ok_or(Skip::Cut)? >> 4 {
@@ -36,8 +39,22 @@ pub(super) fn decode(network: Network<'_>) -> Result<Decoded, Skip> {
     };
     let (ports, transport) = match ip.protocol {
         TCP => tcp(ip.kept, ip.wire_bytes)?,
-        UDP => udp(ip.kept, ip.wire_bytes)?,
-        _ => return Err(Skip::OtherTransport),
+        UDP => {
+            let datagram = udp(ip.kept, ip.wire_bytes)?;
+            let payload = network.part(ip.kept, ip.wire_bytes).behind(8)?;
+            let inner = tunnel::in_udp(datagram.0.1, payload);
+            match inner.map(decode) {
+                Some(Ok(inner)) => return Ok(inner),
+                _ => datagram,
+            }
+        }
+        protocol => {
+            let payload = network.part(ip.kept, ip.wire_bytes);
+            return match tunnel::carried(protocol, payload)? {
+                Carried::Packet(inner) => decode(inner),
+                Carried::TooBig(report) => Ok(report),
+            };
+        }
     };
     Ok(Decoded {
         source: Endpoint { address: ip.source, port: ports.0 },
@@ -64,7 +81,7 @@ fn ipv4<'a>(network: &Network<'a>) -> Result<Ip<'a>, Skip> {
         0 => network.wire_bytes,
         total => u32::from(total),
     };
-    Ok(Ip {
+    let mut ip = Ip {
         source: Ipv4Addr::new(fixed[12], fixed[13], fixed[14], fixed[15]).into(),
         destination: Ipv4Addr::new(fixed[16], fixed[17], fixed[18], fixed[19]).into(),
         protocol: fixed[9],
@@ -72,7 +89,11 @@ fn ipv4<'a>(network: &Network<'a>) -> Result<Ip<'a>, Skip> {
         wire_bytes: total.checked_sub(header as u32).ok_or(Skip::Malformed)?,
         is_fragment: fragment & 0x2000 != 0,
         id: Some(u16::from_be_bytes([fixed[4], fixed[5]])),
-    })
+    };
+    if ip.protocol == AUTHENTICATION {
+        extensions(&mut ip)?;
+    }
+    Ok(ip)
 }
 
 #[inline]
@@ -107,7 +128,6 @@ fn extensions(ip: &mut Ip<'_>) -> Result<(), Skip> {
     const HOP_BY_HOP: u8 = 0;
     const ROUTING: u8 = 43;
     const FRAGMENT: u8 = 44;
-    const AUTHENTICATION: u8 = 51;
     const DESTINATION: u8 = 60;
     const MOBILITY: u8 = 135;
     for _ in 0..MAX_EXTENSIONS {

@@ -4,17 +4,20 @@
 //! captured is read as far as it goes, and [`CaptureSummary::missing`] says what was not there. Only an input that is no
 //! packet file at all is an error.
 //!
-//! The framing and the headers are decoded here and not by a crate: a header that the snap length cut in the middle
+//! The framing and the headers are decoded here and not by a crate: none unpacks PPPoE, MPLS, GRE, VXLAN, GTP and 802.11 alike; a header that the snap length cut in the middle
 //! still has its fixed part, which has to be used; what was missing has to be told with its place; and a packet must not
 //! cost more than some tens of nanoseconds (`examples/read_speed.rs` measures it).
 
+mod compressed;
 mod decoded;
 mod headers;
 mod link;
+mod order;
 mod pcap;
 mod pcapng;
 mod sink;
 mod text;
+mod tunnel;
 mod window;
 
 use std::io::{self, Read};
@@ -23,6 +26,7 @@ use plimsoll_figures::magic::Magic;
 use plimsoll_model::packet::{CaptureSummary, Packet};
 use thiserror::Error;
 
+use compressed::Unpacked;
 use sink::Sink;
 use window::Window;
 
@@ -63,9 +67,10 @@ pub enum ReadError {
     UnknownMagic(Vec<u8>),
 }
 
-/// Reads every TCP and UDP packet of `input`, in file order, and hands each to `visit`.
+/// Reads every TCP and UDP packet of `input`, and hands each to `visit`.
 ///
-/// The format is found by its first bytes. `input` need not be buffered.
+/// The format is found by its first bytes, also behind gzip or zstd. Packets are handed on in the order of their times, as far as a window of
+/// 256 allows. `input` need not be buffered.
 ///
 /// # Errors
 /// [`ReadError`] if the input cannot be read or holds no packet format that is known here.
@@ -77,12 +82,31 @@ pub fn read<R: Read, V: FnMut(&Packet)>(mut input: R, mut visit: V) -> Result<Ca
 fn read_all(input: &mut dyn Read, visit: &mut dyn FnMut(&Packet)) -> Result<CaptureSummary, ReadError> {
     let mut window = Window::new(input);
     let mut sink = Sink::new(visit);
-    match Format::of(window.fill_to(4096)?)? {
-        Format::Pcap => pcap::read(&mut window, &mut sink)?,
-        Format::Pcapng => pcapng::read(&mut window, &mut sink)?,
-        Format::Text => text::read(&mut window, &mut sink)?,
+    match Magic::of(window.fill_to(HEAD)?) {
+        Some(Magic::Compressed(program)) => {
+            let unpacked = Unpacked::of(program, &mut window);
+            let mut unpacked = unpacked.ok_or(ReadError::Compressed(program))?;
+            read_format(&mut Window::new(&mut unpacked), &mut sink)?;
+            if let Some(damage) = unpacked.damage() {
+                sink.missing(format!(
+                    "the {program} data is cut or damaged, and read up to there ({damage})"
+                ));
+            }
+        }
+        _ => read_format(&mut window, &mut sink)?,
     }
     Ok(sink.finish())
+}
+
+/// Bytes by which a format is recognised, at most.
+const HEAD: usize = 4096;
+
+fn read_format(window: &mut Window<'_>, sink: &mut Sink<'_>) -> Result<(), ReadError> {
+    match Format::of(window.fill_to(HEAD)?)? {
+        Format::Pcap => pcap::read(window, sink),
+        Format::Pcapng => pcapng::read(window, sink),
+        Format::Text => text::read(window, sink),
+    }
 }
 
 /// The formats read here.

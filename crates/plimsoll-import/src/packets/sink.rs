@@ -1,5 +1,6 @@
 //! Where the readers put packets, and where they note what was missing.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use plimsoll_model::packet::{CaptureSummary, Packet};
@@ -7,32 +8,23 @@ use plimsoll_model::packet::{CaptureSummary, Packet};
 use super::decoded::Skip;
 use super::headers;
 use super::link::{self, LinkType};
+use super::order::Order;
 
 /// Hands packets on and counts the rest.
 pub(super) struct Sink<'v> {
-    visit: &'v mut dyn FnMut(&Packet),
+    order: Order<'v>,
     summary: CaptureSummary,
-    last_time: u64,
-    backwards: u64,
-    later_fragments: u64,
     first_fragments: u64,
-    cut: u64,
-    malformed: u64,
-    unknown_link: Option<(u32, u64)>,
+    skipped: BTreeMap<Skip, u64>,
 }
 
 impl<'v> Sink<'v> {
     pub(super) fn new(visit: &'v mut dyn FnMut(&Packet)) -> Self {
         Self {
-            visit,
+            order: Order::new(visit),
             summary: CaptureSummary::default(),
-            last_time: 0,
-            backwards: 0,
-            later_fragments: 0,
             first_fragments: 0,
-            cut: 0,
-            malformed: 0,
-            unknown_link: None,
+            skipped: BTreeMap::new(),
         }
     }
 
@@ -41,12 +33,12 @@ impl<'v> Sink<'v> {
     /// `frame` is what was kept of `wire_bytes` bytes.
     #[inline]
     pub(super) fn frame(&mut self, time_ns: u64, link: LinkType, frame: &[u8], wire_bytes: u32) {
-        self.count(time_ns, wire_bytes);
+        self.count(wire_bytes);
         let decoded = link::network(link, frame, wire_bytes).and_then(headers::decode);
         match decoded {
             Ok(decoded) => {
                 self.first_fragments += u64::from(decoded.is_fragment);
-                (self.visit)(&Packet {
+                self.order.push(Packet {
                     time_ns,
                     wire_bytes,
                     source: decoded.source,
@@ -61,13 +53,13 @@ impl<'v> Sink<'v> {
 
     /// Hands on a packet that needs no decoding.
     pub(super) fn packet(&mut self, packet: &Packet) {
-        self.count(packet.time_ns, packet.wire_bytes);
-        (self.visit)(packet);
+        self.count(packet.wire_bytes);
+        self.order.push(*packet);
     }
 
     /// Counts a packet that is not handed on.
-    pub(super) fn other(&mut self, time_ns: u64, skip: Skip) {
-        self.count(time_ns, 0);
+    pub(super) fn other(&mut self, skip: Skip) {
+        self.count(0);
         self.skipped(skip);
     }
 
@@ -98,56 +90,56 @@ impl<'v> Sink<'v> {
     }
 
     pub(super) fn finish(mut self) -> CaptureSummary {
+        self.order.finish();
         let missing = &mut self.summary.missing;
         if let Some(dropped @ 1..) = self.summary.dropped {
             missing.push(format!("the capturing program lost {}", counted(dropped, "packet")));
         }
-        if self.cut > 0 {
-            missing.push(format!("{}: too little was kept to see the headers", counted(self.cut, "packet")));
+        let fragments = self.skipped.remove(&Skip::LaterFragment).unwrap_or(0) + self.first_fragments;
+        if fragments > 0 {
+            self.skipped.insert(Skip::LaterFragment, fragments);
         }
-        if self.later_fragments + self.first_fragments > 0 {
-            missing.push(format!(
-                "{} of IP: only first fragments carry ports, and fragments are not put together",
-                counted(self.later_fragments + self.first_fragments, "fragment")
-            ));
-        }
-        if self.malformed > 0 {
-            missing.push(format!(
-                "{} with headers that contradict themselves",
-                counted(self.malformed, "packet")
-            ));
-        }
-        if let Some((link, count)) = self.unknown_link {
-            missing
-                .push(format!("{} of link type {link}, which is not decoded here", counted(count, "packet")));
-        }
-        if self.backwards > 0 {
-            missing.push(format!("{} older than the one before", counted(self.backwards, "packet")));
+        missing.extend(self.skipped.iter().filter_map(|(skip, &count)| in_words(*skip, count)));
+        let Order { backwards, too_late, .. } = self.order;
+        if backwards > 0 {
+            let mut sentence = format!(
+                "{} older than the one before, so packets are sorted by time",
+                counted(backwards, "packet")
+            );
+            if too_late > 0 {
+                sentence += &format!("; {too_late} came too late for that");
+            }
+            missing.push(sentence);
         }
         self.summary
     }
 
     #[inline]
-    fn count(&mut self, time_ns: u64, wire_bytes: u32) {
+    fn count(&mut self, wire_bytes: u32) {
         self.summary.packets += 1;
         self.summary.bytes += u64::from(wire_bytes);
-        self.backwards += u64::from(time_ns < self.last_time);
-        self.last_time = time_ns;
     }
 
     #[cold]
     fn skipped(&mut self, skip: Skip) {
-        match skip {
-            Skip::NotIp | Skip::OtherTransport => {}
-            Skip::LaterFragment => self.later_fragments += 1,
-            Skip::Cut => self.cut += 1,
-            Skip::Malformed => self.malformed += 1,
-            Skip::UnknownLink(link) => {
-                let (_, count) = self.unknown_link.get_or_insert((link, 0));
-                *count += 1;
-            }
-        }
+        *self.skipped.entry(skip).or_insert(0) += 1;
     }
+}
+
+/// States `count` packets that are not handed on; `None` for packets that carry neither TCP nor UDP in any form.
+fn in_words(skip: Skip, count: u64) -> Option<String> {
+    let packets = counted(count, "packet");
+    Some(match skip {
+        Skip::NotIp | Skip::OtherTransport => return None,
+        Skip::Cut => format!("{packets}: too little was kept to see the headers"),
+        Skip::LaterFragment => format!(
+            "{} of IP: only first fragments carry ports, and fragments are not put together",
+            counted(count, "fragment")
+        ),
+        Skip::Malformed => format!("{packets} with headers that contradict themselves"),
+        Skip::UnknownLink(link) => format!("{packets} of link type {link}, which is not decoded here"),
+        Skip::Undecoded(carrier) => format!("{packets} in {carrier}, which is not decoded here"),
+    })
 }
 
 /// A count with its noun: `1 packet`, `2 packets`.

@@ -40,7 +40,7 @@ impl<'r> Window<'r> {
         if self.end - self.start < wanted {
             self.refill(wanted)?;
         }
-        Ok(self.bytes())
+        Ok(Self::bytes(self))
     }
 
     /// Moves the start on by `count` bytes that are in the window.
@@ -66,6 +66,15 @@ impl<'r> Window<'r> {
         Ok(count - left)
     }
 
+    /// Reads what is in the window, then on.
+    fn take(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
+        let here = self.fill_to(1)?;
+        let count = here.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&here[..count]);
+        self.advance(count);
+        Ok(count)
+    }
+
     #[cold]
     fn refill(&mut self, wanted: usize) -> Result<(), ReadError> {
         if self.start > 0 {
@@ -85,6 +94,15 @@ impl<'r> Window<'r> {
             }
         }
         Ok(())
+    }
+}
+
+impl Read for Window<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.take(buffer).map_err(|error| match error {
+            ReadError::Io { source, .. } => source,
+            other => std::io::Error::other(other),
+        })
     }
 }
 

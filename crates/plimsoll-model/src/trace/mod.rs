@@ -45,6 +45,15 @@ pub struct TraceReport {
     pub may_be_share: BTreeMap<Class, f64>,
 }
 
+/// ICMP "fragmentation needed" and ICMPv6 "packet too big" for one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PacketsTooBig {
+    /// Reports.
+    pub reports: u64,
+    /// Least MTU that they state, in bytes; 0 where an old router states none.
+    pub mtu: u32,
+}
+
 /// One TCP connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConnectionReport {
@@ -68,6 +77,9 @@ pub struct ConnectionReport {
     pub rtt_min_ms: Option<f64>,
     /// How it began.
     pub handshake: HandshakeReport,
+    /// Reports of routers that its segments were too big for the next link; `null` without any.
+    #[serde(default)]
+    pub packets_too_big: Option<PacketsTooBig>,
     /// What the client sent.
     pub from_client: DirectionReport,
     /// What the server sent.

@@ -131,6 +131,13 @@ fn describe(out: &mut dyn Write, connection: &ConnectionReport) -> io::Result<()
         connection.stall_count,
         connection.stalled_s
     )?;
+    if let Some(too_big) = connection.packets_too_big {
+        writeln!(
+            out,
+            "  {} ICMP reports that packets were too big for a link (MTU {})",
+            too_big.reports, too_big.mtu
+        )?;
+    }
     for stall in &connection.stalls {
         writeln!(
             out,

@@ -29,3 +29,22 @@ pub(super) fn judge(recovery: &Recovery, sender: Actor, rtt: Option<Rtt>) -> Fin
         ),
     }
 }
+
+/// An acknowledgement that `receiver` sent with `lost_with` bytes of its own, all of which were lost before the capture point.
+pub(in crate::stalls) fn of_lost_ack(
+    recovery: &Recovery,
+    receiver: Actor,
+    lost_with: u32,
+    length: u64,
+) -> Finding {
+    Finding {
+        class: Class::Rto,
+        waiting_for: receiver,
+        evidence: format!(
+            "{} bytes in flight were acknowledged only after {:.1} ms: {lost_with} bytes of the {receiver}, and the acknowledgement in them, \
+             were lost before the capture point",
+            recovery.in_flight,
+            ms(length)
+        ),
+    }
+}

@@ -3,7 +3,7 @@
 
 use crate::stalls::gap::Gap;
 use crate::stalls::time::ms;
-use plimsoll_model::trace::Class;
+use plimsoll_model::trace::{Actor, Class};
 
 use super::{Finding, ended_by, ender};
 
@@ -18,6 +18,21 @@ pub(in crate::stalls) fn judge(gap: &Gap) -> Finding {
         evidence: format!(
             "the sender sent {} {:.1} ms after its own data, with {flight} and the window open",
             ended_by(gap),
+            ms(gap.length())
+        ),
+    }
+}
+
+/// A silence before a frame of a stream in which both sides send (HTTP/2, WebSocket): the server goes on when it has something, and frames of the client
+/// that come between are no requests.
+pub(in crate::stalls) fn in_stream(gap: &Gap) -> Finding {
+    let whose = if gap.by_client { "the client sent a frame" } else { "the server sent its next frame" };
+    Finding {
+        class: Class::SenderWaited,
+        waiting_for: Actor::Server,
+        evidence: format!(
+            "{whose} of {} bytes after {:.1} ms; the server sends a stream at its own pace, whatever the client sends",
+            gap.segment.payload,
             ms(gap.length())
         ),
     }

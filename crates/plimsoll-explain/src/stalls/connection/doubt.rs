@@ -1,6 +1,7 @@
 //! What only later packets decide: silences that may turn out to be something else, and acknowledgements for which somebody may have waited.
 
 use plimsoll_model::packet::Segment;
+use plimsoll_model::trace::Class;
 
 use super::{Connection, Facts, reaction_time, tells_of_duplicate, tells_of_hole};
 use crate::stalls::classes::late_ack::Arrival;
@@ -101,9 +102,14 @@ impl Connection {
                     let receiver = side(doubt.sender != self.client);
                     let length = until.saturating_sub(recovery.start);
                     let arrival = Arrival::BothCopies;
-                    (!is_over).then(|| {
+                    let judged = (!is_over).then(|| {
                         classes::late_ack::judge(recovery, sender, receiver, arrival, length, facts.rtt)
-                    })
+                    });
+                    // What the path delayed, the other side sent again for the same reason.
+                    if let Some(finding) = judged.as_ref().filter(|judged| judged.class == Class::PathDelay) {
+                        self.timeline.amend_losses(recovery.start, *until, finding);
+                    }
+                    judged
                 }
                 DoubtOf::HalfClosed { answered } => {
                     if is_sender || !facts.new_data {

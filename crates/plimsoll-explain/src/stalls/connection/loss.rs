@@ -9,7 +9,7 @@ use crate::stalls::classes::{self, side};
 use crate::stalls::gap::Gap;
 use crate::stalls::recovery::{Recovery, Trigger};
 use crate::stalls::rtt::{self, Rtt};
-use crate::stalls::sequence::after;
+use crate::stalls::sequence::{after, beyond};
 use crate::stalls::time::MILLISECOND;
 use crate::stalls::timeline::Weight;
 
@@ -76,7 +76,14 @@ impl Connection {
             (false, true) => Some(Arrival::FullWindow),
             (false, false) => None,
         };
-        if let Some(arrival) = arrival.filter(|_| !was_lost) {
+        let lost_with = self.halves[facts.me].sent_to.map_or(0, |sent_to| beyond(segment.seq, sent_to));
+        if lost_with > 0 && length > loss_threshold(&recovery, facts.rtt) {
+            let who = side(facts.me == self.client);
+            let finding = classes::rto::of_lost_ack(&recovery, who, lost_with, length);
+            self.end_silence(recovery.start);
+            self.cover(recovery.start, facts.now, &finding, Weight::Loss);
+            self.go_on(facts.now, facts.me);
+        } else if let Some(arrival) = arrival.filter(|_| !was_lost) {
             self.had_arrived(facts, &recovery, arrival, length);
         } else if length > loss_threshold(&recovery, facts.rtt) {
             let finding = classes::of_recovery(&recovery, side(sender == self.client), facts.rtt);

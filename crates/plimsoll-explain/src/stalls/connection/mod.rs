@@ -1,5 +1,6 @@
 //! One TCP connection: what its packets change, and which of its silences are stalls.
 
+mod dialogue;
 mod doubt;
 mod loss;
 mod silence;
@@ -8,6 +9,7 @@ mod window;
 use plimsoll_model::packet::{Endpoint, Flags, Segment};
 use plimsoll_model::trace::{Actor, Class};
 
+use self::dialogue::Dialogue;
 use self::doubt::{Doubt, PendingAck};
 use self::loss::loss_threshold;
 use super::classes::{self, Finding, side};
@@ -15,10 +17,11 @@ use super::counts::{self, Verdict};
 use super::gap::{Gap, LastWord};
 use super::half::Half;
 use super::handshake::{Handshake, Predecessor};
+use super::ids::Explained;
 use super::rtt::{self, Rtt};
 use super::sequence::{after, before};
 use super::time::MILLISECOND;
-use super::timeline::{KINDS, NUMBERING, Stalls, Ticket, Timeline, Weight};
+use super::timeline::{KINDS, NUMBERING, STREAM, Stalls, Ticket, Timeline, Weight};
 
 /// What a packet is to the analysis of stalls.
 #[derive(Clone, Copy)]
@@ -49,19 +52,14 @@ struct Facts {
     tells_of_loss: bool,
 }
 
-/// Whether requests get answers on this connection.
-#[derive(Default)]
-struct Dialogue {
-    /// Requests that the server answered.
-    answered: u32,
-    /// Pauses of the client in its own data that no answer interrupted.
-    unprompted: u32,
-    /// The longest time, in nanoseconds, from a request to its answer.
-    longest_answer: u64,
+/// Reports of routers that segments were too big for the next link.
+#[derive(Clone, Copy)]
+pub(super) struct TooBig {
+    pub(super) first: u64,
+    pub(super) count: u64,
+    /// The least of the MTUs that they state.
+    pub(super) mtu: u32,
 }
-
-/// A client that sent more than this without any answer sends a stream, and no request.
-const LARGEST_REQUEST: u64 = 64 << 10;
 
 /// A connection.
 pub(super) struct Connection {
@@ -72,6 +70,7 @@ pub(super) struct Connection {
     pub(super) handshake: Handshake,
     pub(super) first: u64,
     pub(super) last: u64,
+    pub(super) too_big: Option<TooBig>,
     /// What kept it; whole when the connection is finished.
     pub(super) stalls: Stalls,
     timeline: Timeline,
@@ -118,6 +117,7 @@ impl Connection {
             handshake: Handshake::default(),
             first: now,
             last: now,
+            too_big: None,
             stalls: Stalls::default(),
             timeline: Timeline::default(),
             most_stalls,
@@ -255,12 +255,6 @@ impl Connection {
         }
     }
 
-    /// Whether the client sends without waiting for answers.
-    fn is_one_way(&self) -> bool {
-        let Dialogue { answered, unprompted, .. } = self.dialogue;
-        unprompted > answered || (answered == 0 && self.halves[self.client].bytes > LARGEST_REQUEST)
-    }
-
     fn handshake_is_open(&self) -> bool {
         self.handshake.syns > 0 && self.handshake.done.is_none()
     }
@@ -323,6 +317,7 @@ impl Connection {
         if flags.has(Flags::SYN) || self.handshake.done.is_none() {
             self.shake(facts, segment);
         }
+        let server_spoke = self.halves[1 - self.client].spoke;
         let [a, b] = &mut self.halves;
         let (mine, theirs) = if facts.me == 0 { (a, b) } else { (b, a) };
         if facts.verdict.keep_alive || facts.verdict.window_probe {
@@ -352,12 +347,23 @@ impl Connection {
         mine.stamps |= segment.options.timestamps.is_some();
         if !flags.any(Flags::SYN.with(Flags::RST)) {
             let size = mine.segment_size_on_wire(theirs);
-            let is_explained = facts.resent || facts.skips || facts.silence >= rtt::RTO_MIN * 9 / 10;
-            mine.ids.take_in(ip_id, segment.payload.div_ceil(size), is_explained);
+            let step = mine.ids.step(ip_id);
+            let is_after_timer = facts.silence >= rtt::RTO_MIN * 9 / 10;
+            let explained = if is_after_timer && rtt::is_time_of_loss(facts.rtt, step, facts.silence) {
+                Explained::ByTimer
+            } else if facts.resent
+                || facts.skips
+                || (is_after_timer && facts.silence <= rtt::longest_loss(facts.rtt, step))
+            {
+                Explained::Possibly
+            } else {
+                Explained::No
+            };
+            mine.ids.take_in(ip_id, segment.payload.div_ceil(size), explained);
         }
         self.follow_window(facts, flags.has(Flags::FIN), sample);
         if facts.new_data {
-            self.converse(facts);
+            self.converse(facts, server_spoke);
             self.last_word = Some(facts.me);
         } else if facts.unseen {
             // The other side spoke, where the capture did not see it.
@@ -373,22 +379,6 @@ impl Connection {
         }
         self.is_past_syn |= !flags.has(Flags::SYN) && facts.me == self.client;
         self.last = facts.now.max(self.last);
-    }
-
-    /// New data: an answer, or another request.
-    #[inline]
-    fn converse(&mut self, facts: &Facts) {
-        let is_answer = facts.me != self.client && self.last_word == Some(self.client);
-        if is_answer {
-            self.dialogue.answered = self.dialogue.answered.saturating_add(1);
-            self.dialogue.longest_answer = self.dialogue.longest_answer.max(facts.silence);
-        } else if facts.silence > facts.threshold
-            && facts.me == self.client
-            && self.last_word == Some(self.client)
-            && !facts.resent
-        {
-            self.dialogue.unprompted = self.dialogue.unprompted.saturating_add(1);
-        }
     }
 
     /// A packet of the handshake.
@@ -452,7 +442,11 @@ impl Connection {
         self.end_silence(self.last);
         self.end_pace(self.last);
         let numbered = self.halves.each_ref().map(|half| half.ids.are_of_connection());
+        let is_stream = self.is_stream();
         let stands = std::array::from_fn(|kind| {
+            if kind == STREAM {
+                return !is_stream;
+            }
             if kind >= NUMBERING {
                 return numbered[kind - NUMBERING];
             }

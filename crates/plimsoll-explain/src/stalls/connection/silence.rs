@@ -10,14 +10,11 @@ use crate::stalls::gap::{Gap, LastWord};
 use crate::stalls::recovery::{Recovery, Trigger};
 use crate::stalls::rtt;
 use crate::stalls::sequence::beyond;
-use crate::stalls::time::{MILLISECOND, SECOND};
-use crate::stalls::timeline::{NUMBERING, Ticket, Weight};
+use crate::stalls::time::MILLISECOND;
+use crate::stalls::timeline::{NUMBERING, STREAM, Ticket, Weight};
 
 /// Silences shorter than this say nothing about whether others are of a timer's making.
 const SHORT: u64 = 20 * MILLISECOND;
-
-/// No sender waits longer for its retransmission timer (`TCP_RTO_MAX`).
-const LONGEST_RTO: u64 = 120 * SECOND;
 
 impl Connection {
     /// Whatever of a silence lies before `at` is a stall of its own, by whose turn it was.
@@ -84,9 +81,7 @@ impl Connection {
         let in_hole =
             missing.div_ceil(self.halves[facts.me].segment_size_on_wire(&self.halves[1 - facts.me]));
         let unseen = facts.missing_ids.filter(|&unseen| {
-            // Each lost copy doubles the timer (RFC 6298, 5.5), so a few missing packets explain only so long a silence.
-            let longest = rtt::rto(facts.rtt).max(rtt::RTO_INITIAL) << unseen.min(7);
-            may_repeat && u32::from(unseen) > in_hole && gap.length() <= longest.min(LONGEST_RTO)
+            may_repeat && u32::from(unseen) > in_hole && gap.length() <= rtt::longest_loss(facts.rtt, unseen)
         });
         let is_known = facts.missing_ids.is_some();
         let classes::OfGap { finding, otherwise } = classes::of_gap(gap);
@@ -125,26 +120,35 @@ impl Connection {
         finding: Finding,
         otherwise: Option<Finding>,
     ) -> Ticket {
-        let kind = 3 * me
+        let may_be_streamed = gap.segment.payload > 0 && (gap.by_client || gap.last_word == LastWord::Other);
+        let otherwise = otherwise.map(|otherwise| (Self::kind_of(me, gap), otherwise)).or_else(|| {
+            let is_turn =
+                matches!(finding.class, Class::ServerThink | Class::ClientIdle | Class::SenderWaited);
+            (may_be_streamed && is_turn).then(|| (STREAM, classes::sender_waited::in_stream(gap)))
+        });
+        let kind = Self::kind_of(me, gap);
+        self.end_pace(gap.start);
+        if let Some((of, _)) = &otherwise
+            && *of == kind
+        {
+            self.by_length[kind] = self.by_length[kind].saturating_add(1);
+        } else if gap.length() >= SHORT && gap.segment.payload > 0 && finding.class != Class::SenderHeld {
+            self.by_program[kind] = self.by_program[kind].saturating_add(1);
+        }
+        match otherwise {
+            Some(otherwise) => {
+                self.timeline.put_undecided(gap.start, gap.end, finding, otherwise, self.most_stalls)
+            }
+            None => self.timeline.put(gap.start, gap.end, finding, self.most_stalls),
+        }
+    }
+
+    fn kind_of(me: usize, gap: &Gap) -> usize {
+        3 * me
             + match gap.last_word {
                 LastWord::None => 0,
                 LastWord::Own => 1,
                 LastWord::Other => 2,
-            };
-        self.end_pace(gap.start);
-        match otherwise {
-            Some(otherwise) => {
-                self.by_length[kind] = self.by_length[kind].saturating_add(1);
-                let otherwise = (kind, otherwise);
-                self.timeline.put_undecided(gap.start, gap.end, finding, otherwise, self.most_stalls)
             }
-            None => {
-                let is_held = finding.class == Class::SenderHeld;
-                if gap.length() >= SHORT && gap.segment.payload > 0 && !is_held {
-                    self.by_program[kind] = self.by_program[kind].saturating_add(1);
-                }
-                self.timeline.put(gap.start, gap.end, finding, self.most_stalls)
-            }
-        }
     }
 }

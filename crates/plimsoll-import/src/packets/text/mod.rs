@@ -117,11 +117,11 @@ impl Reader {
             }
             Body::TcpWithoutSequence => {
                 self.without_sequence += 1;
-                sink.other(time_ns, Skip::OtherTransport);
+                sink.other(Skip::OtherTransport);
                 self.pending = None;
             }
             Body::Other => {
-                sink.other(time_ns, Skip::OtherTransport);
+                sink.other(Skip::OtherTransport);
                 self.pending = None;
                 self.packets += 1;
             }
@@ -190,6 +190,7 @@ fn wire_bytes(source: Endpoint, transport: &Transport) -> u32 {
             payload.saturating_add(20 + stamps)
         }
         Transport::Udp { payload } => payload.saturating_add(8),
+        Transport::PacketTooBig { .. } => 36,
     };
     ip.saturating_add(carried)
 }
