@@ -78,7 +78,6 @@ pub struct ConnectionReport {
     /// How it began.
     pub handshake: HandshakeReport,
     /// Reports of routers that its segments were too big for the next link; `null` without any.
-    #[serde(default)]
     pub packets_too_big: Option<PacketsTooBig>,
     /// What the client sent.
     pub from_client: DirectionReport,
