@@ -17,7 +17,7 @@ fn packets(bytes: &[u8]) -> (Vec<Packet>, CaptureSummary) {
     (packets, summary)
 }
 
-/// What is inside, without the length that the outer headers change.
+/// Packets of the exchange, without the length that outer headers change.
 fn inner(bytes: &[u8]) -> Vec<Packet> {
     let (packets, summary) = packets(bytes);
     assert_eq!(summary.missing, [""; 0]);
