@@ -113,7 +113,7 @@ fn overlap(lab: &Lab, device: &Device<'_>, count: usize) {
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
 fn runs_at_once_take_turns_with_settings_and_leave_the_machine_as_it_was() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("machine");
     let device = Device::attach(&lab);
     a_run_that_waits_names_the_setting_and_its_holder_and_can_be_interrupted(&lab, &device);
     the_value_of_a_run_whose_undo_process_was_killed_too_is_no_original(&lab, &device);

@@ -114,7 +114,7 @@ test ! -e "$PLACE/plimsoll-disk-1-0123abcd"
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
 fn a_run_keeps_no_journal_where_somebody_else_could_change_it() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("machine");
     let told = in_own_places(
         &lab,
         r#"

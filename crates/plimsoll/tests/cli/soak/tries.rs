@@ -135,7 +135,7 @@ max_trials = 500
 impl Place {
     /// For this copy of the program.
     pub(super) fn new(program: &Path) -> Self {
-        let lab = Lab::of_root();
+        let lab = Lab::of_root().allowing("machine");
         let scratch = lab.path("scratch");
         fs::create_dir(&scratch).expect("allowed");
         let temporary = format!("TMPDIR={}", scratch.display());
