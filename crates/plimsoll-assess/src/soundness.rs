@@ -243,7 +243,7 @@ fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Fo
             }
             FaultKind::Deadline => "a longer `at_most` of the phase, or a smaller load",
             FaultKind::AgentLost => {
-                "see in the kernel's messages what ended the processes of the host, or what cut it off"
+                "see who or what ended the agent: what is known of its end stands beside the fault"
             }
             FaultKind::LinkSaturated => "a lower rate of the load, or a link without a rate of its own",
             FaultKind::StoodStill => {

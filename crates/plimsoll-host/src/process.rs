@@ -1,6 +1,6 @@
 //! One host's processes, seen from the controller.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -9,6 +9,8 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitSta
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
 
 use crate::control::{ControllerEnd, Word, is_timeout, pair};
 use crate::error::HostError;
@@ -50,6 +52,8 @@ pub(crate) struct Process {
     control: Option<ControllerEnd>,
     pid: Option<u32>,
     notes: Vec<String>,
+    /// Processes of the machine that its OOM killer had killed before, where the kernel counts them.
+    oom_killed_before: Option<u64>,
 }
 
 impl Process {
@@ -78,6 +82,7 @@ impl Process {
             control: Some(control),
             pid: None,
             notes: vec![],
+            oom_killed_before: oom_killed(),
         })
     }
 
@@ -169,6 +174,22 @@ impl Process {
         lines.next_back().unwrap_or_default()
     }
 
+    /// How the agent ended by itself, in words; empty while it runs.
+    pub(crate) fn end_in_words(&mut self) -> String {
+        let give_up = Instant::now() + ENDING;
+        loop {
+            match self.status() {
+                Ok(Some(status)) => {
+                    let killed = oom_killed().zip(self.oom_killed_before);
+                    return end_in_words(status, killed.map(|(now, before)| now.saturating_sub(before)));
+                }
+                // Its pipes close a moment before its supervisor has ended.
+                Ok(None) if Instant::now() < give_up => thread::sleep(PIECE / 20),
+                _ => return String::new(),
+            }
+        }
+    }
+
     /// Adds to what a reader of its figures must know.
     pub(crate) fn note(&mut self, note: String) {
         self.notes.push(note);
@@ -248,6 +269,30 @@ impl Process {
         self.supervisor.kill().map_err(|source| self.error("killing its supervisor", source))?;
         self.supervisor.wait().map(drop).map_err(|source| self.error("waiting for its supervisor", source))
     }
+}
+
+/// Processes that the OOM killer has killed since the machine started, also those of a control group with a limit (`oom_kill` of /proc/vmstat, Linux 4.13).
+fn oom_killed() -> Option<u64> {
+    let text = fs::read_to_string("/proc/vmstat").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+}
+
+/// The end of an agent whose supervisor exited like this, and what the OOM killer has done meanwhile.
+fn end_in_words(status: ExitStatus, oom_killed: Option<u64>) -> String {
+    // A shell's way to tell a signal, which the supervisor follows.
+    let signal = status.code().and_then(|code| Signal::try_from(code.checked_sub(128)?).ok());
+    let Some(signal) = signal else { return format!("its process ended with {status}") };
+    let by = match oom_killed {
+        _ if signal != Signal::SIGKILL => "",
+        None => "; this kernel does not count what its OOM killer kills",
+        Some(0) => {
+            "; the kernel's OOM killer killed no process meanwhile, so another process or a user sent the signal"
+        }
+        Some(_) => {
+            "; the kernel's OOM killer killed at least one process meanwhile, because memory had run out"
+        }
+    };
+    format!("its process was ended by {signal}{by}")
 }
 
 impl Drop for Process {

@@ -311,6 +311,15 @@ impl Rig {
         self.process_mut(position)?.status()
     }
 
+    /// How the host's agent ended by itself, in words; empty while it runs.
+    ///
+    /// # Errors
+    /// When there is no such host, or it is closed.
+    pub fn end_in_words(&mut self, host: &str) -> Result<String, HostError> {
+        let position = self.position(host)?;
+        Ok(self.process_mut(position)?.end_in_words())
+    }
+
     /// What had to be done differently for this host, in words for the user: such as that `/proc` is the machine's.
     ///
     /// # Errors

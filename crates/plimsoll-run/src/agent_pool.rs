@@ -111,6 +111,8 @@ pub(crate) struct AgentPool<'i> {
     unattended: BTreeMap<(Key, Id), String>,
     /// Services by agent and id: whose death is a fault.
     services: BTreeMap<(Key, Id), String>,
+    /// Host of the agent whose loss ended the trial.
+    pub(crate) lost: Option<Key>,
     pub(crate) series: BTreeMap<String, Vec<Sample>>,
     /// Samples that came while something else was waited for: those who wait hear of them before they are kept.
     fresh: Vec<(Key, Vec<Sample>)>,
@@ -137,6 +139,7 @@ impl<'i> AgentPool<'i> {
             awaited: BTreeMap::new(),
             unattended: BTreeMap::new(),
             services: BTreeMap::new(),
+            lost: None,
             series: BTreeMap::new(),
             fresh: Vec::new(),
             cost: SamplingCost::default(),
@@ -240,7 +243,10 @@ impl<'i> AgentPool<'i> {
 
     pub(crate) fn send(&mut self, key: &Key, frame: &ToAgent) -> Result<(), RunError> {
         let agent = self.agents.get_mut(key).ok_or_else(|| lost(&key.host, "is not there"))?;
-        frame::write(&mut agent.to, frame).map_err(|error| lost(&key.host, &format!("went away ({error})")))
+        frame::write(&mut agent.to, frame).map_err(|error| {
+            self.lost = Some(key.clone());
+            lost(&key.host, &format!("went away ({error})"))
+        })
     }
 
     /// Whether waits end from now on when the user wants the run to end; what it was before.
@@ -458,7 +464,11 @@ impl<'i> AgentPool<'i> {
             };
             incoming.what.iter_mut().for_each(|what| agent.translate(what));
             match incoming.what {
-                None => return Err(agent_lost(&incoming.key)),
+                None => {
+                    let lost = agent_lost(&incoming.key);
+                    self.lost = Some(incoming.key);
+                    return Err(lost);
+                }
                 Some(FromAgent::Samples { samples }) => self.fresh.push((incoming.key, samples)),
                 Some(FromAgent::Died { id, how, stderr }) => {
                     if let Some(service) = self.services.get(&(incoming.key.clone(), id)) {

@@ -86,6 +86,11 @@ impl<'e> Deployment<'e> {
         hosts.flat_map(|host| self.hosts.notes(host).into_iter().map(move |note| format!("`{host}`: {note}")))
     }
 
+    /// How the agent of a host ended by itself, in words; empty where that is not known.
+    pub(crate) fn end_in_words(&mut self, host: &str) -> String {
+        self.hosts.end_in_words(host)
+    }
+
     /// The last lines of the consoles of hosts that have ended by themselves.
     pub(crate) fn last_lines(&mut self) -> String {
         let hosts = self.experiment.hosts.iter().filter(|(_, host)| host.kind.own().kernel);

@@ -194,6 +194,11 @@ pub trait Hosts {
     /// tell.
     fn last_lines(&mut self, host: &str) -> String;
 
+    /// How the agent of a host ended by itself, in words; empty where that is not known.
+    fn end_in_words(&mut self, _host: &str) -> String {
+        String::new()
+    }
+
     /// Makes a host anew; all of its processes and kernel state are gone.
     ///
     /// # Errors
@@ -362,6 +367,11 @@ impl Hosts for Rig {
     fn last_lines(&mut self, host: &str) -> String {
         // A host that is not there any more has said all that it had to say.
         Rig::last_lines(self, host).unwrap_or_default()
+    }
+
+    fn end_in_words(&mut self, host: &str) -> String {
+        // A host that is not there any more has no end to tell of.
+        Rig::end_in_words(self, host).unwrap_or_default()
     }
 
     fn rebuild(&mut self, host: &str) -> Result<(), ProviderError> {

@@ -118,10 +118,13 @@ pub(crate) fn carry_out(around: &mut Surroundings<'_>, cell: &Cell, place: Place
         standstill: Standstill::watch(),
     };
     let mut stop = trial.all(place.remedies).err();
-    if let Some(TrialStop::Fault(fault)) = &mut stop
-        && fault.kind == FaultKind::AgentLost
-    {
-        fault.what += &trial.last_lines();
+    match &mut stop {
+        Some(TrialStop::Fault(fault)) if fault.kind == FaultKind::AgentLost => {
+            fault.what += &trial.end_of_agent();
+            fault.what += &trial.last_lines();
+        }
+        Some(TrialStop::Error(RunError::Lost { how, .. })) => *how += &trial.end_of_agent(),
+        _ => {}
     }
     trial.finish(stop)
 }
@@ -189,6 +192,14 @@ impl<'t> Trial<'t> {
         self.observer.on(&Event::RigReady { took });
         self.start = Instant::now();
         Ok(())
+    }
+
+    /// How the agent ended that was lost, to be put behind what is said of that; empty where it is not known.
+    fn end_of_agent(&mut self) -> String {
+        let Some(Key { arm, host }) = self.agents.lost.take() else { return String::new() };
+        let rig = self.deployments.iter_mut().find(|deployment| deployment.arm == arm);
+        let end = rig.map(|deployment| deployment.end_in_words(&host)).unwrap_or_default();
+        if end.is_empty() { end } else { format!(": {end}") }
     }
 
     /// What the consoles of hosts showed last that have ended by themselves, to be put behind what is said of that.
