@@ -1,12 +1,13 @@
 //! Captures: packets into files, from when the controller says until it says otherwise, or the agent ends.
 
-use std::fs;
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 
+use nix::fcntl::OFlag;
 use plimsoll_model::frame::{CAPTURE_ENDING, CaptureSpec, Failure, FromAgent, Id};
 use plimsoll_model::observation::CapturedFile;
+use plimsoll_path::Folder;
 use plimsoll_probe::capture::{self, Capture, CaptureError, Captured, Wanted};
 
 use crate::outbox::Outbox;
@@ -49,8 +50,8 @@ impl Drop for Captures {
 }
 
 fn start_all(spec: &CaptureSpec) -> Result<Vec<Capture>, Failure> {
-    let folder = Path::new(&spec.folder);
-    fs::create_dir_all(folder).map_err(|error| other(format!("make the folder {}", spec.folder), error))?;
+    let (folder, _) = Folder::make(Path::new(&spec.folder))
+        .map_err(|error| other("make the folder of the captures", error))?;
     let wanted = Wanted {
         ports: spec.ports.clone(),
         snap: spec.snap,
@@ -62,8 +63,13 @@ fn start_all(spec: &CaptureSpec) -> Result<Vec<Capture>, Failure> {
         .filter(|interface| spec.addresses.is_empty() || has_one(&interface.addresses, &spec.addresses));
     let mut captures = Vec::new();
     for interface in chosen {
-        let path = folder.join(format!("{}-{}.{CAPTURE_ENDING}", spec.name, interface.name));
-        match Capture::start(&interface.name, &path, &wanted) {
+        let name = format!("{}-{}.{CAPTURE_ENDING}", spec.name, interface.name);
+        let file = folder.file(Path::new(&name), OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_TRUNC);
+        let path = folder.path().join(&name);
+        let started = file
+            .map_err(|error| CaptureError::File { path: path.clone(), source: error.into() })
+            .and_then(|file| Capture::start(&interface.name, &path, file, &wanted));
+        match started {
             Ok(capture) => captures.push(capture),
             Err(error) => {
                 stop_all(captures);

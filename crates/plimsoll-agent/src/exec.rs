@@ -1,11 +1,13 @@
 //! Programs of the user's own as services.
 
-use std::fs::{self, Permissions};
+use std::fs::{File, Permissions};
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use plimsoll_model::frame::{Failure, ServiceSpec};
+use plimsoll_path::Folder;
 
 use crate::child::passed_environment;
 use crate::folder::write_certificate;
@@ -23,12 +25,15 @@ pub(crate) fn entry(
         Some(template) => {
             let filled = template.fill(listen, &spec.to, &scratch.to_string_lossy());
             let what = || format!("configure {}", template.file);
-            let path = scratch.join(&template.file);
             let filled = filled.map_err(|error| other(what(), error))?;
-            fs::write(&path, filled)
-                .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o644)))
-                .map_err(|error| other(what(), error))?;
-            path.to_string_lossy().into_owned()
+            // The folder is the program's own, which may have left anything in it before it was started again.
+            let folder = Folder::open(scratch).map_err(|error| other(what(), error))?;
+            let write = |file: &mut File| {
+                file.write_all(filled.as_bytes())?;
+                file.set_permissions(Permissions::from_mode(0o644))
+            };
+            folder.replace(template.file.as_ref(), write).map_err(|error: io::Error| other(what(), error))?;
+            scratch.join(&template.file).to_string_lossy().into_owned()
         }
         None => String::new(),
     };

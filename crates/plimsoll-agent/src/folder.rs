@@ -6,8 +6,17 @@ use std::os::unix::fs::{OpenOptionsExt, chown};
 use std::path::Path;
 
 use plimsoll_model::frame::{CertificateFile, Failure, ServiceSpec};
+use plimsoll_path::Folder;
 
 use crate::{gate, other};
+
+/// Makes the folder of a queue that the file names (`field`), or opens the one that is there.
+///
+/// # Returns
+/// The folder, and whether it was missing.
+pub(crate) fn queue(field: &str, path: &Path) -> Result<(Folder, bool), Failure> {
+    Folder::make(path).map_err(|error| other(format!("make the folder of {field}"), error))
+}
 
 /// Writes the certificate of a service into its folder, with what belongs to it; the key only for whom it runs as.
 pub(crate) fn write_certificate(spec: &ServiceSpec, folder: &Path, for_nobody: bool) -> Result<(), Failure> {
@@ -26,16 +35,6 @@ pub(crate) fn write_certificate(spec: &ServiceSpec, folder: &Path, for_nobody: b
         }
     }
     Ok(())
-}
-
-/// Refuses a path that is, or lies behind, a symbolic link: the file names it, and the agent makes it with its own rights. Returns the part
-/// that exists.
-pub(crate) fn refuse_links<'p>(path: &'p Path, what: &str) -> Result<&'p Path, Failure> {
-    let there = path.ancestors().find(|part| part.symlink_metadata().is_ok()).unwrap_or(path);
-    if !there.canonicalize().is_ok_and(|whole| whole == there) {
-        return Err(other(what, format!("{} is or lies behind a symbolic link", there.display())));
-    }
-    Ok(there)
 }
 
 /// Lets a program that runs as nobody write to a folder of its own, where nobody is somebody else.

@@ -1,11 +1,11 @@
 //! Services: started as processes of their own, watched, and stopped with everything that they made.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -16,12 +16,13 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use plimsoll_load::{FlushReader, LedgerReader};
-use plimsoll_model::experiment::{Leak, MailRelayService};
+use plimsoll_model::experiment::{Leak, MailRelayService, WebService};
 use plimsoll_model::frame::{Between, Failure, FromAgent, Id, ServiceKind, ServiceSpec};
+use plimsoll_path::Folder;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use crate::folder::{give_to_nobody, refuse_links};
+use crate::folder::{give_to_nobody, queue as queue_folder};
 use crate::gate::{Kind, Paths};
 use crate::outbox::Outbox;
 use crate::{ById, child, exec, gate, memory, other, program, ready};
@@ -70,7 +71,6 @@ pub(crate) fn kind_of(service: &ServiceKind) -> Kind {
     match service {
         ServiceKind::Relay(relay) if relay.leak == Some(Leak::RoutingRule) => Kind::LeakingRelay,
         ServiceKind::Web(web) if web.root.is_some() => Kind::WebFolder,
-        ServiceKind::MailRelay(relay) if relay.queue.is_some() => Kind::MailQueue,
         ServiceKind::Bulk(_) => Kind::BulkService,
         _ => Kind::Service,
     }
@@ -87,21 +87,35 @@ fn passage(spec: &ServiceSpec) -> (Kind, Paths) {
     (kind_of(&spec.kind), paths)
 }
 
-/// Makes what a built-in service cannot make for itself: its folder belongs to its own user, and a queue that the file names exists.
+/// Makes what a built-in service cannot make for itself: its folder belongs to its own user, and a queue that the file names exists. Refuses a folder of files
+/// that lies behind a link.
 fn make_room(spec: &ServiceSpec) -> Result<(), Failure> {
     if let Some(folder) = &spec.folder {
         give_to_nobody(folder)?;
     }
+    if let ServiceKind::Web(WebService { root: Some(root), .. }) = &spec.kind {
+        let field = format!("services.{}.web.root", spec.name);
+        Folder::open(Path::new(root)).map_err(|error| other(format!("serve the files of {field}"), error))?;
+    }
     let ServiceKind::MailRelay(MailRelayService { queue: Some(queue), .. }) = &spec.kind else {
         return Ok(());
     };
-    let what = || format!("make the queue {queue}");
-    let queue = std::path::absolute(queue).map_err(|error| other(what(), error))?;
-    if refuse_links(&queue, &what())? != queue {
-        fs::create_dir_all(&queue).map_err(|error| other(what(), error))?;
-        give_to_nobody(&queue)?;
+    let field = format!("services.{}.mail_relay.queue", spec.name);
+    let (folder, was_missing) = queue_folder(&field, Path::new(queue))?;
+    let path = folder.handle();
+    if was_missing {
+        return give_to_nobody(&path);
     }
-    Ok(())
+    let meta = path.metadata().map_err(|error| other(format!("look at {queue}"), error))?;
+    if !gate::can_become_nobody() || gate::is_open(&meta, 0o7) {
+        return Ok(());
+    }
+    let (uid, mode) = (meta.uid(), meta.mode() & 0o7777);
+    let why = format!(
+        "it belongs to user {uid} with mode {mode:04o}, and the relay runs as user {}: name a folder that is missing, or one that this user may write to",
+        gate::NOBODY
+    );
+    Err(other(format!("keep the queue of {field} in {queue}"), why))
 }
 
 /// The services of a host.

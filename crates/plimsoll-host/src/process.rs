@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -280,7 +280,8 @@ fn oom_killed() -> Option<u64> {
 /// The end of an agent whose supervisor exited like this, and what the OOM killer has done meanwhile.
 fn end_in_words(status: ExitStatus, oom_killed: Option<u64>) -> String {
     // A shell's way to tell a signal, which the supervisor follows.
-    let signal = status.code().and_then(|code| Signal::try_from(code.checked_sub(128)?).ok());
+    let number = status.signal().or_else(|| status.code()?.checked_sub(128));
+    let signal = number.and_then(|number| Signal::try_from(number).ok());
     let Some(signal) = signal else { return format!("its process ended with {status}") };
     let by = match oom_killed {
         _ if signal != Signal::SIGKILL => "",

@@ -69,7 +69,7 @@ fn a_flow_of_the_experiment_is_captured_whole_and_once_and_others_are_not() {
         assert!(addresses.contains(&[127, 0, 0, 1].into()), "{addresses:?}");
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let capture = Capture::start("lo", &path, &wanted(&[port])).unwrap();
+        let capture = Capture::start("lo", &path, File::create(&path).unwrap(), &wanted(&[port])).unwrap();
         send(&listener, 100_000);
         transfer(5_000);
         let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -99,7 +99,8 @@ fn what_the_ring_has_no_room_for_is_counted() {
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
     let captured = in_own_network(|| {
         let reader = std::fs::OpenOptions::new().read(true).write(true).open(&fifo).unwrap();
-        let capture = Capture::start("lo", &fifo, &Wanted { snap: 65535, ..wanted(&[]) }).unwrap();
+        let file = File::create(&fifo).unwrap();
+        let capture = Capture::start("lo", &fifo, file, &Wanted { snap: 65535, ..wanted(&[]) }).unwrap();
         transfer(64 << 20);
         let draining = thread::spawn(move || {
             let mut reader = reader;
@@ -118,7 +119,9 @@ fn what_the_ring_has_no_room_for_is_counted() {
 #[ignore = "needs root; cargo xtask test runs it"]
 fn an_interface_that_is_not_there_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let result = in_own_network(|| Capture::start("eth9", &folder.path().join("x"), &wanted(&[])));
+    let path = folder.path().join("x");
+    let file = File::create(&path).unwrap();
+    let result = in_own_network(|| Capture::start("eth9", &path, file, &wanted(&[])));
     let error = result.err().unwrap().to_string();
     assert!(error.contains("eth9"), "{error}");
 }

@@ -103,7 +103,9 @@ impl Trial<'_> {
             here if here == Path::new("") => Path::new("."),
             folder => folder,
         };
-        std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
+        // The user may have links of his own on the way to the store; agents follow none.
+        let whole = folder.canonicalize().or_else(|_| std::path::absolute(folder));
+        whole.unwrap_or_else(|_| folder.to_owned())
     }
 
     fn capture_folder(&self) -> PathBuf {

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, fcntl};
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::libc;
 use nix::unistd::gethostname;
 
+use super::beside::split;
 use super::opening::{beside, of_server};
 use super::{Place, Store, StoreError, schema};
 use crate::database::{Database, Server, values};
@@ -78,8 +79,9 @@ fn claims(path: &Path) -> PathBuf {
 
 fn in_file(path: &Path, run: &str) -> Result<Claim, StoreError> {
     let failed = |source| StoreError::Claim { path: path.to_owned(), source };
-    let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
-    let file = file.map_err(failed)?;
+    let opened =
+        split(path).and_then(|(folder, name)| folder.file(Path::new(name), OFlag::O_RDWR | OFlag::O_CREAT));
+    let file = opened.map_err(|error| failed(error.into()))?;
     match fcntl(&file, FcntlArg::F_SETLK(&lock(run))) {
         Ok(_) => Ok(Claim(Held::File(file))),
         Err(Errno::EACCES | Errno::EAGAIN) => {
@@ -109,7 +111,9 @@ fn on_server(server: &Arc<Server>, place: &Place, run: &str) -> Result<Claim, St
 /// Whether another process has claimed a run. What cannot be read was claimed by nobody.
 fn is_held(path: &Path, run: &str) -> bool {
     let mut held = lock(run);
-    let asked = File::open(path).map(|file| fcntl(&file, FcntlArg::F_GETLK(&mut held)).is_ok());
+    let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK;
+    let opened = split(path).and_then(|(folder, name)| folder.file(Path::new(name), flags));
+    let asked = opened.map(|file| fcntl(&file, FcntlArg::F_GETLK(&mut held)).is_ok());
     asked.unwrap_or(false) && held.l_type != libc::F_UNLCK as libc::c_short
 }
 

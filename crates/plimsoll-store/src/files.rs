@@ -5,7 +5,11 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::{OwnFolder, Store, StoreError, schema};
+use nix::fcntl::OFlag;
+use plimsoll_path::Folder;
+
+use super::{Store, StoreError, schema};
+use crate::beside::existing;
 use crate::database::{Database, DatabaseError, values};
 
 /// The folder of captures, beside the file of runs; each run has one of its own in it.
@@ -21,8 +25,8 @@ impl Store {
     pub fn fetch_files(&self, run: &str) -> Result<(), StoreError> {
         let Database::Server(_) = &self.database else { return Ok(()) };
         for (name, bytes) in self.files(run)? {
-            let there = fs::metadata(self.path_of(run, &name));
-            if !there.is_ok_and(|about| about.len() == bytes) {
+            let there = self.captures_of(run).map(|own| own.and_then(|own| length(&own, &name)));
+            if there.map_err(|error| beside("read", &self.path_of(run, &name), error))? != Some(bytes) {
                 self.write_beside(run, &name, self)?;
             }
         }
@@ -46,9 +50,9 @@ impl Store {
     /// # Errors
     /// When one cannot be removed.
     pub fn remove_captures(&self, run: &str, which: impl Fn(&Path) -> bool) -> std::io::Result<()> {
-        let Some(captures) = OwnFolder::open(self.place.folder(), &[CAPTURES])? else { return Ok(()) };
-        let Some(own) = OwnFolder::open(self.place.folder(), &[CAPTURES, run])? else { return Ok(()) };
-        for name in own.entries()?.iter().filter(|name| which(Path::new(name))) {
+        let Some(captures) = self.folder_beside(&[CAPTURES])? else { return Ok(()) };
+        let Some(own) = existing(captures.folder(run.as_ref()))? else { return Ok(()) };
+        for name in own.names()?.iter().filter(|name| which(Path::new(name))) {
             own.remove_file(name)?;
         }
         captures.remove_empty_folder(run.as_ref()).map(drop)
@@ -67,16 +71,13 @@ impl Store {
             return Ok(files);
         }
         let folder = self.place.folder().join(CAPTURES).join(run);
-        let entries = match fs::read_dir(&folder) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(|error| beside("read", &folder, error))?,
-        };
+        let failed = |error| beside("read", &folder, error);
+        let Some(own) = self.captures_of(run).map_err(failed)? else { return Ok(Vec::new()) };
         let mut files = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(|error| beside("read", &folder, error))?;
-            let about = entry.metadata().map_err(|error| beside("read", &entry.path(), error))?;
-            let name = entry.file_name().into_string().ok().filter(|name| is_name(name));
-            files.extend(name.filter(|_| about.is_file()).map(|name| (name, about.len())));
+        for name in own.names().map_err(failed)? {
+            let Some(name) = name.into_string().ok().filter(|name| is_name(name)) else { continue };
+            let length = length(&own, &name);
+            files.extend(length.map(|length| (name, length)));
         }
         files.sort();
         Ok(files)
@@ -115,7 +116,9 @@ impl Store {
         }
         let path = self.path_of(run, name);
         let failed = |error| beside("read", &path, error);
-        let mut file = File::open(&path).map_err(failed)?;
+        let own = self.captures_of(run).map_err(failed)?.ok_or_else(|| failed(ErrorKind::NotFound.into()))?;
+        let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+        let mut file = own.file(Path::new(name), flags).map_err(|error| failed(error.into()))?;
         loop {
             let mut bytes = Vec::with_capacity(PIECE);
             Read::by_ref(&mut file).take(PIECE as u64).read_to_end(&mut bytes).map_err(failed)?;
@@ -129,19 +132,47 @@ impl Store {
     /// Writes a file of a run into the folder of this machine. It is there as a whole, or not.
     fn write_beside(&self, run: &str, name: &str, from: &Store) -> Result<(), StoreError> {
         let path = self.path_of(run, name);
-        let part = path.with_extension("part");
         let failed = |error| beside("write", &path, error);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(failed)?;
-        }
-        let mut file = File::create(&part).map_err(failed)?;
-        from.each_piece(run, name, &mut |bytes| file.write_all(bytes).map_err(failed))?;
-        fs::rename(&part, &path).map_err(failed)
+        fs::create_dir_all(self.place.folder()).map_err(failed)?;
+        let made = Folder::of_user(self.place.folder())
+            .and_then(|folder| folder.make_in(&Path::new(CAPTURES).join(run)));
+        let (own, _) = made.map_err(|error| failed(error.into()))?;
+        let written = own.replace(name.as_ref(), |file: &mut File| {
+            let write = &mut |bytes: &[u8]| file.write_all(bytes).map_err(failed);
+            from.each_piece(run, name, write).map_err(Unwritten::Store)
+        });
+        written.map_err(|error| match error {
+            Unwritten::Store(error) => error,
+            Unwritten::System(error) => failed(error),
+        })
+    }
+
+    /// The folder of a run's captures; absent where it has none.
+    fn captures_of(&self, run: &str) -> std::io::Result<Option<Folder>> {
+        self.folder_beside(&[CAPTURES, run])
     }
 
     fn path_of(&self, run: &str, name: &str) -> PathBuf {
         self.place.folder().join(CAPTURES).join(run).join(name)
     }
+}
+
+/// Why a file was not written.
+enum Unwritten {
+    Store(StoreError),
+    System(std::io::Error),
+}
+
+impl From<std::io::Error> for Unwritten {
+    fn from(error: std::io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+/// Length of a regular file in a folder; absent for anything else.
+fn length(folder: &Folder, name: &str) -> Option<u64> {
+    let about = folder.file(Path::new(name), OFlag::O_PATH).ok()?.metadata().ok()?;
+    about.is_file().then_some(about.len())
 }
 
 /// Whether a text may be the name of a file here, wherever it came from.

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr)]
 
+mod beside;
 mod claim;
 mod copy;
 mod database;
@@ -17,7 +18,6 @@ mod files;
 mod imported;
 mod labels;
 mod opening;
-mod own_folder;
 mod place;
 mod remove;
 mod schema;
@@ -41,7 +41,6 @@ pub use figures::{Dated, Figure};
 pub use files::CAPTURES;
 pub use imported::{ImportedText, Packing};
 pub use labels::{Baseline, Labels, ShortOutcome};
-pub use own_folder::OwnFolder;
 pub use place::Place;
 pub use search::{Experiment, Listed, Search};
 pub use times::Times;

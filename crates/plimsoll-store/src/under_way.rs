@@ -1,20 +1,24 @@
 //! What runs that go on say of themselves, in files beside the file of runs: one for each, replaced as a whole, and gone with the run. On a server it
 //! stands in a row. What a killed run left is told from a run that goes on by its claim, and removed before the next run begins.
 
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, SyncSender};
 use std::thread;
 
 use plimsoll_model::under_way::UnderWay;
+use plimsoll_path::Folder;
 
+use super::beside::split;
 use super::opening::beside;
 use super::{Place, Store, schema};
 use crate::database::{Database, Server, values};
 
 /// How the files end.
 const ENDING: &str = "json";
+/// Largest file, in bytes.
+const LONGEST: u64 = 64 << 20;
 
 /// Where a run that goes on says how far it is.
 #[derive(Debug)]
@@ -69,22 +73,24 @@ fn writer(server: Server, run: String) -> SyncSender<String> {
 }
 
 fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let begun = path.with_extension("part");
-    fs::write(&begun, text)?;
-    fs::rename(&begun, path)
+    let (own, name) = split(path.parent().unwrap_or(path))?;
+    let (folder, _) = own.make_in(Path::new(name))?;
+    folder.replace(path.file_name().unwrap_or_default(), |file: &mut File| file.write_all(text))
+}
+
+/// Removes what was written, and the folder, unless another run has its file in it.
+fn remove(path: &Path) -> io::Result<()> {
+    let (own, name) = split(path.parent().unwrap_or(path))?;
+    let folder = own.folder(Path::new(name))?;
+    folder.remove_file(path.file_name().unwrap_or_default())?;
+    own.remove_empty_folder(name).map(drop)
 }
 
 impl Drop for UnderWayFile {
     fn drop(&mut self) {
         let Kept::File(path) = &self.0 else { return };
         // Where it was never written there is none.
-        fs::remove_file(path).ok();
-        fs::remove_file(path.with_extension("part")).ok();
-        // It stays where another run has its file in it.
-        path.parent().map(fs::remove_dir);
+        remove(path).ok();
     }
 }
 
@@ -115,7 +121,10 @@ impl Store {
             return None;
         }
         let text = match &self.database {
-            Database::File(_) => fs::read(file(&self.under_way_folder(), run)).ok()?,
+            Database::File(_) => {
+                let path = file(&self.under_way_folder(), run);
+                self.open_under_way()?.read(path.file_name()?.as_ref(), LONGEST).ok()?
+            }
             Database::Server(server) => {
                 let rows = server.query(schema::STATE_OF, values![run]).ok()?;
                 rows.first()?.get::<String>(0).ok()?.into_bytes()
@@ -144,10 +153,16 @@ impl Store {
             let rows = server.query(schema::SAID_TO_BE_UNDER_WAY, &[]).unwrap_or_default();
             return rows.iter().filter_map(|row| row.get(0).ok()).collect();
         }
-        let entries = fs::read_dir(self.under_way_folder()).into_iter().flatten().flatten();
-        let files = entries.map(|entry| entry.path());
+        let names = self.open_under_way().and_then(|folder| folder.names().ok()).unwrap_or_default();
+        let files = names.iter().map(Path::new);
         let files = files.filter(|path| path.extension().is_some_and(|ending| ending == ENDING));
         files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect()
+    }
+
+    fn open_under_way(&self) -> Option<Folder> {
+        let folder = self.under_way_folder();
+        let (own, name) = split(&folder).ok()?;
+        own.folder(Path::new(name)).ok()
     }
 
     fn under_way_folder(&self) -> PathBuf {

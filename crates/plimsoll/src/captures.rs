@@ -30,29 +30,28 @@ impl fmt::Display for Captured {
 
 /// Those of a run; nothing where it has none.
 pub(crate) fn of_run(store: &Store, run: &str) -> Option<Captured> {
-    look(state::folder(store).join(CAPTURES).join(run)).ok().flatten()
+    look(store, run).ok().flatten()
 }
 
 /// Those of all runs, by folder.
 pub(crate) fn all(store: &Store) -> io::Result<Vec<Captured>> {
-    let entries = match fs::read_dir(state::folder(store).join(CAPTURES)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
+    let Some(captures) = store.folder_beside(&[CAPTURES])? else { return Ok(Vec::new()) };
     let mut all = Vec::new();
-    for entry in entries {
-        all.extend(look(entry?.path())?);
+    for run in captures.names()? {
+        let of_run = run.to_str().map(|run| look(store, run)).transpose()?;
+        all.extend(of_run.flatten());
     }
     all.sort_by(|a, b| a.folder.cmp(&b.folder));
     Ok(all)
 }
 
-fn look(folder: PathBuf) -> io::Result<Option<Captured>> {
+fn look(store: &Store, run: &str) -> io::Result<Option<Captured>> {
+    let folder = state::folder(store).join(CAPTURES).join(run);
     let mut found = Captured { folder, files: 0, bytes: 0, newest: SystemTime::UNIX_EPOCH };
-    for entry in fs::read_dir(&found.folder)? {
-        let entry = entry?;
-        if is_capture(&entry.path()) {
-            let metadata = entry.metadata()?;
+    let Some(own) = store.folder_beside(&[CAPTURES, run])? else { return Ok(None) };
+    for name in own.names()? {
+        if is_capture(Path::new(&name)) {
+            let metadata = fs::symlink_metadata(own.handle().join(&name))?;
             found.files += 1;
             found.bytes += metadata.len();
             found.newest = found.newest.max(metadata.modified()?);

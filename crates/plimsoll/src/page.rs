@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::unistd::{AccessFlags, access};
+use plimsoll_path::Folder;
 
 /// How the name begins that a page has until it is whole.
 const BEGUN: &str = ".plimsoll-page-";
@@ -17,6 +18,8 @@ pub(crate) struct Page {
     path: PathBuf,
     folder: PathBuf,
     is_stream: bool,
+    /// Holds the folder open that `path` leads through.
+    _opened: Option<Folder>,
 }
 
 impl Page {
@@ -27,22 +30,42 @@ impl Page {
             Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
             _ => PathBuf::from("."),
         };
-        let page = Self { path: path.to_owned(), folder, is_stream };
+        let page = Self { path: path.to_owned(), folder, is_stream, _opened: None };
         if is_stream {
             return Ok(page);
         }
         fs::create_dir_all(&page.folder)?;
-        match fs::symlink_metadata(path) {
+        page.tried()
+    }
+
+    /// A page in a folder of a store, which is made without following a link of the store.
+    pub(crate) fn beside_store(path: &Path) -> io::Result<Self> {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(ErrorKind::InvalidInput.into());
+        };
+        let store = folder.parent().unwrap_or(Path::new(""));
+        if store != Path::new("") {
+            fs::create_dir_all(store)?;
+        }
+        let own = Folder::of_user(store)?;
+        let (opened, _) = own.make_in(Path::new(folder.file_name().unwrap_or_default()))?;
+        let folder = opened.handle();
+        Self { path: folder.join(name), folder, is_stream: false, _opened: Some(opened) }.tried()
+    }
+
+    /// Tries whether it can be written.
+    fn tried(self) -> io::Result<Self> {
+        match fs::symlink_metadata(&self.path) {
             Ok(about) if about.is_dir() => return Err(ErrorKind::IsADirectory.into()),
             // One that its owner protected is not replaced either.
-            Ok(about) if about.is_file() => access(path, AccessFlags::W_OK)?,
+            Ok(about) if about.is_file() => access(&self.path, AccessFlags::W_OK)?,
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
         // Gone when it is dropped; what the folder and the disk say to it, they would say to the page.
-        page.begun()?.as_file_mut().write_all(b" ")?;
-        Ok(page)
+        self.begun()?.as_file_mut().write_all(b" ")?;
+        Ok(self)
     }
 
     /// Whether it is a pipe or a device, which takes what is written and gives nothing back.
@@ -117,6 +140,19 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "second");
         assert_eq!(fs::read_to_string(&other).unwrap(), "kept");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left beside it");
+    }
+
+    #[test]
+    fn a_page_of_a_store_is_not_written_through_its_links() {
+        let (store, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let path = store.path().join("reports/abc.html");
+        symlink(elsewhere.path(), store.path().join("reports")).unwrap();
+        let told = Page::beside_store(&path).unwrap_err().to_string();
+        assert!(told.contains("symbolic link"), "{told}");
+        fs::remove_file(store.path().join("reports")).unwrap();
+        write(&Page::beside_store(&path).unwrap(), "text");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "text");
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use include_dir::{Dir, include_dir};
+use plimsoll_path::Folder;
 
 use crate::failure::Failure;
 use crate::messages;
@@ -36,7 +37,8 @@ impl Source {
         if self.is_stored {
             return Err("its text is not stored with the run".to_owned());
         }
-        within(self.folder(), file)
+        let read = Folder::of_user(self.folder()).and_then(|folder| folder.read(Path::new(file), LARGEST));
+        String::from_utf8(read.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
     }
 
     /// Folder of the file.
@@ -70,22 +72,8 @@ impl Source {
     }
 }
 
-/// More is no configuration file.
+/// Largest configuration file, in bytes.
 const LARGEST: u64 = 1 << 20;
-
-/// The text of a regular file in a folder or below; symbolic links count as where they lead.
-fn within(folder: &Path, file: &str) -> Result<String, String> {
-    let told = |error: std::io::Error| error.to_string();
-    let path = folder.join(file).canonicalize().map_err(told)?;
-    if !path.starts_with(folder.canonicalize().map_err(told)?) {
-        return Err("it is not in the folder of the experiment".to_owned());
-    }
-    let about = std::fs::metadata(&path).map_err(told)?;
-    if !about.is_file() || about.len() > LARGEST {
-        return Err(format!("it is no file of at most {LARGEST} bytes"));
-    }
-    std::fs::read_to_string(path).map_err(told)
-}
 
 /// All shipped experiments, by area and name.
 pub(crate) fn all() -> Vec<Source> {

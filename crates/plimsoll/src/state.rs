@@ -1,13 +1,13 @@
 //! Where runs are kept.
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_model::report::RunStatus;
 use plimsoll_model::verdict::{Standing, Verdict};
-use plimsoll_report::html::bundle;
+use plimsoll_report::html::bundle::{self, Bundle};
 use plimsoll_store::{Place, RunEntry, ShortOutcome, Store};
 
 use crate::failure::Failure;
@@ -84,14 +84,22 @@ pub(crate) fn weeks_path(place: &Place) -> PathBuf {
     }
 }
 
+/// The page of a run, where the user named a place for it (`Bundle::Inside`) or beside the store.
+pub(crate) fn open_page(path: &Path, bundle: Bundle) -> io::Result<Page> {
+    match bundle {
+        Bundle::Inside => Page::at(path),
+        Bundle::Beside => Page::beside_store(path),
+    }
+}
+
 /// Puts what draws the charts beside a page, where it is not there yet: all pages of a folder share it.
 pub(crate) fn keep_bundle(page: &Path) -> Result<(), Failure> {
     let path = page.with_file_name(bundle::name());
     let text = bundle::text();
-    if fs::metadata(&path).is_ok_and(|about| about.len() == text.len() as u64) {
+    if fs::symlink_metadata(&path).is_ok_and(|about| about.is_file() && about.len() == text.len() as u64) {
         return Ok(());
     }
-    Page::at(&path)
+    Page::beside_store(&path)
         .and_then(|file| file.write(|out| out.write_all(text.as_bytes())))
         .map_err(|error| Failure::io("write", &path, &error))
 }

@@ -13,6 +13,7 @@ use nix::sys::statvfs::fstatvfs;
 use plimsoll_model::experiment::FillDisk;
 use plimsoll_model::frame::{Failure, VolumePlace};
 use plimsoll_model::units::ByteSize;
+use plimsoll_path::Folder;
 
 use crate::{other, program};
 
@@ -31,7 +32,10 @@ impl Filled {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let file = match files.remove(&folder) {
             Some(file) => file,
-            None => tempfile::tempfile_in(&folder).map_err(|error| other(&what, error))?,
+            None => {
+                let opened = Folder::open(&folder).map_err(|error| other(&what, error))?;
+                tempfile::tempfile_in(opened.handle()).map_err(|error| other(&what, error))?
+            }
         };
         let (size, full) = resize(&file, fill).map_err(|error| other(&what, error))?;
         if size > 0 {

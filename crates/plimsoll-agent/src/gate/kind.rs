@@ -22,8 +22,6 @@ pub(crate) enum Kind {
     BulkService,
     /// A built-in web server with a `root`.
     WebFolder,
-    /// A built-in relay for mail with a `queue`.
-    MailQueue,
     /// A load that is a process.
     Load,
     /// A load of kernel paths that change the network.
@@ -62,7 +60,7 @@ const BUILT_IN: Need = Need {
 };
 
 impl Kind {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 10] = [
         Self::Program,
         Self::Server,
         Self::Postfix,
@@ -71,7 +69,6 @@ impl Kind {
         Self::LeakingRelay,
         Self::BulkService,
         Self::WebFolder,
-        Self::MailQueue,
         Self::Load,
         Self::NetworkLoad,
     ];
@@ -118,12 +115,6 @@ impl Kind {
                 ..BUILT_IN
             },
             Self::WebFolder => Need { name: "web with a root", ..BUILT_IN },
-            Self::MailQueue => Need {
-                name: "mail_relay with a queue",
-                capabilities: &["DAC_OVERRIDE", "NET_BIND_SERVICE", "SYS_RESOURCE"],
-                why: "the queue may belong to another user; the rest of the tree is read-only",
-                ..BUILT_IN
-            },
             Self::Load => Need {
                 name: "load in a process of its own",
                 becomes_nobody: false,

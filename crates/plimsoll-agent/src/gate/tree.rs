@@ -5,11 +5,10 @@ use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::libc;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 
@@ -64,7 +63,14 @@ pub(super) fn arrange(need: &Need, paths: &Paths) -> Result<OwnedFd, Wrong> {
         let whole = |path: &PathBuf| path.canonicalize().map_err(at(format!("find {}", path.display())));
         paths.iter().map(whole).collect()
     };
-    let (writable, opened) = (resolve(&paths.writable)?, resolve(&paths.opened)?);
+    // A folder to write to has no link on its path, and so is what its name says.
+    let writable: Vec<PathBuf> = paths
+        .writable
+        .iter()
+        .map(std::path::absolute)
+        .collect::<Result<_, _>>()
+        .map_err(at("find the working folder"))?;
+    let opened = resolve(&paths.opened)?;
     let mut shown = [writable.as_slice(), &resolve(&paths.visible)?, &opened].concat();
     // What lies in another of them comes with it.
     shown.sort();
@@ -85,7 +91,8 @@ pub(super) fn arrange(need: &Need, paths: &Paths) -> Result<OwnedFd, Wrong> {
     }
     for path in writable.iter().filter(|path| !covers.iter().any(|(cover, _)| path.starts_with(cover))) {
         // A mount of its own can stay writable where all around it is not.
-        bind(path, path)?;
+        let folder = reference(path)?;
+        bind_opened(&folder, &handle(&folder))?;
     }
     let entered = |path: &Path| nobody_is_another && opened.iter().any(|opened| opened == path);
     for (cover, mode) in &covers {
@@ -120,9 +127,8 @@ struct Shown<'p> {
 impl<'p> Shown<'p> {
     /// What is in a folder is shown piece by piece where the folder is hidden itself, or is to be `entered` and its owner alone may.
     fn open(path: &'p Path, cover: &Path, entered: bool) -> Result<Self, Wrong> {
-        let wrong = || at(format!("look at {}", path.display()));
-        let source = reference(path).map_err(wrong())?;
-        let meta = path.metadata().map_err(wrong())?;
+        let source = reference(path)?;
+        let meta = handle(&source).metadata().map_err(at(format!("look at {}", path.display())))?;
         let by_piece = meta.is_dir() && (path == cover || (entered && !is_open(&meta, 1)));
         let entries = by_piece.then(|| entries(path, cover)).transpose()?;
         Ok(Self { path, source, is_folder: meta.is_dir(), entries })
@@ -144,9 +150,14 @@ impl<'p> Shown<'p> {
     }
 }
 
-/// Opens no more than the place of a file.
-fn reference(path: &Path) -> io::Result<OwnedFd> {
-    File::options().read(true).custom_flags(libc::O_PATH).open(path).map(OwnedFd::from)
+/// Opens no more than the place of a file, which a link that comes later cannot lead elsewhere.
+fn reference(path: &Path) -> Result<OwnedFd, Wrong> {
+    plimsoll_path::reference(path).map_err(at("resolve a path"))
+}
+
+/// Path of an open file.
+fn handle(opened: &OwnedFd) -> PathBuf {
+    format!("/proc/self/fd/{}", opened.as_raw_fd()).into()
 }
 
 /// What is in a folder. Of one that is hidden whoever may enter it, only files: its folders and sockets are those of others.
@@ -162,7 +173,9 @@ fn entries(folder: &Path, cover: &Path) -> Result<Vec<(OsString, OwnedFd, bool)>
         if !shown {
             continue;
         }
-        found.push((entry.file_name(), reference(&entry.path()).map_err(wrong())?, meta.is_dir()));
+        // A link is shown as what it leads to.
+        let Ok(whole) = entry.path().canonicalize() else { continue };
+        found.push((entry.file_name(), reference(&whole)?, meta.is_dir()));
         if found.len() > MOST_ENTRIES {
             let error = format!(
                 "it has more than {MOST_ENTRIES} entries, and {} is closed to other users",
@@ -207,7 +220,7 @@ fn make_place(path: &Path, is_folder: bool) -> Result<(), Wrong> {
 }
 
 fn bind_opened(source: &OwnedFd, path: &Path) -> Result<(), Wrong> {
-    bind(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), path)
+    bind(&handle(source), path)
 }
 
 fn bind(source: &Path, path: &Path) -> Result<(), Wrong> {
@@ -219,7 +232,7 @@ fn bind(source: &Path, path: &Path) -> Result<(), Wrong> {
 /// Another mount of what is at `path`, that stands nowhere and is gone when it is closed.
 fn apart(path: &Path) -> Result<OwnedFd, Wrong> {
     bind(path, path)?;
-    let opened = reference(path).map_err(at(format!("open {}", path.display())))?;
+    let opened = reference(path)?;
     umount2(path, MntFlags::MNT_DETACH).map_err(at(format!("unmount {}", path.display())))?;
     Ok(opened)
 }

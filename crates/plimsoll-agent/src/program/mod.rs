@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_model::experiment::stands_in_configuration;
 use plimsoll_model::frame::{Failure, ServiceKind, ServiceSpec};
 use plimsoll_model::units::ByteSize;
+use plimsoll_path::Folder;
 use tempfile::TempDir;
 
 use crate::folder::{give_to_nobody, write_certificate};
@@ -161,9 +162,11 @@ impl Place<'_> {
     /// The folder whose files are served: the user's, or one with a document of this size at `/`.
     fn root(&self, root: Option<&str>, document: ByteSize) -> Result<String, Failure> {
         if let Some(root) = root {
-            let full = fs::canonicalize(root).map_err(|error| other(format!("serve {root}"), error))?;
+            let wrong = |error: std::io::Error| other(format!("serve the files of `root`, {root}"), error);
+            let full = std::path::absolute(root).map_err(wrong)?;
+            Folder::open(&full).map_err(|error| wrong(error.into()))?;
             let full = full.display().to_string();
-            // A link may lead to a name that the check of the file has not seen.
+            // The folder in which the run was started is in it now.
             return match stands_in_configuration(&full) {
                 true => Ok(full),
                 false => Err(other(format!("serve {root}"), "its path cannot stand in a configuration file")),
@@ -186,7 +189,9 @@ impl Place<'_> {
 
 /// The folder in which the host lets its services keep files.
 pub(crate) fn scratch() -> PathBuf {
-    std::env::var_os(SCRATCH).map_or_else(std::env::temp_dir, PathBuf::from)
+    let named = std::env::var_os(SCRATCH).map_or_else(std::env::temp_dir, PathBuf::from);
+    // The user's folder for temporary files may lie behind links of his own; below it none is followed.
+    named.canonicalize().unwrap_or(named)
 }
 
 /// A folder that other users may look into: some programs serve as another user than the one that starts them.
@@ -320,6 +325,6 @@ mod tests {
         let Err(error) = options.recipe(&place(folder.path(), &[])) else {
             panic!("it was accepted");
         };
-        assert!(error.to_string().contains("serve /nowhere/documents"), "{error}");
+        assert!(error.to_string().contains("`root`, /nowhere/documents"), "{error}");
     }
 }

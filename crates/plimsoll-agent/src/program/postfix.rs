@@ -1,16 +1,15 @@
 //! Postfix: <https://www.postfix.org/postconf.5.html>.
 
 use std::fmt::Write;
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use plimsoll_model::experiment::PostfixService;
 use plimsoll_model::frame::Failure;
 use plimsoll_model::units::Span;
 
 use super::{About, FOLDER, Place, Program, Recipe, open_to_all, write};
-use crate::folder::refuse_links;
 use crate::gate::Kind;
 use crate::other;
 
@@ -39,23 +38,17 @@ postlog unix-dgram n - n - 1 postlogd
 /// Makes the folder of the queue, which others may look into, because parts of Postfix work as other users. One that is there already is
 /// left as it is.
 fn make_queue(queue: &Path) -> Result<(), Failure> {
-    let unmade = |error: io::Error| other(format!("make {}", queue.display()), error);
-    if let Some(parent) = queue.parent() {
-        fs::create_dir_all(parent).map_err(unmade)?;
+    let (folder, was_missing) = crate::folder::queue("`postfix.queue`", queue)?;
+    if was_missing {
+        return open_to_all(&folder.handle());
     }
-    match fs::create_dir(queue) {
-        Ok(()) => open_to_all(queue),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let about = fs::metadata(queue).map_err(unmade)?;
-            if about.is_dir() && about.permissions().mode() & 0o005 == 0o005 {
-                return Ok(());
-            }
-            let why =
-                "it is there already, and is no folder that all users may look into; it is left as it is";
-            Err(other(format!("keep the queue of Postfix in {}", queue.display()), why))
-        }
-        Err(error) => Err(unmade(error)),
+    let about = fs::metadata(folder.handle())
+        .map_err(|error| other(format!("look at {}", queue.display()), error))?;
+    if about.permissions().mode() & 0o005 == 0o005 {
+        return Ok(());
     }
+    let why = "it is there already, and is no folder that all users may look into; it is left as it is";
+    Err(other(format!("keep the queue of Postfix in {}", queue.display()), why))
 }
 
 /// What is known of it.
@@ -82,9 +75,6 @@ impl Program for PostfixService {
         let to = place.to.first();
         let to = to.ok_or_else(|| other("start Postfix", "there is nothing that it could relay to"))?;
         let queue = self.queue.as_ref().map(PathBuf::from);
-        if let Some(queue) = &queue {
-            refuse_links(queue, &format!("make the queue {}", queue.display()))?;
-        }
         let queue = queue.unwrap_or_else(|| place.kept.unwrap_or(place.folder).join("queue"));
         make_queue(&queue)?;
         let seconds = |span: Span| span.0.as_secs().max(1);

@@ -21,6 +21,7 @@ use nix::sys::stat::{major, minor};
 use nix::unistd::getpid;
 use plimsoll_model::experiment::{DeviceLimit, FolderVolume, LoopVolume, Queueing};
 use plimsoll_model::frame::VolumePlace;
+use plimsoll_path::Folder;
 
 use crate::access::Access;
 use crate::error::HostError;
@@ -143,7 +144,7 @@ impl Volumes {
     fn folder(&mut self, spec: &VolumeSpec, folder: &FolderVolume) -> Result<PathBuf, HostError> {
         let number: u32 = rand::random();
         let name = format!("plimsoll-{}-{}-{number:08x}", spec.name, getpid());
-        let path = parent(folder.parent.as_deref()).join(name);
+        let path = parent(spec, folder.parent.as_deref())?.path().join(name);
         self.undo()?.make_folder(&path)?;
         Ok(path)
     }
@@ -157,8 +158,12 @@ impl Volumes {
     ) -> Result<(PathBuf, PathBuf), HostError> {
         needs_root(spec, "a loop device")?;
         let failed = |operation: &str| wrong(spec, operation);
-        let parent = parent(image.parent.as_deref());
-        let file = unnamed(&parent).map_err(failed(&format!("making its file in {}", parent.display())))?;
+        let parent = parent(spec, image.parent.as_deref())?;
+        let file =
+            unnamed(&parent).map_err(failed(&format!("making its file in {}", parent.path().display())))?;
+        if let Some(at) = &image.at {
+            Folder::open(Path::new(at)).map_err(|error| failed("resolving `at`")(error.into()))?;
+        }
         file.set_len(image.size.0).map_err(failed("giving its file the size"))?;
         if let Some(filesystem) = image.filesystem {
             mkfs::make(&spec.name, filesystem, &file, interrupt)?;
@@ -280,16 +285,22 @@ fn wrong(spec: &VolumeSpec, operation: &str) -> impl Fn(io::Error) -> HostError 
     move |source| HostError::Volume { volume: volume.clone(), operation: operation.clone(), source }
 }
 
-/// The folder that is named, or that for temporary files.
-fn parent(named: Option<&str>) -> PathBuf {
-    named.map_or_else(std::env::temp_dir, PathBuf::from)
+/// The folder that the file names as `in`, or that of the user for temporary files.
+fn parent(spec: &VolumeSpec, named: Option<&str>) -> Result<Folder, HostError> {
+    let wrong = |error| wrong(spec, "resolving `in`")(error);
+    let whole = match named {
+        Some(named) => std::path::absolute(named),
+        None => std::env::temp_dir().canonicalize(),
+    };
+    Folder::open(&whole.map_err(wrong)?).map_err(|error| wrong(error.into()))
 }
 
 /// A file without a name. Where the file system knows no such file, one that is removed as soon as it is open.
-fn unnamed(parent: &Path) -> io::Result<File> {
+fn unnamed(parent: &Folder) -> io::Result<File> {
+    let parent = parent.handle();
     let mut options = File::options();
     options.read(true).write(true).mode(0o600);
-    match options.clone().custom_flags(nix::libc::O_TMPFILE).open(parent) {
+    match options.clone().custom_flags(nix::libc::O_TMPFILE).open(&parent) {
         Err(error) if matches!(error.raw_os_error(), Some(nix::libc::EOPNOTSUPP | nix::libc::EISDIR)) => {
             let path = parent.join(format!("plimsoll-{}-{:08x}", getpid(), rand::random::<u32>()));
             let file = options.create_new(true).open(&path)?;
@@ -307,7 +318,7 @@ mod tests {
     #[test]
     fn a_file_without_a_name_leaves_its_folder_empty() {
         let folder = tempfile::tempdir().unwrap();
-        let file = unnamed(folder.path()).unwrap();
+        let file = unnamed(&Folder::of_user(folder.path()).unwrap()).unwrap();
         file.set_len(1 << 20).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }

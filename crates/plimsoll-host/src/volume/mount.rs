@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use plimsoll_model::experiment::{Filesystem, LoopVolume};
+use plimsoll_path::Folder;
 use serde::{Deserialize, Serialize};
 
 use crate::reexec::errno_of;
@@ -61,9 +62,10 @@ impl Mount {
         if self.at.starts_with(OWN) {
             fs::create_dir_all(&self.at).map_err(failed)?;
         }
+        let open = || Folder::open(&self.at).map_err(|error| error.errno());
         let (flags, data) = parse(&self.options);
-        mount(Some(&self.device), &self.at, Some(self.filesystem.as_str()), flags, data.as_deref())?;
-        match fs::set_permissions(&self.at, fs::Permissions::from_mode(0o1777)) {
+        mount(Some(&self.device), &open()?.handle(), Some(self.filesystem.as_str()), flags, data.as_deref())?;
+        match fs::set_permissions(open()?.handle(), fs::Permissions::from_mode(0o1777)) {
             Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => Ok(()),
             other => other.map_err(failed),
         }

@@ -6,7 +6,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::OFlag;
 use plimsoll_model::observation::MailLedger;
+use plimsoll_path::Folder;
 
 use super::stamp::Found;
 
@@ -56,7 +58,8 @@ impl Writer {
 
 /// Reads a list while it grows.
 pub struct LedgerReader {
-    path: PathBuf,
+    /// Folder of the service, which may have left a link in it.
+    folder: PathBuf,
     file: Option<File>,
     /// Bytes of a record that is not complete yet.
     piece: Vec<u8>,
@@ -68,8 +71,13 @@ impl LedgerReader {
     /// Reads the list in a sink's folder.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
-        let path = folder.join(NAME);
-        Self { path, file: None, piece: Vec::new(), seen: HashSet::new(), ledger: MailLedger::default() }
+        Self {
+            folder: folder.to_owned(),
+            file: None,
+            piece: Vec::new(),
+            seen: HashSet::new(),
+            ledger: MailLedger::default(),
+        }
     }
 
     /// What the list says until now.
@@ -78,7 +86,9 @@ impl LedgerReader {
     /// When it cannot be read. That there is none yet is no error.
     pub fn read(&mut self) -> io::Result<&MailLedger> {
         if self.file.is_none() {
-            self.file = match File::open(&self.path) {
+            self.file = match Folder::open(&self.folder)
+                .and_then(|folder| folder.file(Path::new(NAME), OFlag::O_RDONLY))
+            {
                 Err(error) if error.kind() == ErrorKind::NotFound => return Ok(&self.ledger),
                 opened => Some(opened?),
             };

@@ -125,16 +125,16 @@ struct Counts {
 }
 
 impl Capture {
-    /// Begins to capture on an interface, into a file that is made anew. When this returns, no packet is missed any more.
+    /// Begins to capture on an interface, into an empty file, which `path` names in messages. When this returns, no packet is missed any more.
     ///
     /// # Errors
     /// When the interface cannot be listened to, or the file not be written.
-    pub fn start(interface: &str, path: &Path, wanted: &Wanted) -> Result<Self, CaptureError> {
+    pub fn start(interface: &str, path: &Path, file: File, wanted: &Wanted) -> Result<Self, CaptureError> {
         let of_interface =
             |source: io::Error| CaptureError::Interface { interface: interface.to_owned(), source };
         let of_file = |source: io::Error| CaptureError::File { path: path.to_owned(), source };
         let ring = Ring::open(interface, wanted).map_err(of_interface)?;
-        let file = BufWriter::with_capacity(1 << 20, File::create(path).map_err(of_file)?);
+        let file = BufWriter::with_capacity(1 << 20, file);
         let out = Pcapng::begin(file, interface, wanted.snap).map_err(of_file)?;
         let stop = Arc::new(AtomicBool::new(false));
         let stopping = Arc::clone(&stop);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_report::escape::terminal;
-use plimsoll_store::{OwnFolder, RunEntry, Store};
+use plimsoll_store::{RunEntry, Store};
 
 use crate::args::{PruneArgs, RmArgs};
 use crate::exit::Exit;
@@ -94,7 +94,7 @@ fn remove(store: &Store, doomed: &[RunEntry], dry_run: bool) -> Result<Exit, Fai
 fn files(store: &Store, run: &str) -> Result<(), Failure> {
     let page = state::page_path(store, run);
     let failed = |error| Failure::io("remove", &page, &error);
-    let reports = OwnFolder::open(state::folder(store), &[state::REPORTS]).map_err(failed)?;
+    let reports = store.folder_beside(&[state::REPORTS]).map_err(failed)?;
     if let (Some(reports), Some(name)) = (reports, page.file_name()) {
         reports.remove_file(name).map_err(failed)?;
     }

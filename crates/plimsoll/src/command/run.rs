@@ -148,7 +148,7 @@ fn carry_out(
     effects::ask(effects, &args.consent)?;
     let path = args.html.clone().unwrap_or_else(|| state::page_path(keeping.named(), &entry.id));
     // Before anything is measured for it.
-    let page = Page::at(&path).map_err(|error| Failure::io("write", &path, &error))?;
+    let page = state::open_page(&path, bundle(args)).map_err(|error| Failure::io("write", &path, &error))?;
     let ends = Ends::default();
     let interrupt = &ends.now;
     listen(interrupt).map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
@@ -254,7 +254,7 @@ fn report_so_far(store: &Store, run: &str, path: &Path, bundle: Bundle) -> Repor
             state::keep_bundle(&place)?;
         }
         let failed = |error| Failure::io("write", &place, &error);
-        let page = Page::at(&place).map_err(failed)?;
+        let page = state::open_page(&place, bundle).map_err(failed)?;
         if page.is_stream() {
             return Ok(false);
         }

@@ -70,6 +70,9 @@ fn reached(address: SocketAddr, names: &[String]) -> String {
     }
 }
 
+/// Largest page of a run that is read from its file, in bytes.
+const LARGEST_PAGE: u64 = 1 << 30;
+
 /// Runs from a store, and a machine's weeks from a file.
 struct Stored {
     runs: Place,
@@ -98,7 +101,9 @@ impl Runs for Stored {
         if matches!(store.place(), Place::Server { .. }) {
             return None;
         }
-        fs::read_to_string(state::page_path(store, run)).ok()
+        let page = state::page_path(store, run);
+        let reports = store.folder_beside(&[state::REPORTS]).ok()??;
+        String::from_utf8(reports.read(page.file_name()?.as_ref(), LARGEST_PAGE).ok()?).ok()
     }
 
     fn imported(&self, store: &Store, entry: &RunEntry, above: &Markup) -> Result<Option<Markup>, String> {

@@ -21,6 +21,7 @@ mod consent;
 mod documents;
 mod explained;
 mod flooded;
+mod foreign_paths;
 mod gate;
 mod groups;
 mod guests;

@@ -7,9 +7,10 @@ use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise};
 use plimsoll_model::experiment::{Access, CacheState, StorageEngine, StorageLoad};
 use plimsoll_model::frame::{Failure, VolumePlace};
+use plimsoll_path::{Folder, PathError};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -76,9 +77,15 @@ fn is_laid_out(load: &StorageLoad) -> bool {
 
 /// The file of a thread, with all that is to be in it.
 fn file(folder: &Path, load: &StorageLoad, nth: u32) -> io::Result<Part> {
-    let path = folder.join(format!("part-{nth}"));
     let length = load.part_size();
-    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+    let name = format!("part-{nth}");
+    let opened = Folder::open(folder)
+        .and_then(|folder| folder.file(Path::new(&name), OFlag::O_RDWR | OFlag::O_CREAT));
+    let mut file = opened.map_err(|error| match error {
+        // Its number tells what is wrong with the volume.
+        PathError::System { source, .. } => source,
+        error => error.into(),
+    })?;
     if is_laid_out(load) {
         let there = file.seek(SeekFrom::End(0))?;
         fill(&file, there.min(length), length)?;

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use hdrhistogram::Histogram;
+use nix::fcntl::OFlag;
 use plimsoll_model::observation::{FlushFacts, Histogram as Recorded};
+use plimsoll_path::Folder;
 
 use crate::generate::latency::histogram;
 
@@ -46,7 +48,8 @@ impl Flushes {
 
 /// Reads what a relay has flushed.
 pub struct FlushReader {
-    path: PathBuf,
+    /// Folder of the service, which may have left a link in it.
+    folder: PathBuf,
     file: Option<File>,
     /// Bytes of a record that is not complete yet.
     piece: Vec<u8>,
@@ -56,7 +59,7 @@ impl FlushReader {
     /// Reads the list in a relay's folder.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
-        Self { path: folder.join(NAME), file: None, piece: Vec::new() }
+        Self { folder: folder.to_owned(), file: None, piece: Vec::new() }
     }
 
     /// Flushes since the last call.
@@ -65,7 +68,9 @@ impl FlushReader {
     /// When the list cannot be read. That there is none yet is no error.
     pub fn take(&mut self) -> io::Result<FlushFacts> {
         if self.file.is_none() {
-            self.file = match File::open(&self.path) {
+            self.file = match Folder::open(&self.folder)
+                .and_then(|folder| folder.file(Path::new(NAME), OFlag::O_RDONLY))
+            {
                 Err(error) if error.kind() == ErrorKind::NotFound => return Ok(FlushFacts::default()),
                 opened => Some(opened?),
             };

@@ -3,9 +3,12 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use nix::fcntl::OFlag;
+use plimsoll_path::Folder;
 
 use super::flushes::Flushes;
 use super::segment::{self, Job, Mail, Segment};
@@ -13,7 +16,7 @@ use super::segment::{self, Job, Mail, Segment};
 /// A queue.
 #[derive(Debug)]
 pub(super) struct Queue {
-    folder: PathBuf,
+    folder: Folder,
     handle: File,
     flushes: Flushes,
     /// The number of the next file.
@@ -23,11 +26,11 @@ pub(super) struct Queue {
 impl Queue {
     /// Opens the queue in a folder, which is made when it is not there, and finds the messages in it.
     pub(super) fn open(folder: &Path, flushes: Flushes) -> io::Result<(Self, Vec<Job>)> {
-        fs::create_dir_all(folder)?;
+        let (folder, _) = Folder::make(folder)?;
         let mut files = Vec::new();
         let mut next = 0;
-        for entry in fs::read_dir(folder)? {
-            let path = entry?.path();
+        for entry in folder.names()? {
+            let path = folder.handle().join(entry);
             let number =
                 path.file_stem().and_then(OsStr::to_str).and_then(|name| u64::from_str_radix(name, 16).ok());
             // Other files are not the queue's.
@@ -42,15 +45,15 @@ impl Queue {
         for (_, path) in files {
             jobs.extend(segment::read(path)?);
         }
-        let handle = File::open(folder)?;
-        let queue = Self { folder: folder.to_owned(), handle, flushes, next: next.into() };
+        let handle = folder.file(Path::new("."), OFlag::O_RDONLY)?;
+        let queue = Self { folder, handle, flushes, next: next.into() };
         Ok((queue, jobs))
     }
 
     /// Makes messages durable, together. None of them is in the queue when it fails.
     pub(super) fn store(&self, mails: &[Mail]) -> io::Result<Vec<Job>> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let path = self.folder.join(format!("{number:016x}"));
+        let path = self.folder.handle().join(format!("{number:016x}"));
         let stored = segment::write(path.clone(), mails, &self.flushes).and_then(|jobs| {
             self.flushes.flush(&self.handle)?;
             Ok(jobs)

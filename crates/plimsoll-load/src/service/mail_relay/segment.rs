@@ -7,7 +7,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -161,7 +161,9 @@ fn segment(path: PathBuf, left: u32) -> Arc<Segment> {
 /// file, which is then removed.
 pub(super) fn read(path: PathBuf) -> io::Result<Vec<Job>> {
     let mut bytes = Vec::new();
-    File::open(&path)?.read_to_end(&mut bytes)?;
+    // What somebody else put into the folder may be a link, or a FIFO.
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    OpenOptions::new().read(true).custom_flags(flags).open(&path)?.read_to_end(&mut bytes)?;
     let (mut found, mut at, mut holds) = (Vec::new(), 0, false);
     while let Some(record) = parse(&bytes[at..]) {
         if record.state == State::Waiting as u8 {

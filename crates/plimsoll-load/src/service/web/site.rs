@@ -3,23 +3,22 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat2};
-use nix::sys::stat::Mode;
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use plimsoll_model::documents;
 use plimsoll_model::experiment::SendBy;
 use plimsoll_model::frame::Failure;
 use plimsoll_model::units::ByteSize;
+use plimsoll_path::Folder;
 
 use super::status::Status;
-use crate::failure::refused;
+use crate::failure::other;
 
 /// A site.
 pub(super) struct Site {
     document: u64,
-    root: Option<OwnedFd>,
+    root: Option<Folder>,
     by: SendBy,
 }
 
@@ -51,10 +50,8 @@ impl Document {
 impl Site {
     /// A site whose document at `/` has so many bytes, with the files of a folder below it.
     pub(super) fn open(document: u64, root: Option<&str>, by: SendBy) -> Result<Self, Failure> {
-        let folder = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let root = root.map(|path| {
-            open(Path::new(path), folder, Mode::empty())
-                .map_err(|error| refused(format!("open the folder `{path}`"), error))
+            Folder::open(Path::new(path)).map_err(|error| other("open the folder of `root`", &error))
         });
         Ok(Self { document, root: root.transpose()?, by })
     }
@@ -88,12 +85,12 @@ impl Site {
             return Err(Status::BadRequest);
         }
         let root = self.root.as_ref().ok_or(Status::NotFound)?;
-        // The kernel itself keeps the look-up below the root, symbolic links included. O_NONBLOCK: a fifo without a
+        // The owner of the folder may have links in it; the kernel keeps the look-up below the root, links included. O_NONBLOCK: a fifo without a
         // writer must not hold a process.
         let how = OpenHow::new()
             .flags(OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)
             .resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_MAGICLINKS);
-        let opened = openat2(root.as_fd(), path.trim_matches('/'), how).map_err(|error| match error {
+        let opened = openat2(root, path.trim_matches('/'), how).map_err(|error| match error {
             nix::Error::EACCES | nix::Error::EPERM | nix::Error::EXDEV => Status::Forbidden,
             nix::Error::EMFILE | nix::Error::ENFILE | nix::Error::ENOMEM => Status::Unavailable,
             _ => Status::NotFound,

@@ -17,7 +17,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::handed::{Handed, MESSAGES};
 use crate::judge::Judge;
-use crate::page::Page;
 use crate::progress::lines::{Lines, Written};
 use crate::progress::{Ends, Progress, Telling};
 use crate::team::Keeping;
@@ -39,7 +38,7 @@ pub(super) fn carry_out(
     effects::ask(effects, &args.consent)?;
     let path = args.html.clone().unwrap_or_else(|| state::page_path(keeping.named(), &entry.id));
     // Before anything is measured for it.
-    let page = Page::at(&path).map_err(|error| Failure::io("write", &path, &error))?;
+    let page = state::open_page(&path, bundle(args)).map_err(|error| Failure::io("write", &path, &error))?;
     let ends = Ends::default();
     listen(&ends.now).map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
     let limits = limits(args, plan);

@@ -191,7 +191,7 @@ fn a_built_in_server_cannot_read_what_only_root_may() {
         .replace("port = 8099\nexec = [\"true\"]\nenv = { MODE = \"as told\" }", "web = { root = \"/etc\" }");
     let answered = |path: &str| {
         let text = text.replace("connections = 5", &format!("connections = 5, path = \"{path}\""));
-        let told = lab.plimsoll(&["run", &lab.file("web.toml", &text), "--format", "json"]);
+        let told = lab.plimsoll(&["run", &lab.file("web.toml", &text), "--yes", "--format", "json"]);
         told.json()["trials"][0]["phases"][0]["errors"] == serde_json::json!({})
     };
     assert!(answered("/passwd"));
