@@ -52,13 +52,21 @@ pub(crate) fn ratio(value: f64) -> String {
     } else if value != 0.0 && value.abs() < 0.1 || value.abs() >= 100.0 {
         figure(value)
     } else {
-        format!("{value:.2}")
+        without_sign_of_zero(format!("{value:.2}"))
+    }
+}
+
+/// A rounded figure, `0.0` instead of `-0.0`.
+fn without_sign_of_zero(text: String) -> String {
+    match text.strip_prefix('-') {
+        Some(size) if size.bytes().all(|byte| matches!(byte, b'0' | b'.')) => size.to_owned(),
+        _ => text,
     }
 }
 
 /// A share as per cent with one decimal, without the sign: `17.3`.
 pub(crate) fn percent(share: f64) -> String {
-    if share.is_finite() { format!("{:.1}", share * 100.0) } else { NONE.into() }
+    if share.is_finite() { without_sign_of_zero(format!("{:.1}", share * 100.0)) } else { NONE.into() }
 }
 
 /// Microseconds as milliseconds: `0.483`, `1.23`, `3,010`.
@@ -173,6 +181,12 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(figure(value), text, "{value}");
         }
+    }
+
+    #[test]
+    fn zero_has_no_sign() {
+        assert_eq!([percent(-0.0), percent(-1e-9), percent(-0.004)], ["0.0", "0.0", "-0.4"]);
+        assert_eq!([ratio(-0.0), ratio(-0.5)], ["0.00", "-0.50"]);
     }
 
     #[test]
