@@ -19,6 +19,7 @@ mod netperf;
 mod notices;
 mod packages;
 mod pictures;
+mod prose;
 mod python;
 mod sbom;
 mod shell;
@@ -38,7 +39,7 @@ cargo xtask layers            check that crates import only what they may, that 
                               and that no file is too long
 cargo xtask test [--yes]      install what the tests need, then run everything: format, lints, layers, all tests
 cargo xtask test --quick      format, lints, layers, wording, and the tests that only compute; installs nothing
-cargo xtask wording           check doc comments and type names, and lower the limits in xtask/wording.tsv
+cargo xtask wording           check comments, type names and pages, and lower the limits in xtask/wording.tsv
 cargo xtask docs [--check]    write docs/reference from the program itself, or check that it is up to date
 cargo xtask charts            make the program that draws the charts of pages anew (needs npm)
 cargo xtask kinds [--check]   write into CONTRIBUTING.md how many files a kind of something touches, or check that

@@ -25,7 +25,16 @@ fn collect(folder: &Path, take: &mut dyn FnMut(PathBuf, &str)) -> Result<(), Str
     Ok(())
 }
 
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+/// Adds every file of a folder and of those below it, in order.
+pub(crate) fn files_below(folder: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {
+    for path in entries(folder)? {
+        if path.is_dir() { files_below(&path, into)? } else { into.push(path) }
+    }
+    Ok(())
+}
+
+/// What stands in a folder, in order.
+pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let told = |error: std::io::Error| format!("{}: {error}", folder.display());
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(folder).map_err(told)? {

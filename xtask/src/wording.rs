@@ -1,20 +1,20 @@
-//! Doc comments that name no subject, and type names that say nothing.
+//! Doc comments that name no subject, type names that say nothing, and hard sentences of pages.
 //!
-//! The tree has old ones. `xtask/wording.tsv` holds how many each folder may still have; a count never rises, and a lower one is written back.
+//! The tree has old ones. `xtask/wording.tsv` holds how many each folder and each page may still have; a count never rises, and a lower one is written back.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::sources;
+use crate::{prose, sources};
 
 /// Beginnings of a doc comment that leave its subject out.
 const BEGINNINGS: [&str; 5] = ["The same", "It ", "What is ", "What was ", "What has "];
 /// Names that say nothing of the type's content.
 const NAMES: [&str; 7] = ["Found", "Told", "Place", "Way", "Asked", "Running", "Answer"];
 const KINDS: [&str; 4] = ["struct ", "enum ", "type ", "trait "];
-/// Remaining findings per folder.
+/// Remaining findings per folder and page.
 const LIMITS: &str = "xtask/wording.tsv";
 
 /// A finding: file, line and text.
@@ -33,18 +33,27 @@ pub(crate) fn check(write: bool) -> Result<(), String> {
             findings.entry(folder(file)).or_default().push(finding);
         }
     })?;
+    for page in pages()? {
+        let text = fs::read_to_string(&page).map_err(|error| format!("{}: {error}", page.display()))?;
+        for (line, text) in prose::findings(&text) {
+            let finding = Finding { file: page.clone(), line, text };
+            findings.entry(page.display().to_string()).or_default().push(finding);
+        }
+    }
     let limits = limits(&fs::read_to_string(LIMITS).map_err(|error| format!("{LIMITS}: {error}"))?)?;
     let limit = |folder: &str| limits.get(folder).copied().unwrap_or_default();
     let mut report = String::new();
     for (folder, found) in findings.iter().filter(|(folder, found)| found.len() > limit(folder)) {
         let (count, limit) = (found.len(), limit(folder));
-        writeln!(report, "{folder} has {count} vague doc comments or type names, {limit} at most:").ok();
+        writeln!(report, "{folder} has {count} vague comments, names or sentences, {limit} at most:").ok();
         for Finding { file, line, text } in found {
             writeln!(report, "  {}:{line}: {text}", file.display()).ok();
         }
     }
     if !report.is_empty() {
-        return Err(format!("{report}name the subject: \"Span of the enclosing item\""));
+        return Err(format!(
+            "{report}name the subject (\"Span of the enclosing item\"), and see docs/style.md"
+        ));
     }
     let counts: String =
         findings.iter().map(|(folder, found)| format!("{folder}\t{}\n", found.len())).collect();
@@ -52,6 +61,17 @@ pub(crate) fn check(write: bool) -> Result<(), String> {
         fs::write(LIMITS, counts).map_err(|error| format!("{LIMITS}: {error}"))?;
     }
     Ok(())
+}
+
+/// Pages that people write; those below docs/reference are generated.
+fn pages() -> Result<Vec<PathBuf>, String> {
+    let mut pages = sources::entries(Path::new("."))?;
+    for folder in ["docs", "experiments"] {
+        sources::files_below(Path::new(folder), &mut pages)?;
+    }
+    pages.retain(|page| page.extension().is_some_and(|ending| ending == "md"));
+    pages.retain(|page| !page.starts_with("docs/reference"));
+    Ok(pages.iter().map(|page| page.strip_prefix(".").unwrap_or(page).to_owned()).collect())
 }
 
 fn is_vague(line: &str) -> bool {
