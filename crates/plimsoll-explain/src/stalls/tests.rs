@@ -337,7 +337,9 @@ fn frames_of_a_client_in_a_stream_of_the_server_are_no_requests() {
         }
         talk.after_ms(70 - before.unwrap_or(0)).server(PUSH, 1000);
     }
-    assert!(talk.report().connections[0].stalls.iter().all(|stall| stall.class == Class::SenderWaited));
+    let report = talk.report();
+    let classes: Vec<Class> = report.connections[0].stalls.iter().map(|stall| stall.class).collect();
+    assert_eq!(classes, [Class::SenderWaited; 10]);
 }
 
 #[test]
