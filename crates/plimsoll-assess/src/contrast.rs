@@ -33,20 +33,34 @@ pub(super) fn comparisons(plan: &Plan, claim: &DifferenceClaim) -> Vec<Compariso
     }
 }
 
-/// Claims that the run cannot decide, because it makes too few pairs, each in a sentence.
+/// Claims that the run cannot decide, or only under an assumption, because it makes too few pairs, each in a sentence.
 #[must_use]
 pub fn shortfalls(plan: &Plan) -> Vec<String> {
     let trials = plan.experiment.run.max_trials as usize;
-    let fewest = if counts_instructions(plan) { compare::FEWEST_EXACT } else { compare::FEWEST_PAIRS };
+    let alpha = CompareSettings::default().alpha;
     let of_claim = |(n, claim): (usize, &Claim)| {
         let claim = claim.difference()?;
         let pairs =
             comparisons(plan, claim).iter().map(|each| trials * pairs_in_a_block(plan, each)).min()?;
-        (pairs < fewest).then(|| {
+        let least = |pairs_needed: usize| pairs_needed.div_ceil((pairs / trials.max(1)).max(1));
+        let counted = format!("{trials} trials of each cell make {pairs} pairs");
+        let (fewest, exact) = if counts_instructions(plan) {
+            (compare::FEWEST_EXACT, compare::FEWEST_EXACT)
+        } else {
+            (compare::FEWEST, compare::exact_pairs(alpha))
+        };
+        if pairs < fewest {
+            return Some(format!(
+                "the claim {n} on a difference cannot be decided: {counted}, and fewer than {fewest} decide nothing; `run.max_trials` has to \
+                 be at least {}",
+                least(fewest)
+            ));
+        }
+        (pairs < exact).then(|| {
             format!(
-                "the claim {n} on a difference cannot be decided: {trials} trials of each cell make {pairs} pairs, and fewer than {fewest} \
-                 decide nothing; `run.max_trials` has to be at least {}",
-                fewest.div_ceil((pairs / trials.max(1)).max(1))
+                "the claim {n} on a difference rests on a t test, which takes normal values: {counted}, whose signs cannot reach p = {alpha}; those \
+                 of {exact} can, with `run.max_trials` of at least {}",
+                least(exact)
             )
         })
     };
@@ -278,22 +292,18 @@ interaction = { phase = "all", factors = ["clients", "backlog"] }
     }
 
     #[test]
-    fn only_the_odd_cell_is_named() {
+    fn two_by_two_cells_interact_without_an_odd_one() {
         let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
-        let odd_cell = |trials: &[TrialRecord]| match crate::findings(&plan, trials).remove(3).details {
-            Some(Details::Interaction(found)) => found.odd_cell,
-            other => panic!("{other:?}"),
-        };
         let one_slow =
             |clients: &str, backlog: &str| if (clients, backlog) == ("2", "20") { 0.1 } else { 1.0 };
-        let odd = odd_cell(&trials(&plan, one_slow)).unwrap();
-        assert_eq!(cell_text(&odd), "backlog = 20, clients = 2");
+        let found = crate::findings(&plan, &trials(&plan, one_slow)).remove(3);
+        assert_eq!(found.verdict.outcome, Outcome::Interaction, "{}", found.verdict.reason);
+        let Some(Details::Interaction(details)) = found.details else { panic!("{:?}", found.details) };
+        assert_eq!(details.odd_cell, None);
         let both = |clients: &str, backlog: &str| {
             (if clients == "2" { 2.0 } else { 1.0 }) * (if backlog == "20" { 0.5 } else { 1.0 })
         };
-        let additive = trials(&plan, both);
-        assert_eq!(odd_cell(&additive), None);
-        assert_eq!(crate::findings(&plan, &additive)[3].verdict.outcome, Outcome::Additive);
+        assert_eq!(crate::findings(&plan, &trials(&plan, both))[3].verdict.outcome, Outcome::Additive);
     }
 
     #[test]
@@ -307,11 +317,14 @@ interaction = { phase = "all", factors = ["clients", "backlog"] }
         };
         let by_factor = "difference = { phase = \"all\", factor = \"clients\" }";
         // Two levels of the other factor make two pairs in each block.
-        assert_eq!(shortfalls(&plan(3, by_factor)), Vec::<String>::new());
-        let found = shortfalls(&plan(2, by_factor));
-        assert!(found[0].contains("make 4 pairs") && found[0].ends_with("at least 3"), "{found:?}");
+        assert_eq!(shortfalls(&plan(4, by_factor)), Vec::<String>::new());
+        let found = shortfalls(&plan(1, by_factor));
+        assert!(found[0].contains("make 2 pairs") && found[0].ends_with("at least 2"), "{found:?}");
+        let found = shortfalls(&plan(3, by_factor));
+        assert!(found[0].contains("rests on a t test") && found[0].ends_with("at least 4"), "{found:?}");
         let by_cell = "difference = { phase = \"all\", against = { clients = 1, backlog = 10 } }";
-        assert!(shortfalls(&plan(5, by_cell))[0].ends_with("at least 6"));
-        assert!(shortfalls(&plan(6, by_cell)).is_empty());
+        assert!(shortfalls(&plan(2, by_cell))[0].ends_with("at least 3"));
+        assert!(shortfalls(&plan(7, by_cell))[0].ends_with("at least 8"));
+        assert!(shortfalls(&plan(8, by_cell)).is_empty());
     }
 }

@@ -90,6 +90,14 @@ impl Scale {
         }
     }
 
+    /// What is compared on the scale: `logarithms`, or `differences`.
+    pub(crate) fn values_in_words(self) -> &'static str {
+        match self {
+            Self::Ratio => "logarithms",
+            Self::Difference => "differences",
+        }
+    }
+
     /// A margin in words.
     pub(crate) fn margin_in_words(self, margin: f64) -> String {
         match self {

@@ -3,7 +3,7 @@
 use plimsoll_judge::bisect::{BisectSettings, Bisection};
 use plimsoll_judge::compare::{CompareSettings, paired, unpaired};
 use plimsoll_judge::factors::{FactorRow, FactorSettings, FactorTable, judge};
-use plimsoll_judge::json::{Mark, Test, judge_line, judge_text};
+use plimsoll_judge::json::{Mark, Test, TextOptions, judge_line, judge_text};
 use plimsoll_judge::recovery::{BeforeAfter, RecoverySettings, hysteresis, judge_flat, time_to_recover};
 use plimsoll_judge::sequential::{Decider, SequentialSettings};
 use plimsoll_model::verdict::Outcome;
@@ -145,7 +145,7 @@ proptest! {
     fn no_text_causes_a_panic(text in "[-0-9eE.,;#'a-bé\u{a0} \t\r\\[\\]{}\":\n]{0,60}") {
         for &test in Test::ALL {
             for mark in [None, Some(Mark::Point), Some(Mark::Comma)] {
-                let _ = judge_text(test, text.clone(), mark);
+                let _ = judge_text(test, text.clone(), TextOptions { mark, paired: false });
             }
             let _ = judge_line(test, &text);
         }

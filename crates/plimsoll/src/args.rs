@@ -483,6 +483,9 @@ pub struct JudgeArgs {
     /// One JSON object per line in, one verdict per line out, in the same order. The exit status is 2 if a line cannot be judged.
     #[arg(long)]
     pub batch: bool,
+    /// For `compare`: row i of A and of B was measured together, one next to the other. Without this, the lists are two independent samples.
+    #[arg(long, conflicts_with = "batch")]
+    pub paired: bool,
     /// What stands before the decimals of a number in a table or a list: 108.43 or 108,43. The other mark may separate thousands. Without this, the
     /// numbers must tell it: 1,234 alone does not, and is refused.
     #[arg(long, value_enum, value_name = "MARK", conflicts_with = "batch", env = "PLIMSOLL_DECIMAL")]

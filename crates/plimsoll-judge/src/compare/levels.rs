@@ -1,11 +1,9 @@
 //! Comparisons whose values lie in levels: boots that hold processes that hold windows.
 
-use super::{CompareSettings, Comparison, Evidence, FEWEST_PAIRS};
+use super::{CompareSettings, Comparison, Evidence};
 use crate::input::{self, JudgeError};
 use crate::stats::bootstrap::{Nested, hierarchical};
-use crate::stats::rank::sign_flip;
-use crate::stats::shift::{Location, centre};
-use crate::wording;
+use crate::stats::shift::Location;
 
 const RESAMPLES: usize = 4000;
 const SEED: u64 = 0x5eed;
@@ -13,8 +11,7 @@ const SEED: u64 = 0x5eed;
 /// Judges log ratios `ln(B/A)` that lie in levels, the unit of replication on top: say one group per boot, holding one
 /// group per process, holding windows.
 ///
-/// The p-value comes from flipping the signs of the top groups, which is exact however many values lie below. The
-/// interval is the wider of the hierarchical bootstrap (Kalibera & Jones 2013) and the one that the means of the top
+/// The p-value comes from the top groups alone, as of so many pairs, however many values lie below. The interval is the wider of the hierarchical bootstrap (Kalibera & Jones 2013) and the one that the means of the top
 /// groups carry alone, because a bootstrap of few groups is too narrow.
 ///
 /// # Errors
@@ -30,22 +27,11 @@ pub fn nested(
         Nested::Values(values) => values.clone(),
         Nested::Groups(groups) => groups.iter().map(Nested::mean).collect(),
     };
-    let p = sign_flip(&tops, SEED);
+    let alone = Evidence::of_pairs(&tops, 0.0, "group", settings);
     let boot = hierarchical(log_ratios, settings.confidence, RESAMPLES, SEED);
-    let alone = centre(&tops, settings.confidence);
-    let half = ((boot.hi - boot.lo) / 2.0).max((alone.hi - alone.lo) / 2.0);
-    let evidence = Evidence {
-        location: Location { estimate: boot.estimate, lo: boot.estimate - half, hi: boot.estimate + half },
-        p,
-        n: tops.len(),
-        fewest: FEWEST_PAIRS,
-        sample: format!(
-            "{} at the top level, sign-flip p = {}",
-            wording::count(tops.len(), "group"),
-            wording::p_value(p)
-        ),
-    };
-    Ok(evidence.judge(metric, settings))
+    let half = ((boot.hi - boot.lo) / 2.0).max((alone.location.hi - alone.location.lo) / 2.0);
+    let location = Location { estimate: boot.estimate, lo: boot.estimate - half, hi: boot.estimate + half };
+    Ok(Evidence { location, ..alone }.judge(metric, settings))
 }
 
 fn check(nested: &Nested) -> Result<(), JudgeError> {

@@ -4,33 +4,35 @@
 //! each other, in random order, share the weather of the machine, and their difference is free of it. The order inside
 //! of pairs was random, so that under no difference every sign is a coin: a sign-flip permutation test (Fisher 1935) of
 //! differences whose size is cut, with the Hodges-Lehmann estimate and the signed-rank interval (Hollander & Wolfe,
-//! chapter 3). Without pairs the Mann-Whitney test and its shift are used, and the verdict says what that costs.
+//! chapter 3). Without pairs the Mann-Whitney test and its shift are used, and the verdict says what that costs. Samples
+//! whose orders are too few for the level get a t test (`compare::small`), and pairs that resemble their neighbours count as
+//! fewer (`compare::serial`); the verdict states either assumption.
 //!
 //! `Same` is a claim of its own and needs an interval inside of the margin (two one-sided tests, Schuirmann 1987); no
 //! significant difference alone is `Undecided`.
 
 pub mod aa_test;
 mod levels;
+mod serial;
+mod small;
 
 pub use levels::nested;
+pub use small::{exact_pairs, exact_values};
 
 use crate::Scale;
 use crate::input::{self, JudgeError};
-use crate::stats::rank::{mann_whitney, sign_flip, tamed_sign_flip};
+use crate::stats::rank::{mann_whitney, tamed_sign_flip};
 use crate::stats::shift::{Location, centre, shift};
-use crate::stats::{dist, mean, sd};
+use crate::stats::{dist, median};
 use crate::wording;
 use plimsoll_model::verdict::{Outcome, Verdict};
+use serial::Serial;
+use small::TTest;
 
-/// Fewer pairs decide nothing: that all of their signs agree is no rarer by chance than 5 % (2/2⁵ = 6 %), and what makes it
-/// rarer would be an assumption about their distribution.
-pub const FEWEST_PAIRS: usize = 6;
+/// Fewest pairs, or values on each side, whose scatter can be judged at all, by a t test with 2 degrees of freedom.
+pub const FEWEST: usize = 3;
 /// So many pairs show whether figures into which no chance comes repeat.
 pub const FEWEST_EXACT: usize = 2;
-/// Without pairs, so many values on each side: only 2 of the 70 orders of 4 and 4 set all of A apart from all of B.
-const FEWEST_UNPAIRED: usize = 4;
-/// From this many pairs on their signs carry 1 % (2/2⁸ = 0.8 %).
-const FLIP_PAIRS: usize = 8;
 /// The chance to find a real difference that planned numbers of pairs aim at.
 const PLANNED_POWER: f64 = 0.95;
 
@@ -111,15 +113,18 @@ pub fn paired(
 ) -> Result<Comparison, JudgeError> {
     settings.check()?;
     let d = distances(a, b, settings.scale)?;
-    let (p, test) = paired_p(&d);
-    let evidence = Evidence {
-        location: centre(&d, settings.confidence),
-        p,
-        n: d.len(),
-        fewest: FEWEST_PAIRS,
-        sample: format!("{}, {test} p = {}", wording::count(d.len(), "pair"), wording::p_value(p)),
+    let step = small::resolution(a, b);
+    let rounding = rounding(a, step, settings.scale) + rounding(b, step, settings.scale);
+    Ok(Evidence::of_pairs(&d, rounding, "pair", settings).judge(metric, settings))
+}
+
+/// The variance on the scale of values that were rounded to multiples of `step`.
+fn rounding(values: &[f64], step: f64, scale: Scale) -> f64 {
+    let on_scale = match scale {
+        Scale::Ratio => step / median(values),
+        Scale::Difference => step,
     };
-    Ok(evidence.judge(metric, settings))
+    on_scale * on_scale / 12.0
 }
 
 /// Judges pairs of figures into which no chance comes, such as numbers of instructions, once each side has been seen to repeat to the last bit: there is
@@ -144,23 +149,8 @@ pub fn exact(
     let outcome = if inside { Outcome::Same } else { settings.direction(d[0]) };
     let p = if d[0] == 0.0 { 1.0 } else { 0.0 };
     let sample = format!("{}, alike to the last bit on each side", wording::count(d.len(), "pair"));
-    let evidence = Evidence { location, p, n: d.len(), fewest: FEWEST_EXACT, sample };
+    let evidence = Evidence { location, p, n: d.len(), fewest: FEWEST_EXACT, unit: "pair", sample };
     Ok(Some(evidence.report(outcome, metric, settings)))
-}
-
-/// The p-value of no difference, and the test's name. The fewest pairs get Student's t, because their signs cannot
-/// reach 1 %; equal differences, which have no spread to judge by, are flipped all the same.
-pub(crate) fn paired_p(d: &[f64]) -> (f64, &'static str) {
-    let n = d.len();
-    if n >= FLIP_PAIRS {
-        return (tamed_sign_flip(d), "sign-flip");
-    }
-    let spread = sd(d);
-    if spread <= 1e-9 * mean(d).abs() {
-        return (sign_flip(d, 0), "sign-flip");
-    }
-    let t = mean(d) / (spread / (n as f64).sqrt());
-    (dist::t_two_sided(t, n as f64 - 1.0), "Student's t")
 }
 
 /// Judges two independent samples, of any lengths.
@@ -175,26 +165,29 @@ pub fn unpaired(
 ) -> Result<Comparison, JudgeError> {
     settings.check()?;
     let (on_a, on_b) = (settings.scale.place("a", a)?, settings.scale.place("b", b)?);
-    let p = mann_whitney(&on_b, &on_a).p;
     let n = a.len().min(b.len());
-    let mut location = shift(&on_a, &on_b, settings.confidence);
-    if n < FEWEST_UNPAIRED {
-        // Even all differences together span less than the confidence asks for.
-        (location.lo, location.hi) = (f64::NEG_INFINITY, f64::INFINITY);
-    }
-    let evidence = Evidence {
-        location,
-        p,
-        n,
-        fewest: FEWEST_UNPAIRED,
-        sample: format!(
-            "{} and {} values, Mann-Whitney p = {}; not paired, so whatever drifted between the two is part of the \
-             difference",
-            a.len(),
-            b.len(),
-            wording::p_value(p)
-        ),
+    let sizes = format!("{} and {} values", a.len(), b.len());
+    let floor = small::rank_sum_floor(a.len(), b.len());
+    let (found, test) = if floor <= settings.alpha {
+        let location = shift(&on_a, &on_b, settings.confidence);
+        (TTest { location, p: mann_whitney(&on_b, &on_a).p }, "Mann-Whitney")
+    } else {
+        let step = small::resolution(a, b);
+        let rounding = [a, b].map(|side| rounding(side, step, settings.scale));
+        (small::welch(&on_a, &on_b, rounding, settings.confidence), "Welch's t test")
     };
+    let mut sample = format!("{sizes}, {test} p = {}", wording::p_value(found.p));
+    if floor > settings.alpha && n >= FEWEST {
+        let enough = exact_values(settings.alpha);
+        sample += &format!(
+            ", which takes normal {}: the ranks of so few values cannot reach {}, those of {enough} against {enough} can",
+            settings.scale.values_in_words(),
+            settings.alpha
+        );
+    }
+    sample += "; not paired, so whatever drifted between the two is part of the difference";
+    let TTest { location, p } = found;
+    let evidence = Evidence { location, p, n, fewest: FEWEST, unit: "value", sample };
     Ok(evidence.judge(metric, settings))
 }
 
@@ -208,11 +201,49 @@ pub(crate) struct Evidence {
     pub(crate) n: usize,
     /// With fewer of them nothing is decided; 0 where that was seen to elsewhere.
     pub(crate) fewest: usize,
+    /// Noun of the independent units: `pair`, `group`, or `value` for values on each side.
+    pub(crate) unit: &'static str,
     /// What was looked at, and with which test, in words.
     pub(crate) sample: String,
 }
 
 impl Evidence {
+    /// Evidence of differences in the order of their measurement: by their signs, or by a t test where the signs of so few cannot reach the level, or
+    /// where neighbours resemble each other. `rounding` is the variance that the resolution of the figures gives a difference.
+    pub(crate) fn of_pairs(d: &[f64], rounding: f64, unit: &'static str, settings: &CompareSettings) -> Self {
+        let n = d.len();
+        let enough = exact_pairs(settings.alpha);
+        let counted = wording::count(n, unit);
+        let (location, p, sample) = if n < enough {
+            let TTest { location, p } = small::student(d, rounding, settings.confidence);
+            let sample = format!(
+                "{counted}, t test p = {}, which takes normal {} and no effect of the order inside of a {unit}: the signs of {n} cannot reach {}, \
+                 those of {enough} can",
+                wording::p_value(p),
+                settings.scale.values_in_words(),
+                settings.alpha
+            );
+            (location, p, sample)
+        } else if let Some(serial) = Serial::of(d) {
+            let plain = centre(d, settings.confidence);
+            let error = plain.standard_error(settings.confidence);
+            let TTest { location, p } = serial.test(plain.estimate, error, n, settings.confidence);
+            // Never surer than the signs, which need no assumption but a random order.
+            let p = p.max(tamed_sign_flip(d));
+            let sample = format!(
+                "{counted} that resemble their neighbours count as {:.1} (first-order autoregression, coefficient {:.2} at most), t test p = {}",
+                serial.effective,
+                serial.rho,
+                wording::p_value(p)
+            );
+            (location, p, sample)
+        } else {
+            let p = tamed_sign_flip(d);
+            (centre(d, settings.confidence), p, format!("{counted}, sign-flip p = {}", wording::p_value(p)))
+        };
+        Self { location, p, n, fewest: FEWEST, unit, sample }
+    }
+
     pub(crate) fn judge(&self, metric: &str, settings: &CompareSettings) -> Comparison {
         self.report(self.outcome(settings), metric, settings)
     }
@@ -248,14 +279,18 @@ impl Evidence {
         }
     }
 
-    /// How many units would decide it: enough to show the estimate as a difference, or as lying inside of the margin.
+    /// How many units would decide it: enough to show the estimate as a difference, or as lying inside of the margin; always more than there are.
     fn needed(&self, settings: &CompareSettings) -> Option<usize> {
         let spread = self.location.standard_error(settings.confidence) * (self.n as f64).sqrt();
         let effect = effect_to_resolve(self.location.estimate, settings.bound());
-        match pairs_needed(spread, effect, settings.alpha, PLANNED_POWER) {
-            Some(n) => Some(n.max(self.n + 1).max(self.fewest)),
-            None => (self.n < self.fewest).then_some(self.fewest),
-        }
+        let needed = pairs_needed(spread, effect, settings.alpha, PLANNED_POWER)
+            .or_else(|| (self.n < self.exact(settings)).then(|| self.exact(settings)))?;
+        Some(needed.max(self.n + 1).max(self.fewest))
+    }
+
+    /// Smallest number of units whose order alone can decide.
+    fn exact(&self, settings: &CompareSettings) -> usize {
+        if self.unit == "value" { exact_values(settings.alpha) } else { exact_pairs(settings.alpha) }
     }
 
     fn reason(&self, outcome: Outcome, needed: Option<usize>, settings: &CompareSettings) -> String {
@@ -269,22 +304,24 @@ impl Evidence {
         );
         match outcome {
             Outcome::Same => format!("{found}: all of the interval lies within the margin of {margin}"),
-            Outcome::Undecided if self.n < self.fewest => {
-                let more = needed.map_or(self.fewest, |n| n.max(self.fewest));
-                format!(
-                    "{found}: fewer than {} on each side decide nothing, whatever they show; about {more} would",
-                    self.fewest
-                )
-            }
             Outcome::Undecided => {
+                let each = if self.unit == "value" { " on each side" } else { "" };
                 let more = match needed {
-                    Some(n) => format!("about {n} on each side would decide it"),
+                    Some(n) => format!("about {}{each} would decide it", wording::count(n, self.unit)),
                     None => "there is no spread yet to tell how many more would decide it".into(),
                 };
-                format!(
-                    "{found}: neither a difference at the level {} nor inside the margin of {margin}; {more}",
-                    settings.alpha
-                )
+                let exact = self.exact(settings);
+                if self.n < self.fewest {
+                    format!(
+                        "{found}: fewer than {}{each} have no scatter to judge by; {more}, and {exact} without an assumption about it",
+                        wording::count(self.fewest, self.unit),
+                    )
+                } else {
+                    format!(
+                        "{found}: neither a difference at the level {} nor inside the margin of {margin}; {more}",
+                        settings.alpha
+                    )
+                }
             }
             _ => {
                 let better = if settings.lower_is_better { "lower" } else { "higher" };
@@ -312,150 +349,4 @@ pub fn pairs_needed(spread: f64, effect: f64, alpha: f64, power: f64) -> Option<
 }
 
 #[cfg(test)]
-mod tests {
-    use plimsoll_model::verdict::Interval;
-
-    use super::*;
-    use crate::stats::rng::SmallRng;
-
-    fn noisy_pairs(n: usize, ratio: f64, spread: f64, seed: u64) -> (Vec<f64>, Vec<f64>) {
-        let mut rng = SmallRng::new(seed);
-        let a: Vec<f64> = (0..n).map(|i| 100.0 * (1.0 + 0.3 * (i as f64 / 7.0).sin())).collect();
-        let b = a.iter().map(|a| a * ratio * (spread * rng.normal()).exp()).collect();
-        (a, b)
-    }
-
-    #[test]
-    fn a_difference_of_five_percent_is_found_under_a_drift_of_thirty() {
-        let (a, b) = noisy_pairs(20, 1.05, 0.011, 1);
-        let result = paired("wall", &a, &b, &CompareSettings::default()).unwrap();
-        assert_eq!(result.verdict.outcome, Outcome::Slower);
-        assert!((result.verdict.estimate.unwrap() - 1.05).abs() < 0.01, "{:?}", result.verdict);
-        assert!(result.verdict.interval.unwrap().lo() > 1.03);
-    }
-
-    #[test]
-    fn more_is_faster_where_higher_is_better() {
-        let (a, b) = noisy_pairs(20, 1.05, 0.011, 1);
-        let settings = CompareSettings { lower_is_better: false, ..CompareSettings::default() };
-        assert_eq!(paired("rate", &a, &b, &settings).unwrap().verdict.outcome, Outcome::Faster);
-    }
-
-    #[test]
-    fn equal_programs_are_the_same_only_once_the_interval_fits_the_margin() {
-        let (a, b) = noisy_pairs(40, 1.0, 0.011, 4);
-        let judge = |n: usize| paired("wall", &a[..n], &b[..n], &CompareSettings::default()).unwrap();
-        assert_eq!(judge(40).verdict.outcome, Outcome::Same);
-        let early = judge(5);
-        assert_eq!(early.verdict.outcome, Outcome::Undecided);
-        assert!(early.needed.unwrap() > 5);
-    }
-
-    #[test]
-    fn figures_without_chance_are_judged_by_two_pairs_that_repeat_and_by_no_others() {
-        let settings = CompareSettings { lower_is_better: false, ..CompareSettings::default() };
-        let judge = |a: &[f64], b: &[f64]| {
-            let found = exact("rate", a, b, &settings).unwrap();
-            found.map(|found| (found.verdict.outcome, found.verdict.interval.map(Interval::lo)))
-        };
-        let (outcome, lo) = judge(&[100.0; 2], &[97.0; 2]).unwrap();
-        assert_eq!(outcome, Outcome::Slower);
-        assert!((lo.unwrap() - 0.97).abs() < 1e-12);
-        assert_eq!(judge(&[100.0; 2], &[102.0; 2]).unwrap().0, Outcome::Faster);
-        assert_eq!(judge(&[100.0; 2], &[100.5; 2]).unwrap().0, Outcome::Same);
-        assert_eq!(judge(&[100.0], &[97.0]), None, "one pair shows no repetition");
-        assert_eq!(judge(&[100.0, 100.000_000_1], &[97.0; 2]), None);
-    }
-
-    #[test]
-    fn a_significant_but_irrelevant_difference_is_the_same() {
-        let (a, b) = noisy_pairs(2000, 1.003, 0.011, 5);
-        let result = paired("wall", &a, &b, &CompareSettings::default()).unwrap();
-        assert!(result.p < 0.01);
-        assert_eq!(result.verdict.outcome, Outcome::Same);
-    }
-
-    #[test]
-    fn the_plan_reproduces_the_textbook_number() {
-        // (2.5758 + 1.6449)² · 1.05 · (1.1/2)² = 5.66
-        assert_eq!(pairs_needed(0.011, 0.02, 0.01, 0.95), Some(6));
-        assert_eq!(pairs_needed(0.0, 0.02, 0.01, 0.95), None);
-        assert_eq!(pairs_needed(0.011, 0.0, 0.01, 0.95), None);
-    }
-
-    #[test]
-    fn two_pairs_decide_nothing_and_tell_how_many_would() {
-        let judge = |n: usize| {
-            let (a, b) =
-                ([100.0, 100.1, 99.9, 100.2, 99.8, 100.0], [150.0, 150.1, 149.9, 150.2, 149.8, 150.3]);
-            paired("wall", &a[..n], &b[..n], &CompareSettings::default()).unwrap()
-        };
-        for n in 1..6 {
-            let found = judge(n);
-            assert_eq!(found.verdict.outcome, Outcome::Undecided, "{n}");
-            assert!(found.needed.unwrap() >= 6, "{n}: {:?}", found.needed);
-            assert!(found.verdict.reason.contains("fewer than 6"), "{}", found.verdict.reason);
-        }
-        assert_eq!(judge(6).verdict.outcome, Outcome::Slower);
-        let one = judge(1);
-        assert_eq!(one.verdict.interval, None);
-        assert!(one.verdict.reason.contains("no interval"), "{}", one.verdict.reason);
-    }
-
-    #[test]
-    fn one_value_on_each_side_has_no_interval_and_tells_how_many_it_takes() {
-        let found = unpaired("wall", &[100.0], &[121.0], &CompareSettings::default()).unwrap();
-        assert_eq!((found.verdict.outcome, found.verdict.interval), (Outcome::Undecided, None));
-        assert_eq!(found.needed, Some(4));
-        assert!((found.verdict.estimate.unwrap() - 1.21).abs() < 1e-9);
-    }
-
-    #[test]
-    fn five_equal_steps_of_a_coarse_clock_are_no_proof() {
-        let result = paired("wall", &[100.0; 5], &[101.5; 5], &CompareSettings::default()).unwrap();
-        assert_eq!(result.verdict.outcome, Outcome::Undecided);
-    }
-
-    #[test]
-    fn shares_near_nothing_are_the_same_however_large_their_ratio() {
-        let a = [1e-6, 0.0, 3e-5, 1e-5, 2e-4, 0.0, 1e-4, 1e-5];
-        let b = [4e-4, 1e-3, 0.0, 8e-4, 1e-6, 2e-4, 5e-4, 0.0];
-        let settings =
-            CompareSettings { margin: 0.02, scale: Scale::Difference, ..CompareSettings::default() };
-        let found = paired("stall_share", &a, &b, &settings).unwrap();
-        assert_eq!(found.verdict.outcome, Outcome::Same, "{}", found.verdict.reason);
-        let nothing = paired("stall_share", &[0.0; 8], &[0.0; 8], &settings).unwrap();
-        assert_eq!((nothing.verdict.outcome, nothing.verdict.estimate), (Outcome::Same, Some(0.0)));
-    }
-
-    #[test]
-    fn a_share_that_grew_is_told_in_percentage_points() {
-        let a = [0.001, 0.0, 0.002, 0.0, 0.001, 0.003, 0.0, 0.001];
-        let b = a.map(|a| 0.15 + 2.0 * a);
-        let settings =
-            CompareSettings { margin: 0.02, scale: Scale::Difference, ..CompareSettings::default() };
-        let found = paired("stall_share", &a, &b, &settings).unwrap();
-        assert_eq!(found.verdict.outcome, Outcome::Slower);
-        assert!((found.verdict.estimate.unwrap() - 0.151).abs() < 0.001, "{:?}", found.verdict);
-        assert!(
-            found.verdict.reason.starts_with("B - A is +15 percentage points"),
-            "{}",
-            found.verdict.reason
-        );
-    }
-
-    #[test]
-    fn a_zero_is_refused_with_its_place() {
-        let error = paired("wall", &[1.0, 2.0], &[1.0, 0.0], &CompareSettings::default()).unwrap_err();
-        assert_eq!(error, JudgeError::NotPositive { what: "b".into(), index: 1, value: 0.0 });
-    }
-
-    #[test]
-    fn unpaired_samples_of_different_lengths_are_judged_and_the_cost_is_told() {
-        let (a, _) = noisy_pairs(30, 1.0, 0.011, 6);
-        let b: Vec<f64> = a.iter().take(25).map(|a| a * 3.0).collect();
-        let result = unpaired("wall", &a, &b, &CompareSettings::default()).unwrap();
-        assert_eq!(result.verdict.outcome, Outcome::Slower);
-        assert!(result.verdict.reason.contains("not paired"), "{}", result.verdict.reason);
-    }
-}
+mod tests;

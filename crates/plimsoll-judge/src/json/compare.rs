@@ -2,14 +2,14 @@
 
 use super::table::Table;
 use super::{Answer, Request};
-use crate::compare::{CompareSettings, paired, unpaired};
+use crate::compare::{CompareSettings, exact_pairs, exact_values, paired, unpaired};
 use crate::input::JudgeError;
 use plimsoll_model::numbers::{Numbers, Side};
 use serde::Deserialize;
 use serde_json::json;
 
-/// `{"id", "a": [..], "b": [..], "unit", "lower_is_better", "paired", "margin", "alpha", "metric"}`; lists of equal length
-/// are pairs by position unless `paired` says otherwise.
+/// `{"id", "a": [..], "b": [..], "unit", "lower_is_better", "paired", "margin", "alpha", "metric"}`; lists are pairs by
+/// position only where `paired` says so.
 #[derive(Debug, Deserialize)]
 pub(super) struct CompareRequest {
     a: Vec<f64>,
@@ -38,6 +38,11 @@ impl Request for CompareRequest {
         })
     }
 
+    fn pair(&mut self) -> Result<(), JudgeError> {
+        self.paired.get_or_insert(true);
+        Ok(())
+    }
+
     fn judge(self) -> Result<Answer, JudgeError> {
         let shipped = CompareSettings::default();
         let settings = CompareSettings {
@@ -47,10 +52,17 @@ impl Request for CompareRequest {
             ..shipped
         };
         let metric = self.metric.as_deref().unwrap_or("value");
-        let pairs = self.paired.unwrap_or(self.a.len() == self.b.len());
+        let pairs = self.paired.unwrap_or(false);
         let judge = if pairs { paired } else { unpaired };
         let found = judge(metric, &self.a, &self.b, &settings)?;
-        let own = json!({"paired": pairs, "p": found.p, "needed": found.needed, "unit": self.unit});
+        let exact_from = if pairs { exact_pairs(settings.alpha) } else { exact_values(settings.alpha) };
+        let own = json!({
+            "paired": pairs,
+            "p": found.p,
+            "needed": found.needed,
+            "exact_from": exact_from,
+            "unit": self.unit,
+        });
         Ok(Answer::new(found.verdict, own))
     }
 

@@ -43,9 +43,9 @@ macro_rules! tests {
             }
         }
 
-        fn answer(test: Test, input: Input<'_>) -> Result<Value, JudgeError> {
+        fn answer(test: Test, input: Input<'_>, paired: bool) -> Result<Value, JudgeError> {
             match test {
-                $(Test::$test => answer_of::<$key::$request>(input),)+
+                $(Test::$test => answer_of::<$key::$request>(input, paired),)+
             }
         }
 
@@ -125,6 +125,14 @@ pub(crate) trait Request: DeserializeOwned {
     /// Reads the columns of a CSV file or of a bare list of numbers.
     fn from_table(table: &Table<'_>) -> Result<Self, JudgeError>;
 
+    /// Takes values at the same place of two lists as measured together.
+    ///
+    /// # Errors
+    /// The test compares no two lists.
+    fn pair(&mut self) -> Result<(), JudgeError> {
+        Err(JudgeError::Syntax("only the two lists of `compare` can be paired".into()))
+    }
+
     /// Judges the numbers.
     fn judge(self) -> Result<Answer, JudgeError>;
 
@@ -138,16 +146,25 @@ pub(crate) trait Request: DeserializeOwned {
 /// # Errors
 /// The text is not the JSON that the test takes, or its numbers cannot be judged.
 pub fn judge_line(test: Test, line: &str) -> Result<Value, JudgeError> {
-    answer(test, Input::Object(Cow::Borrowed(line)))
+    answer(test, Input::Object(Cow::Borrowed(line)), false)
+}
+
+/// How text is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TextOptions {
+    /// The decimal mark. Without it, the numbers of a table must tell it.
+    pub mark: Option<Mark>,
+    /// Whether row i of two lists was measured together. Only for [`Test::Compare`].
+    pub paired: bool,
 }
 
 /// Judges text of any form, and gives the verdict as JSON: a JSON object when it begins with `{`, else a JSON list, a CSV table with a heading,
-/// or a bare list of numbers (one or more columns, no heading). Without a decimal `mark`, the numbers of a table must tell it.
+/// or a bare list of numbers (one or more columns, no heading).
 ///
 /// # Errors
 /// The text is not the JSON, nor a table of the columns, that the test takes, or its numbers cannot be judged.
-pub fn judge_text(test: Test, text: String, mark: Option<Mark>) -> Result<Value, JudgeError> {
-    answer(test, Input::of(text, mark))
+pub fn judge_text(test: Test, text: String, options: TextOptions) -> Result<Value, JudgeError> {
+    answer(test, Input::of(text, options.mark), options.paired)
 }
 
 /// What a chart shows of one JSON object that [`judge_line`] judges.
@@ -189,8 +206,11 @@ fn read<R: Request>(input: &Input<'_>) -> Result<R, JudgeError> {
     }
 }
 
-fn answer_of<R: Request>(input: Input<'_>) -> Result<Value, JudgeError> {
-    let request: R = read(&input)?;
+fn answer_of<R: Request>(input: Input<'_>, paired: bool) -> Result<Value, JudgeError> {
+    let mut request: R = read(&input)?;
+    if paired {
+        request.pair()?;
+    }
     let id = match &input {
         Input::Object(text) => id_of(text),
         Input::Table(..) => None,

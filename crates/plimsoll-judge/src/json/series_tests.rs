@@ -1,6 +1,6 @@
 //! The tests that take series and rows, from text to verdict.
 
-use super::{Test, judge_line, judge_text};
+use super::{Test, TextOptions, judge_line, judge_text};
 use crate::models::load_curve::Queue;
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn a_change_comes_out_with_index_levels_and_interval() {
 #[test]
 fn a_bare_list_is_a_series() {
     let text: String = (0..40).map(|i| format!("{}\n", if i < 20 { 5 } else { 9 })).collect();
-    assert_eq!(judge_text(Test::Changes, text, None).unwrap()["changes"][0]["index"], 20);
+    assert_eq!(judge_text(Test::Changes, text, TextOptions::default()).unwrap()["changes"][0]["index"], 20);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn null_and_an_empty_cell_are_missing_values() {
             )
         })
         .collect();
-    let out = judge_text(Test::Changes, format!("day,series\n{rows}"), None).unwrap();
+    let out = judge_text(Test::Changes, format!("day,series\n{rows}"), TextOptions::default()).unwrap();
     assert_eq!((&out["changes"][0]["index"], &out["missing"]), (&json!(20), &json!(1)));
 }
 
@@ -80,7 +80,7 @@ fn scaling_reads_a_table_with_a_heading() {
     let rows: String = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
         .map(|n: f64| format!("{n},{}\n", 100.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.01 * n * (n - 1.0))))
         .concat();
-    let out = judge_text(Test::Scaling, format!("n,throughput\n{rows}"), None).unwrap();
+    let out = judge_text(Test::Scaling, format!("n,throughput\n{rows}"), TextOptions::default()).unwrap();
     assert!((out["estimate"].as_f64().unwrap() - 95.0_f64.sqrt()).abs() < 1e-6, "{out}");
 }
 

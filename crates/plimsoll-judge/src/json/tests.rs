@@ -6,7 +6,7 @@ fn judged(test: Test, line: &str) -> Value {
 }
 
 const PAIRS: &str = r#"{"id": 7, "a": [100, 101, 99, 100, 102, 98, 100, 101, 99, 100],
-    "b": [110, 111, 109, 111, 112, 107, 110, 112, 108, 110], "unit": "ms"}"#;
+    "b": [110, 111, 109, 111, 112, 107, 110, 112, 108, 110], "paired": true, "unit": "ms"}"#;
 
 #[test]
 fn a_comparison_answers_with_the_verdict_and_its_own_fields() {
@@ -22,9 +22,10 @@ fn a_comparison_answers_with_the_verdict_and_its_own_fields() {
 }
 
 #[test]
-fn lists_of_unequal_length_are_no_pairs_unless_that_is_claimed() {
-    let line = r#"{"a": [1, 2, 3], "b": [1, 2]}"#;
-    assert_eq!(judged(Test::Compare, line)["paired"], false);
+fn lists_are_no_pairs_unless_that_is_claimed() {
+    for line in [r#"{"a": [1, 2, 3], "b": [1, 2]}"#, r#"{"a": [1, 2, 3], "b": [1, 2, 3]}"#] {
+        assert_eq!(judged(Test::Compare, line)["paired"], false);
+    }
     let claimed = r#"{"a": [1, 2, 3], "b": [1, 2], "paired": true}"#;
     assert!(matches!(judge_line(Test::Compare, claimed), Err(JudgeError::MixedLengths { .. })));
 }
@@ -40,16 +41,18 @@ fn recovery_is_judged_against_its_control() {
 }
 
 #[test]
-fn a_bare_table_of_factors_names_its_odd_cell() {
+fn a_bare_table_of_factors_lists_the_deviation_of_each_cell() {
     let line = r#"{"id": 1, "rows": [{"server": "old", "client": 1, "value": 219}, {"server": "old", "client": 2, "value": 215},
         {"server": "new", "client": 1, "value": 221}, {"server": "new", "client": 2, "value": 48}],
         "factors": ["server", "client"], "value": "value", "block": "block"}"#;
     let found = judged(Test::Factors, line);
     assert_eq!(found["outcome"], "undecided");
-    assert_eq!(found["interaction"]["cell"], serde_json::json!({"server": "new", "client": "2"}));
+    assert_eq!(found["odd_cell"], Value::Null);
+    assert_eq!(found["deviations"][3]["cell"], serde_json::json!({"server": "new", "client": "2"}));
+    assert_eq!(found["deviations"][3]["size"], found["estimate"]);
     let csv = "server,client,value\nold,1,219\nold,2,215\nnew,1,221\nnew,2,48\n";
-    let from_csv = judge_text(Test::Factors, csv.into(), None).unwrap();
-    assert_eq!(from_csv["interaction"], found["interaction"]);
+    let from_csv = judge_text(Test::Factors, csv.into(), TextOptions::default()).unwrap();
+    assert_eq!(from_csv["deviations"], found["deviations"]);
 }
 
 #[test]
@@ -69,7 +72,9 @@ fn csv_and_bare_columns_give_what_json_gives() {
     let bare = csv.lines().skip(1).collect::<Vec<_>>().join("\n").replace(',', "  ");
     let expected = judged(Test::Compare, PAIRS);
     for text in [csv, bare.as_str()] {
-        let found = judge_text(Test::Compare, text.into(), None).unwrap();
+        let options = TextOptions { paired: true, ..TextOptions::default() };
+        let found = judge_text(Test::Compare, text.into(), options).unwrap();
+        assert!(judge_text(Test::Modes, "1,2,3".into(), options).is_err());
         assert_eq!(found["estimate"], expected["estimate"]);
         assert_eq!(found["p"], expected["p"]);
     }
@@ -79,16 +84,22 @@ fn csv_and_bare_columns_give_what_json_gives() {
 fn windows_by_phase_are_read_from_csv() {
     let csv = "phase,flooded,control\nbaseline,100,50\nbaseline,101,50\nbaseline,99,50\nbaseline,100,51\n\
                baseline,100,50\nafter,50,50\nafter,51,50\nafter,50,50\nafter,49,50\nafter,50,50\n";
-    assert_eq!(judge_text(Test::Recovery, csv.into(), None).unwrap()["outcome"], "not_recovered");
+    assert_eq!(
+        judge_text(Test::Recovery, csv.into(), TextOptions::default()).unwrap()["outcome"],
+        "not_recovered"
+    );
     let wide = "baseline,after\n100,50\n101,51\n99,50\n100,49\n100,50\n100,50";
-    assert_eq!(judge_text(Test::Recovery, wide.into(), None).unwrap()["outcome"], "not_recovered");
+    assert_eq!(
+        judge_text(Test::Recovery, wide.into(), TextOptions::default()).unwrap()["outcome"],
+        "not_recovered"
+    );
 }
 
 #[test]
 fn a_cell_that_is_no_number_is_named_by_its_place() {
-    let error = judge_text(Test::Compare, "a,b\n1,2\n1,two\n".into(), None).unwrap_err();
+    let error = judge_text(Test::Compare, "a,b\n1,2\n1,two\n".into(), TextOptions::default()).unwrap_err();
     assert_eq!(error.to_string(), "line 3, column 2: row 2 of `b` is `two`: expected a number");
-    let error = judge_text(Test::Compare, "1\n2\n3\n".into(), None).unwrap_err();
+    let error = judge_text(Test::Compare, "1\n2\n3\n".into(), TextOptions::default()).unwrap_err();
     assert!(error.to_string().contains("no column `b`"), "{error}");
 }
 

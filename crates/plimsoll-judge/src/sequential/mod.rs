@@ -189,6 +189,7 @@ impl Decider {
             p,
             n: self.d.len(),
             fewest: 0,
+            unit: "pair",
             sample: format!("{}, {rule}, p = {}", wording::count(self.d.len(), "pair"), wording::p_value(p)),
         };
         Ok(evidence.report(outcome, metric, &self.settings.compare))

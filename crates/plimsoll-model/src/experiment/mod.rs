@@ -361,7 +361,7 @@ pub struct RunOptions {
     /// The fewest trials of each cell (1 or more).
     pub min_trials: u32,
     /// The most trials of each cell; the run ends sooner when every claim is decided. By default 3; 12 with a `difference` or an
-    /// `interaction` claim, which fewer than 6 blocks cannot decide.
+    /// `interaction` claim, whose scatter fewer blocks show badly.
     pub max_trials: u32,
     /// No trial begins after so long, once the fewest are done.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use plimsoll_judge::json::{self, BatchSummary, Mark, Test};
+use plimsoll_judge::json::{self, BatchSummary, Mark, Test, TextOptions};
 use plimsoll_model::verdict::Verdict;
 use plimsoll_report::html::bundle::Bundle;
 use plimsoll_report::html::{self, Told};
@@ -44,7 +44,8 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
     let text = if is_table { text } else { import::cross_table(text, args.decimal) };
     // The text of millions of numbers is kept where they are drawn, too, and nowhere else.
     let drawn = matches!(args.format, PageFormat::Html | PageFormat::Mail).then(|| text.clone());
-    let answer = json::judge_text(test, text, mark).map_err(|error| bad(&error))?;
+    let options = TextOptions { mark, paired: args.paired };
+    let answer = json::judge_text(test, text, options).map_err(|error| bad(&error))?;
     let verdict: Option<Verdict> = serde_json::from_value(answer.clone()).ok();
     match (&verdict, drawn, args.format) {
         (Some(verdict), _, PageFormat::Text) => {

@@ -36,7 +36,13 @@ fn a_verdict_decides_the_exit_status() {
     };
     judge(&FAST, &SLOW).exits(1).prints("Slower");
     judge(&SLOW, &FAST).exits(0).prints("Faster");
-    judge(&FAST, &FAST).exits(0).prints("Same");
+    judge(&FAST, &FAST).exits(4).prints("Undecided").prints("not paired");
+    lab.plimsoll_reading(&["judge", "compare", "--paired"], &json!({"a": FAST, "b": FAST}).to_string())
+        .exits(0)
+        .prints("Same");
+    lab.plimsoll_reading(&["judge", "modes", "--paired"], &json!({"values": FAST}).to_string())
+        .exits(2)
+        .says("compare");
     judge(&[100.0, 120.0, 90.0], &[110.0, 100.0, 105.0]).exits(4).prints("Undecided");
 }
 
@@ -55,7 +61,7 @@ fn numbers_can_come_from_a_file() {
 fn a_batch_keeps_ids_and_order_and_a_bad_line_does_not_stop_the_rest() {
     let lab = Lab::new();
     let slower = json!({"id": "first", "a": FAST, "b": SLOW}).to_string();
-    let same = json!({"id": 3, "a": FAST, "b": FAST}).to_string();
+    let same = json!({"id": 3, "a": FAST, "b": FAST, "paired": true}).to_string();
     let bad = "{\"id\": \"second\", \"a\": [1, 2], \"b\": \"many\"}";
     let lines = [&slower, bad, "no JSON at all", "", &same].join("\n");
     let told = lab
