@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_explain::causes::Measured;
 use plimsoll_judge::Scale;
+use plimsoll_judge::stats::mean;
+use plimsoll_model::experiment::claim::interaction::InteractionDetails;
 use plimsoll_model::experiment::claim::{Details, RecoveryClaim};
 use plimsoll_model::experiment::{LoadKind, Metric};
 use plimsoll_model::observation::{PhaseRecord, TrialRecord};
@@ -39,7 +41,7 @@ impl<'t> Compared<'t> {
     }
 }
 
-/// The baseline and the last phase after a flood; all other cells and the one that is odd; or the better and the worse side of a difference. The
+/// The baseline and the last phase after a flood; all other cells and the one that is odd, or the worst where none is; or the better and the worse side of a difference. The
 /// first claim of these kinds decides; nothing where there is none, or where it found nothing.
 pub(super) fn of<'t>(
     plan: &'t Plan,
@@ -55,16 +57,31 @@ pub(super) fn of<'t>(
         return Some(Compared { recovery: Some(claim), phases: trials.iter().flat_map(of_trial).collect() });
     }
     let odd = findings.iter().find_map(|finding| match &finding.details {
-        Some(Details::Interaction(found)) => Some((found.phase.as_str(), found.odd_cell.as_ref()?)),
+        Some(Details::Interaction(found)) if finding.verdict.outcome == Outcome::Interaction => {
+            let lower_is_better = Metric::named(&finding.verdict.metric).is_some_and(Metric::lower_is_better);
+            let odd = found.odd_cell.clone().or_else(|| worst_cell(found, lower_is_better))?;
+            Some((found.phase.as_str(), odd))
+        }
         _ => None,
     });
     if let Some((phase, odd)) = odd {
         let side =
-            |trial: &TrialRecord| Some(if is_of(odd, &trial.cell) { Side::After } else { Side::Before });
+            |trial: &TrialRecord| Some(if is_of(&odd, &trial.cell) { Side::After } else { Side::Before });
         return Some(Compared { recovery: None, phases: of_trials(phase, trials.iter(), side) });
     }
     let difference = better_and_worse(findings)?;
     Some(Compared { recovery: None, phases: difference.phases(trials) })
+}
+
+/// The cell with the worst figure: where causes are looked for in tables whose cells all depart equally far.
+fn worst_cell(found: &InteractionDetails, lower_is_better: bool) -> Option<BTreeMap<String, String>> {
+    let mut cells: BTreeMap<&Vec<String>, Vec<f64>> = BTreeMap::new();
+    for measured in &found.measured {
+        cells.entry(&measured.levels).or_default().push(measured.value);
+    }
+    let sign = if lower_is_better { -1.0 } else { 1.0 };
+    let (levels, _) = cells.into_iter().min_by(|a, b| (sign * mean(&a.1)).total_cmp(&(sign * mean(&b.1))))?;
+    Some(found.factors.iter().cloned().zip(levels.iter().cloned()).collect())
 }
 
 /// The comparison whose figures lie furthest apart, of the first claim that has a sure difference.

@@ -27,7 +27,7 @@ impl ClaimKind for InteractionClaim {
         };
         // The cell that its factors do not explain, where there is one for sure.
         let odd = judged.ok().filter(|found| found.verdict.outcome == Outcome::Interaction);
-        let odd_cell = odd.map(|found| found.interaction.cell);
+        let odd_cell = odd.and_then(|found| Some(found.deviations[found.odd?].cell.clone()));
         let (phase, factors) = (self.phase.clone(), self.factors.clone());
         let measured =
             table.rows.into_iter().map(|FactorRow { levels, value, .. }| MeasuredCell { levels, value });

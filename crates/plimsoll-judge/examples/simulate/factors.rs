@@ -22,6 +22,9 @@ pub(crate) fn rows(quick: bool) -> Vec<String> {
         let found = |all: &[(bool, bool)]| all.iter().filter(|(found, _)| *found).count();
         rows.push(row(&method, "false interaction", &share(found(&none), runs), "≤ 5 %"));
         rows.push(row(&method, "power at 5 %", &share(found(&five), runs), "≥ 80 %"));
+        if levels.len() == 2 {
+            continue;
+        }
         let named = five.iter().filter(|(found, named)| *found && *named).count();
         rows.push(row(&method, "right cell, of those found", &share(named, found(&five)), ""));
     }
@@ -37,16 +40,17 @@ fn one(levels: &[usize], odd: f64, wild: f64, seed: u64) -> (bool, bool) {
         let weather = 0.05 * rng.normal();
         for cell in 0..cells {
             let mut rest = cell;
-            let mut names = Vec::new();
+            let mut names = vec![String::new(); levels.len()];
             let mut log = weather + 0.02 * rng.normal();
             if rng.uniform() < wild {
                 log -= rng.uniform();
             }
-            for (factor, count) in levels.iter().enumerate() {
+            // The last factor runs fastest.
+            for (factor, count) in levels.iter().enumerate().rev() {
                 let level = rest % count;
                 rest /= count;
                 log += 0.01 * ((factor + 1) * level) as f64;
-                names.push(format!("{level}"));
+                names[factor] = format!("{level}");
             }
             if cell + 1 == cells {
                 log += odd.ln();
@@ -56,9 +60,6 @@ fn one(levels: &[usize], odd: f64, wild: f64, seed: u64) -> (bool, bool) {
     }
     let table = FactorTable { factors: (0..levels.len()).map(|f| format!("f{f}")).collect(), rows };
     let found = judge("rate", &table, &FactorSettings::default()).unwrap_or_else(|e| panic!("{e}"));
-    let last = levels
-        .iter()
-        .enumerate()
-        .all(|(f, n)| found.interaction.cell[&format!("f{f}")] == (n - 1).to_string());
-    (found.verdict.outcome == Outcome::Interaction, last)
+    let named = found.odd == Some(cells - 1);
+    (found.verdict.outcome == Outcome::Interaction, named)
 }

@@ -1,5 +1,6 @@
 //! The additive model of a full grid, and how much of the variation each effect explains.
 
+use super::design::Data;
 use crate::stats::mean;
 use serde::Serialize;
 
@@ -29,6 +30,11 @@ impl Additive {
         1.0 - parameters as f64 / self.cells as f64
     }
 
+    /// Degrees of freedom of all interactions together.
+    pub(super) fn interactions(&self) -> f64 {
+        self.freedom() * self.cells as f64
+    }
+
     /// What is left of each cell when the grand mean and all main effects are taken away.
     pub(super) fn residuals(&self, cells: &[f64]) -> Vec<f64> {
         let grand = mean(cells);
@@ -40,14 +46,6 @@ impl Additive {
             }
         }
         left
-    }
-
-    /// The sum of squares of all main effects.
-    pub(super) fn main_effects(&self, cells: &[f64]) -> f64 {
-        let grand = mean(cells);
-        let of =
-            |factor: usize| self.average(cells, 1 << factor).iter().map(|m| (m - grand).powi(2)).sum::<f64>();
-        (0..self.levels.len()).map(of).sum()
     }
 
     /// For each cell, the mean over the cells that share its levels of the factors in the bit set.
@@ -70,22 +68,35 @@ impl Additive {
         (0..self.cells).map(|cell| sums[group(cell)]).map(|(sum, n)| sum / n).collect()
     }
 
-    /// The share of variation of each effect over all blocks (Jain 1991, chapters 17 and 18).
-    pub(super) fn shares(&self, factors: &[String], blocks: &[Vec<f64>]) -> Vec<EffectShare> {
-        let of_cell = |c: usize| blocks.iter().map(|b| b[c]).collect::<Vec<f64>>();
-        let cell_means: Vec<f64> = (0..self.cells).map(|c| mean(&of_cell(c))).collect();
+    /// The share of variation of each effect (Jain 1991, chapters 17 and 18).
+    pub(super) fn shares(&self, factors: &[String], data: &Data) -> Vec<EffectShare> {
+        let cell_means = data.cell_means();
         let grand = mean(&cell_means);
         let mut parts = self.effects(factors, &cell_means, grand);
-        for (_, part) in &mut parts {
-            *part *= blocks.len() as f64;
-        }
-        if blocks.len() > 1 {
-            let total: f64 = blocks.iter().flatten().map(|v| (v - grand).powi(2)).sum();
-            let between: f64 = blocks.iter().map(|b| (mean(b) - grand).powi(2)).sum();
-            let block = between * self.cells as f64;
-            let explained: f64 = parts.iter().map(|(_, part)| part).sum::<f64>() + block;
-            parts.push(("block".into(), block));
-            parts.push(("noise".into(), (total - explained).max(0.0)));
+        match data {
+            Data::Blocks(blocks) => {
+                let between: f64 = blocks.iter().map(|b| (mean(b) - grand).powi(2)).sum();
+                for (_, part) in &mut parts {
+                    *part *= blocks.len() as f64;
+                }
+                let total: f64 = blocks.iter().flatten().map(|v| (v - grand).powi(2)).sum();
+                let block = between * self.cells as f64;
+                let explained: f64 = parts.iter().map(|(_, part)| part).sum::<f64>() + block;
+                parts.push(("block".into(), block));
+                parts.push(("noise".into(), (total - explained).max(0.0)));
+            }
+            Data::Replicates(cells) => {
+                let rows: usize = cells.iter().map(Vec::len).sum();
+                for (_, part) in &mut parts {
+                    *part *= rows as f64 / self.cells as f64;
+                }
+                let off = |(values, mean): (&Vec<f64>, &f64)| {
+                    values.iter().map(|v| (v - mean).powi(2)).sum::<f64>()
+                };
+                if rows > self.cells {
+                    parts.push(("noise".into(), cells.iter().zip(&cell_means).map(off).sum()));
+                }
+            }
         }
         let total: f64 = parts.iter().map(|(_, part)| part).sum();
         let share = |part: f64| if total > 0.0 { part / total } else { 0.0 };

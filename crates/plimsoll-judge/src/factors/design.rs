@@ -30,14 +30,35 @@ pub struct FactorTable {
     pub rows: Vec<FactorRow>,
 }
 
+/// Figures of all cells on their scale, the last factor running fastest.
+pub(super) enum Data {
+    /// One figure for each cell, in two complete blocks or more.
+    Blocks(Vec<Vec<f64>>),
+    /// All figures of each cell, where there are no two complete blocks.
+    Replicates(Vec<Vec<f64>>),
+}
+
+impl Data {
+    /// The mean of each cell.
+    pub(super) fn cell_means(&self) -> Vec<f64> {
+        match self {
+            Self::Blocks(blocks) => {
+                let of_cell = |cell: usize| mean(&blocks.iter().map(|block| block[cell]).collect::<Vec<_>>());
+                (0..blocks[0].len()).map(of_cell).collect()
+            }
+            Self::Replicates(cells) => cells.iter().map(|values| mean(values)).collect(),
+        }
+    }
+}
+
 /// A checked table: the figures of all cells on their scale, in each complete block, the last factor running fastest.
 pub(super) struct Design {
     factors: Vec<String>,
     names: Vec<Vec<String>>,
     /// How many levels each factor has.
     pub(super) levels: Vec<usize>,
-    /// Complete blocks; where there are fewer than two, one block of cell means over all rows.
-    pub(super) blocks: Vec<Vec<f64>>,
+    /// The figures.
+    pub(super) data: Data,
     /// How many blocks lack a cell.
     pub(super) incomplete: usize,
     /// How many rows there are.
@@ -72,16 +93,16 @@ impl Design {
         }
         let blocks: Vec<Vec<f64>> = by_block.values().filter_map(|block| means(block)).collect();
         let incomplete = by_block.len() - blocks.len();
+        let data = if blocks.len() >= 2 { Data::Blocks(blocks) } else { Data::Replicates(over_all) };
         let factors = table.factors.clone();
-        let mut design = Self { factors, names, levels, blocks, incomplete, rows: table.rows.len() };
-        if design.blocks.len() < 2 {
-            let Some(cell_means) = means(&over_all) else {
-                let missing = over_all.iter().position(Vec::is_empty).unwrap_or(0);
-                return Err(design.missing(missing));
-            };
-            design.blocks = vec![cell_means];
+        let design = Self { factors, names, levels, data, incomplete, rows: table.rows.len() };
+        match &design.data {
+            Data::Replicates(cells) => match cells.iter().position(Vec::is_empty) {
+                Some(missing) => Err(design.missing(missing)),
+                None => Ok(design),
+            },
+            Data::Blocks(_) => Ok(design),
         }
-        Ok(design)
     }
 
     /// The level of each factor in a cell.

@@ -4,7 +4,11 @@
 //! "more than multiplicative". Shares are compared by difference: there it is "more than additive". Each complete block
 //! (one round of all cells, in random order) gives its own residuals from the additive model, free of what drifts
 //! between blocks; their signs are exchangeable when nothing interacts, and a permutation of them tests the largest
-//! signed-rank sum over all cells. In a 2 × 2 table that is the signed-rank test of the contrast y₁₁ − y₁₀ − y₀₁ + y₀₀.
+//! sum over all cells (`factors::permute`). In a 2 × 2 table that is a sign-flip test of the contrast y₁₁ − y₁₀ − y₀₁ + y₀₀.
+//! Where the signs of so few blocks cannot reach the level, and for replicates without blocks, the F test of an analysis
+//! of variance decides (`factors::variance`); it takes normal values of equal scatter, and the verdict says so.
+//!
+//! In a 2 × 2 table all four cells depart equally far from what the other three predict, so that none is the odd one.
 //!
 //! How much of the variation each factor and each interaction explains follows Jain, The Art of Computer Systems
 //! Performance Analysis (1991), chapters 17 and 18, for any number of levels.
@@ -12,19 +16,22 @@
 mod decompose;
 mod design;
 mod permute;
+mod variance;
 
 pub use decompose::EffectShare;
 pub use design::{FactorRow, FactorTable};
 
 use crate::Scale;
+use crate::compare::exact_pairs;
 use crate::input::{self, JudgeError};
-use crate::stats::shift::{Location, centre, hodges_lehmann};
+use crate::stats::shift::{Location, centre};
 use crate::wording;
 use decompose::Additive;
-use design::Design;
+use design::{Data, Design};
 use plimsoll_model::verdict::{Outcome, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use variance::Anova;
 
 /// What is asked of factors.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,9 +52,9 @@ impl Default for FactorSettings {
     }
 }
 
-/// The cell that departs most from what the others predict.
+/// How far a cell departs from what the other cells predict for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Interaction {
+pub struct Deviation {
     /// The level of each factor there.
     pub cell: BTreeMap<String, String>,
     /// Its figure over what it would be if factors only multiplied: 0.25 is a quarter of it. Of shares, its figure less what it would be
@@ -58,21 +65,23 @@ pub struct Interaction {
 /// A verdict on factors with its decomposition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FactorsVerdict {
-    /// `interaction`, `additive` or `undecided`; estimate and interval are the size's. `n` counts complete blocks, or
-    /// rows where there are none.
+    /// `interaction`, `additive` or `undecided`; estimate and interval are those of the largest deviation, in a 2 × 2 table
+    /// of the contrast. `n` counts complete blocks, or rows where there are none.
     pub verdict: Verdict,
-    /// The odd cell and its size, however sure it is.
-    pub interaction: Interaction,
+    /// All cells with their deviations, the last factor running fastest.
+    pub deviations: Vec<Deviation>,
+    /// Index in `deviations` of the cell that departs most; absent where several depart equally far.
+    pub odd: Option<usize>,
     /// The share of variation of each factor, each interaction, the blocks and the noise.
     pub shares: Vec<EffectShare>,
-    /// The p-value of no interaction; absent without two complete blocks.
+    /// The p-value of no interaction; absent without two complete blocks or replicates.
     pub p: Option<f64>,
 }
 
 /// Judges a table of figures by factors.
 ///
-/// With two or more complete blocks the interaction is tested. Without, the decomposition is all that a table of means
-/// can give: the odd cell is named with its size, and the verdict is `undecided` because no probability can be.
+/// With two or more complete blocks, or with replicates, the interaction is tested. Without, the decomposition is all that a table of means can
+/// give, and the verdict is `undecided` because no probability can be.
 ///
 /// # Errors
 /// Fewer than two factors, a factor with one level, a cell without any row, values that are not finite or not above 0,
@@ -87,101 +96,149 @@ pub fn judge(
     input::between("margin", settings.margin, 0.0, 10.0, "a share between 0 and 10")?;
     let design = Design::new(table, settings.scale)?;
     let additive = Additive::new(&design.levels);
-    let residuals: Vec<Vec<f64>> = design.blocks.iter().map(|block| additive.residuals(block)).collect();
-    let cell = odd_cell(&additive, &design.blocks, &residuals);
-    let of_cell: Vec<f64> = residuals.iter().map(|r| r[cell] / additive.freedom()).collect();
-    let shares = additive.shares(&table.factors, &design.blocks);
-    let finding = Finding { design: &design, cell, metric, settings };
-    if design.blocks.len() < 2 {
-        return Ok(finding.bare(of_cell[0], shares));
-    }
-    let p = permute::p_value(&residuals);
-    Ok(finding.tested(centre(&of_cell, settings.confidence), p, shares))
+    let evidence = evidence(&design, &additive, settings);
+    let finding = Finding { design: &design, evidence, metric, settings };
+    Ok(finding.report(additive.shares(&table.factors, &design.data)))
 }
 
-/// The cell whose residual is largest; where several share it, as all four do in a 2 × 2 table, the one without which
-/// the factors explain least: three cells alike and one apart means that the one is odd.
-fn odd_cell(additive: &Additive, blocks: &[Vec<f64>], residuals: &[Vec<f64>]) -> usize {
-    let over_blocks = |rows: &[Vec<f64>]| -> Vec<f64> {
-        let column = |c: usize| rows.iter().map(|r| r[c]).collect::<Vec<_>>();
-        (0..rows[0].len()).map(|c| hodges_lehmann(&column(c))).collect()
+/// What the deviations of cells rest on.
+struct Evidence {
+    /// The deviation of each cell on the scale, with its interval.
+    deviations: Vec<Location>,
+    /// The p-value of no interaction; absent where nothing is repeated.
+    p: Option<f64>,
+    /// What was looked at, and with which test, in words.
+    sample: String,
+    /// Why the test cannot be trusted; absent where its assumption holds.
+    doubt: Option<String>,
+}
+
+fn evidence(design: &Design, additive: &Additive, settings: &FactorSettings) -> Evidence {
+    let alone = |size: f64| Location { estimate: size, lo: size, hi: size };
+    let (alpha, confidence) = (settings.alpha, settings.confidence);
+    if let Data::Blocks(blocks) = &design.data
+        && blocks.len() >= exact_pairs(alpha)
+    {
+        let residuals: Vec<Vec<f64>> = blocks.iter().map(|block| additive.residuals(block)).collect();
+        let of_cell = |cell: usize| {
+            let column: Vec<f64> = residuals.iter().map(|r| r[cell] / additive.freedom()).collect();
+            centre(&column, confidence)
+        };
+        let p = permute::p_value(&residuals);
+        let sample = format!("sign-flip p = {}", wording::p_value(p));
+        let deviations = (0..residuals[0].len()).map(of_cell).collect();
+        return Evidence { deviations, p: Some(p), sample, doubt: None };
+    }
+    let anova = Anova::new(&design.data, additive);
+    let sizes = anova.residuals.iter().map(|residual| residual / additive.freedom());
+    let Some(test) = anova.test(additive) else {
+        let sample = "nothing is repeated, so no probability can be given".into();
+        return Evidence { deviations: sizes.map(alone).collect(), p: None, sample, doubt: None };
     };
-    let (sizes, figures) = (over_blocks(residuals), over_blocks(blocks));
-    let largest = sizes.iter().fold(0.0_f64, |a, s| a.max(s.abs()));
-    let rest = |c: usize| {
-        let mut without = figures.clone();
-        without[c] -= sizes[c] / additive.freedom();
-        additive.main_effects(&without)
-    };
-    (0..sizes.len())
-        .filter(|&c| sizes[c].abs() >= largest * (1.0 - 1e-6))
-        .map(|c| (c, rest(c)))
-        .min_by(|a, b| a.1.total_cmp(&b.1))
-        .map_or(0, |(c, _)| c)
+    let half = test.half_width(additive, confidence);
+    let mut sample = format!(
+        "F test p = {}, which takes normal {} of equal scatter",
+        wording::p_value(test.p),
+        settings.scale.values_in_words()
+    );
+    if matches!(design.data, Data::Blocks(_)) {
+        sample += &format!(
+            ": the signs of so few blocks cannot reach {alpha}, those of {} can",
+            exact_pairs(alpha)
+        );
+    }
+    let deviations =
+        sizes.map(|size| Location { estimate: size, lo: size - half, hi: size + half }).collect();
+    Evidence { deviations, p: Some(test.p), sample, doubt: anova.outlier() }
+}
+
+/// The cell whose deviation is largest; absent where another has the same, as all four have in a 2 × 2 table.
+fn odd_cell(deviations: &[Location]) -> Option<usize> {
+    let size = |cell: usize| deviations[cell].estimate.abs();
+    let largest = (0..deviations.len()).max_by(|a, b| size(*a).total_cmp(&size(*b)))?;
+    let alike = |cell: usize| size(cell) >= size(largest) * (1.0 - 1e-6);
+    ((0..deviations.len()).filter(|cell| alike(*cell)).count() == 1).then_some(largest)
 }
 
 /// What was found, on its way into words.
 struct Finding<'a> {
     design: &'a Design,
-    cell: usize,
+    evidence: Evidence,
     metric: &'a str,
     settings: &'a FactorSettings,
 }
 
 impl Finding<'_> {
-    fn bare(&self, size: f64, shares: Vec<EffectShare>) -> FactorsVerdict {
-        let at = Location { estimate: size, lo: size, hi: size };
-        let size = self.settings.scale.estimate(at);
-        let reason = format!(
-            "{}; without two complete blocks there is no noise to hold this against, so no probability can be given",
-            self.sentence(at)
-        );
-        let mut verdict =
-            Verdict::bare("interaction", self.metric, Outcome::Undecided, self.design.rows, reason);
-        verdict.estimate = Some(size);
-        FactorsVerdict { verdict, interaction: self.interaction(size), shares, p: None }
+    fn report(&self, shares: Vec<EffectShare>) -> FactorsVerdict {
+        let scale = self.settings.scale;
+        let deviations = &self.evidence.deviations;
+        let odd = odd_cell(deviations);
+        // In a 2 x 2 table, the last cell's deviation is the contrast.
+        let found = self.largest(odd);
+        let outcome = self.outcome(found);
+        let verdict = Verdict {
+            claim: "interaction".into(),
+            metric: self.metric.into(),
+            outcome,
+            estimate: Some(scale.estimate(found)),
+            interval: self.evidence.p.and_then(|_| scale.interval(found)),
+            confidence: self.settings.confidence,
+            n: match &self.design.data {
+                Data::Blocks(blocks) => blocks.len(),
+                Data::Replicates(_) => self.design.rows,
+            },
+            reason: self.reason(outcome, found, odd),
+            expected: None,
+            holds: None,
+        };
+        let deviation = |(cell, at): (usize, &Location)| Deviation {
+            cell: self.design.cell(cell),
+            size: scale.estimate(*at),
+        };
+        let deviations = deviations.iter().enumerate().map(deviation).collect();
+        FactorsVerdict { verdict, deviations, odd, shares, p: self.evidence.p }
     }
 
-    fn tested(&self, found: Location, p: f64, shares: Vec<EffectShare>) -> FactorsVerdict {
-        let scale = self.settings.scale;
-        let size = scale.estimate(found);
-        let margin = scale.margin(self.settings.margin);
+    /// The deviation that is judged: of the odd cell, or else of the last among those that depart farthest.
+    fn largest(&self, odd: Option<usize>) -> Location {
+        let all = &self.evidence.deviations;
+        let most = all.iter().fold(0.0_f64, |most, at| most.max(at.estimate.abs()));
+        let last = || all.iter().rposition(|at| at.estimate.abs() >= most * (1.0 - 1e-6));
+        all[odd.or_else(last).unwrap_or(0)]
+    }
+
+    fn outcome(&self, found: Location) -> Outcome {
+        let margin = self.settings.scale.margin(self.settings.margin);
+        let Some(p) = self.evidence.p.filter(|_| self.evidence.doubt.is_none()) else {
+            return Outcome::Undecided;
+        };
         // One that is surely there, and as surely too small to matter, counts as none.
-        let outcome = if found.lo >= -margin && found.hi <= margin {
+        if found.lo >= -margin && found.hi <= margin {
             Outcome::Additive
         } else if p <= self.settings.alpha {
             Outcome::Interaction
         } else {
             Outcome::Undecided
-        };
-        let verdict = Verdict {
-            claim: "interaction".into(),
-            metric: self.metric.into(),
-            outcome,
-            estimate: Some(size),
-            interval: scale.interval(found),
-            confidence: self.settings.confidence,
-            n: self.design.blocks.len(),
-            reason: self.reason(outcome, found, p),
-            expected: None,
-            holds: None,
-        };
-        FactorsVerdict { verdict, interaction: self.interaction(size), shares, p: Some(p) }
+        }
     }
 
-    fn reason(&self, outcome: Outcome, found: Location, p: f64) -> String {
-        let blocks = self.design.blocks.len();
+    fn reason(&self, outcome: Outcome, found: Location, odd: Option<usize>) -> String {
+        let counted = match &self.design.data {
+            Data::Blocks(blocks) => wording::count(blocks.len(), "complete block"),
+            Data::Replicates(_) => format!("{} without blocks", wording::count(self.design.rows, "row")),
+        };
         let left_out = match self.design.incomplete {
             0 => String::new(),
             n => format!(", {n} incomplete and left out"),
         };
-        let least = 2.0 * 0.5_f64.powi(blocks.min(1000) as i32);
-        let end = match outcome {
-            Outcome::Undecided if least > self.settings.alpha => {
-                "; so few blocks cannot prove an interaction of any size, six can".into()
-            }
-            Outcome::Undecided => "; the data do not decide it".into(),
-            Outcome::Additive => {
+        let interval = match self.evidence.p {
+            Some(_) => self.settings.scale.interval_in_words(found, self.settings.confidence) + "; ",
+            None => String::new(),
+        };
+        let end = match (outcome, &self.evidence.doubt) {
+            (_, Some(doubt)) => format!("; {doubt}"),
+            (Outcome::Undecided, None) if self.evidence.p.is_some() => "; the data do not decide it".into(),
+            (Outcome::Additive, None) => {
                 format!(
                     "; all of the interval is smaller than {}",
                     self.settings.scale.margin_in_words(self.settings.margin)
@@ -190,30 +247,41 @@ impl Finding<'_> {
             _ => String::new(),
         };
         format!(
-            "{} ({}; {}{left_out}; p = {}){end}",
-            self.sentence(found),
-            self.settings.scale.interval_in_words(found, self.settings.confidence),
-            wording::count(blocks, "complete block"),
-            wording::p_value(p),
+            "{} ({interval}{counted}{left_out}; {}){end}",
+            self.sentence(found, odd),
+            self.evidence.sample
         )
     }
 
-    fn interaction(&self, size: f64) -> Interaction {
-        Interaction { cell: self.design.cell(self.cell), size }
-    }
-
-    fn sentence(&self, found: Location) -> String {
-        let cell = self.design.cell(self.cell);
-        let cell: Vec<String> = cell.into_iter().map(|(f, l)| format!("{f} = {l}")).collect();
-        let (do_what, scale) = match self.settings.scale {
+    fn sentence(&self, found: Location, odd: Option<usize>) -> String {
+        let scale = self.settings.scale;
+        let (do_what, name) = match scale {
             Scale::Ratio => ("multiply", "multiplicative"),
             Scale::Difference => ("add up", "additive"),
         };
-        format!(
-            "the cell {} is {} off what its factors {do_what} to (scale: more than {scale})",
-            cell.join(", "),
-            self.settings.scale.change(found)
-        )
+        let named = |cell: usize| {
+            let levels = self.design.cell(cell).into_iter().map(|(f, l)| format!("{f} = {l}"));
+            levels.collect::<Vec<_>>().join(", ")
+        };
+        match odd {
+            Some(cell) => format!(
+                "the cell {} is {} off what its factors {do_what} to (scale: more than {name})",
+                named(cell),
+                scale.change(found)
+            ),
+            None if self.evidence.deviations.len() == 4 => {
+                let last = named(3);
+                format!(
+                    "the contrast is {}: so far is the cell {last} off what the other three {do_what} to (scale: more than {name}), and each of them as \
+                     far off what the rest does; figures alone do not tell which one is odd",
+                    scale.change(found)
+                )
+            }
+            None => format!(
+                "several cells are {} off what their factors {do_what} to, or as far the other way (scale: more than {name}); none is the odd one",
+                scale.change(found)
+            ),
+        }
     }
 }
 

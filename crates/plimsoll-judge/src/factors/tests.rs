@@ -32,12 +32,16 @@ fn judged(table: &FactorTable) -> FactorsVerdict {
 }
 
 #[test]
-fn a_pair_that_does_not_get_on_is_named_with_its_size() {
+fn a_pair_that_does_not_get_on_has_a_contrast_and_no_odd_cell() {
     let found = judged(&two_by_two(10, 0.5, 0.02, 1));
     assert_eq!(found.verdict.outcome, Outcome::Interaction, "{}", found.verdict.reason);
-    assert_eq!(found.interaction.cell["server"], "new");
-    assert_eq!(found.interaction.cell["client"], "new");
-    assert!((found.interaction.size - 0.5).abs() < 0.03);
+    // Old with old is as far off what the other three predict, and the mixed ones as far the other way.
+    assert_eq!(found.odd, None);
+    let sizes: Vec<f64> = found.deviations.iter().map(|of| of.size).collect();
+    for (size, expected) in sizes.iter().zip([0.5, 2.0, 2.0, 0.5]) {
+        assert!((size / expected - 1.0).abs() < 0.05, "{sizes:?}");
+    }
+    assert!((found.verdict.estimate.unwrap() - 0.5).abs() < 0.03);
     assert!(found.verdict.reason.contains("more than multiplicative"));
 }
 
@@ -48,7 +52,7 @@ fn factors_that_multiply_are_additive_on_the_log_scale() {
 }
 
 #[test]
-fn a_bare_table_names_its_odd_cell_without_a_probability() {
+fn a_bare_table_has_a_contrast_without_a_probability() {
     let rows = vec![
         row(&["6.1", "a"], None, 219.0),
         row(&["6.1", "b"], None, 215.0),
@@ -57,9 +61,8 @@ fn a_bare_table_names_its_odd_cell_without_a_probability() {
     ];
     let found = judged(&table(&["kernel", "proxy"], rows));
     assert_eq!(found.verdict.outcome, Outcome::Undecided);
-    assert_eq!(found.interaction.cell["kernel"], "6.12");
-    assert_eq!(found.interaction.cell["proxy"], "b");
-    assert!((found.interaction.size - 48.0 * 219.0 / (215.0 * 221.0)).abs() < 1e-9);
+    assert_eq!(found.deviations[3].cell["kernel"], "6.12");
+    assert!((found.deviations[3].size - 48.0 * 219.0 / (215.0 * 221.0)).abs() < 1e-9);
     assert!(found.verdict.reason.contains("no probability can be given"));
     assert_eq!(found.p, None);
 }
@@ -81,9 +84,10 @@ fn the_odd_cell_of_a_larger_grid_is_found() {
     }
     let found = judged(&table(&["kernel", "server", "disk"], rows));
     assert_eq!(found.verdict.outcome, Outcome::Interaction);
-    let cell: Vec<&str> = found.interaction.cell.values().map(String::as_str).collect();
+    let odd = &found.deviations[found.odd.unwrap()];
+    let cell: Vec<&str> = odd.cell.values().map(String::as_str).collect();
     assert_eq!(cell, ["q", "c", "x"], "disk, kernel, server");
-    assert!((found.interaction.size - 0.8).abs() < 0.02, "{}", found.interaction.size);
+    assert!((odd.size - 0.8).abs() < 0.02, "{}", odd.size);
 }
 
 #[test]
@@ -105,10 +109,67 @@ fn shares_of_variation_reproduce_the_memory_cache_example() {
 }
 
 #[test]
-fn five_blocks_say_that_they_cannot_prove_anything() {
-    let found = judged(&two_by_two(5, 0.9, 0.05, 3));
+fn five_blocks_are_decided_by_an_f_test_that_states_what_it_takes() {
+    let found = judged(&two_by_two(5, 0.9, 0.02, 3));
+    assert_eq!(found.verdict.outcome, Outcome::Interaction, "{}", found.verdict.reason);
+    let reason = found.verdict.reason;
+    assert!(reason.contains("takes normal logarithms") && reason.contains("those of 6 can"), "{reason}");
+}
+
+#[test]
+fn a_wild_figure_takes_the_f_test_its_ground() {
+    let mut data = two_by_two(5, 1.0, 0.01, 3);
+    data.rows[6].value *= 2.0;
+    let found = judged(&data);
     assert_eq!(found.verdict.outcome, Outcome::Undecided);
-    assert!(found.verdict.reason.contains("six can"), "{}", found.verdict.reason);
+    assert!(found.verdict.reason.contains("not normal"), "{}", found.verdict.reason);
+}
+
+/// The share of 400 tables in which an interaction is found, and in which the interval holds its size.
+fn rates(odd: f64, table: impl Fn(f64, u64) -> FactorTable) -> (f64, f64) {
+    let (mut found, mut held) = (0.0, 0.0);
+    for seed in 0..400 {
+        let verdict = judged(&table(odd, seed)).verdict;
+        found += f64::from(verdict.outcome == Outcome::Interaction);
+        held += f64::from(verdict.interval.is_some_and(|i| i.lo() <= odd && odd <= i.hi()));
+    }
+    (found / 400.0, held / 400.0)
+}
+
+/// As [`two_by_two`], without blocks and their weather.
+fn replicates(n: usize, odd: f64, noise: f64, seed: u64) -> FactorTable {
+    let mut rng = SmallRng::new(seed);
+    let cells = [["old", "old"], ["old", "new"], ["new", "old"], ["new", "new"]];
+    let rows = (0..4 * n).map(|i| {
+        let factor = if i % 4 == 3 { odd } else { 1.0 };
+        row(&cells[i % 4], None, 200.0 * factor * (noise * rng.normal()).exp())
+    });
+    table(&["server", "client"], rows.collect())
+}
+
+/// Three by three levels in eight blocks, the last cell `odd` times what it should be.
+fn three_by_three(odd: f64, seed: u64) -> FactorTable {
+    let mut rng = SmallRng::new(seed);
+    let names = ["a", "b", "c"];
+    let rows = (0..72).map(|i: usize| {
+        let factor = if i % 9 == 8 { odd } else { 1.0 };
+        row(&[names[i / 3 % 3], names[i % 3]], Some(i / 9), 50.0 * factor * (0.02 * rng.normal()).exp())
+    });
+    table(&["server", "client"], rows.collect())
+}
+
+#[test]
+fn interactions_of_ten_percent_are_found_and_none_is_invented() {
+    for (blocks, power) in [(3, 0.85), (5, 0.95), (8, 0.95)] {
+        let of = |odd, seed| two_by_two(blocks, odd, 0.02, seed);
+        let ((alarms, held), (found, _)) = (rates(1.0, of), rates(0.9, of));
+        assert!(alarms <= 0.06 && held >= 0.92 && found >= power, "{blocks} blocks: {alarms} {held} {found}");
+    }
+    let of = |odd, seed| replicates(10, odd, 0.03, seed);
+    let ((alarms, held), (found, _)) = (rates(1.0, of), rates(0.9, of));
+    assert!(alarms <= 0.06 && held >= 0.92 && found >= 0.95, "replicates: {alarms} {held} {found}");
+    let ((alarms, _), (found, _)) = (rates(1.0, three_by_three), rates(0.9, three_by_three));
+    assert!(alarms <= 0.06 && found >= 0.95, "3 x 3: {alarms} {found}");
 }
 
 #[test]
@@ -127,8 +188,9 @@ fn the_order_of_rows_does_not_matter() {
     SmallRng::new(1).shuffle(&mut shuffled.rows);
     let (one, other) = (judged(&data), judged(&shuffled));
     assert_eq!(one.p, other.p);
-    assert_eq!(one.interaction.cell, other.interaction.cell);
-    assert!((one.interaction.size - other.interaction.size).abs() < 1e-12);
+    assert!(
+        (one.verdict.estimate.unwrap().ln().abs() - other.verdict.estimate.unwrap().ln().abs()).abs() < 1e-12
+    );
 }
 
 #[test]

@@ -74,7 +74,8 @@ impl Request for FactorsRequest {
         };
         let found = judge(self.metric.as_deref().unwrap_or(value), &table, &settings)?;
         let own = json!({
-            "interaction": found.interaction,
+            "odd_cell": found.odd.map(|odd| &found.deviations[odd].cell),
+            "deviations": found.deviations,
             "shares": found.shares,
             "p": found.p,
             "scale": "more than multiplicative",

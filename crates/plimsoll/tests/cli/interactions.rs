@@ -18,7 +18,7 @@ fn few_ports_and_a_server_that_closes_first_are_slow_only_together() {
     let verdict = verdict_of(&report);
     assert_eq!(verdict["outcome"], "interaction", "{verdict}");
     let reason = verdict["reason"].as_str().expect("a reason");
-    assert!(reason.contains("the cell closes = server, ports = 10000-10399 is"), "{reason}");
+    assert!(reason.contains("the contrast is"), "{reason}");
     assert_eq!(report["causes"][0]["id"], "net.time_wait_reuse", "{}", report["causes"]);
     let evidence = report["evidence"].as_array().expect("evidence");
     for (host, counter) in [("client", "TCPSynRetrans"), ("server", "PAWSTimewait")] {

@@ -89,7 +89,7 @@ pub struct InteractionDetails {
     pub phase: String,
     /// The factors.
     pub factors: Vec<String>,
-    /// The cell that its factors do not explain; null where they act on each other in none for sure.
+    /// Cell that departs most from what the others predict; null without an interaction, and where several depart equally far, as in a 2 x 2 table.
     pub odd_cell: Option<BTreeMap<String, String>>,
     /// Measured values: an entry for each trial.
     #[serde(default)]
