@@ -155,10 +155,12 @@ pub fn judge_trials(
     }
     let mut steps: Vec<Vec<Step>> = Vec::with_capacity(trials.len());
     let mut medians: Vec<Medians> = Vec::with_capacity(trials.len());
+    let mut within: Vec<[Step; 2]> = Vec::new();
     for (index, trial) in trials.iter().enumerate() {
         match steps_of(index, trial, settings)? {
             Ok(found) => {
                 medians.extend(found.last);
+                within.extend(found.within);
                 steps.push(found.cycles);
             }
             Err(Spoiled(reason)) => return Ok(invalid(metric, trials.len(), reason)),
@@ -179,7 +181,8 @@ pub fn judge_trials(
         .collect();
     let trend = (cycles > 1).then(|| trend(&steps));
     let units = Units::Trials(trials.len());
-    let mut verdict = verdict(metric, log_ratio, medians, units, settings);
+    let rise = still_moving(&within, settings);
+    let mut verdict = verdict(metric, log_ratio, medians, units, rise, settings);
     verdict.reason += &cycle_note(verdict.outcome, &per_cycle, trend, settings);
     Ok(RecoveryVerdict { verdict, per_cycle: per_cycle.into_iter().map(Estimate::of_log).collect(), trend })
 }
@@ -203,14 +206,14 @@ pub fn judge_flat(
         .filter(|c| c.baseline.len() == treatment.baseline.len() && c.after.len() == treatment.after.len());
     let baseline = pairs(&treatment.baseline, paired.map(|c| &c.baseline));
     let after = pairs(&treatment.after, paired.map(|c| &c.after));
-    let (step, mut medians) = match flat_step(&baseline, &after, settings)? {
+    let (step, mut medians, within) = match flat_step(&baseline, &after, settings)? {
         Ok(found) => found,
         Err(Spoiled(reason)) => return Ok(invalid(metric, n, reason)),
     };
     let step = match control {
         Some(c) if paired.is_none() => {
             match flat_step(&pairs(&c.baseline, None), &pairs(&c.after, None), settings)? {
-                Ok((own, of_control)) => {
+                Ok((own, of_control, _)) => {
                     medians.control = Some(of_control.treatment);
                     step.against(own)
                 }
@@ -223,7 +226,8 @@ pub fn judge_flat(
         return Ok(invalid(metric, n, reason));
     }
     let log_ratio = step.location(settings.confidence);
-    let verdict = verdict(metric, log_ratio, medians, Units::Windows(n), settings);
+    let rise = still_moving(within.as_slice(), settings);
+    let verdict = verdict(metric, log_ratio, medians, Units::Windows(n), rise, settings);
     Ok(RecoveryVerdict { verdict, per_cycle: vec![Estimate::of_log(log_ratio)], trend: None })
 }
 
@@ -298,6 +302,8 @@ struct TrialSteps {
     cycles: Vec<Step>,
     /// The medians of the last cycle.
     last: Option<Medians>,
+    /// How far the figure still moves within the last cycle.
+    within: Option<[Step; 2]>,
 }
 
 fn steps_of(
@@ -313,7 +319,7 @@ fn steps_of(
         });
     }
     let baseline = Windows::read(&name("baseline"), &trial.baseline, settings.lower_is_better)?;
-    let mut found = TrialSteps { cycles: Vec::with_capacity(trial.cycles.len()), last: None };
+    let mut found = TrialSteps { cycles: Vec::with_capacity(trial.cycles.len()), last: None, within: None };
     for (c, cycle) in trial.cycles.iter().enumerate() {
         let after = Windows::read(&name(&format!("cycles[{c}]")), cycle, settings.lower_is_better)?;
         if baseline.carried_nothing() {
@@ -324,6 +330,7 @@ fn steps_of(
         }
         found.cycles.push(Step::between(&baseline, &after));
         found.last = Some(Medians::of(&baseline, &after));
+        found.within = Step::within(&baseline, &after);
     }
     Ok(Ok(found))
 }
@@ -332,7 +339,7 @@ fn flat_step(
     baseline: &[WindowPair],
     after: &[WindowPair],
     settings: &RecoverySettings,
-) -> Result<Result<(Step, Medians), Spoiled>, JudgeError> {
+) -> Result<Result<(Step, Medians, Option<[Step; 2]>), Spoiled>, JudgeError> {
     let before = Windows::read("baseline", baseline, settings.lower_is_better)?;
     let after = Windows::read("after", after, settings.lower_is_better)?;
     Ok(if before.carried_nothing() {
@@ -340,7 +347,7 @@ fn flat_step(
     } else if before.control_stopped() || after.control_stopped() {
         Err(Spoiled(CONTROL_STOPPED.into()))
     } else {
-        Ok((Step::between(&before, &after), Medians::of(&before, &after)))
+        Ok((Step::between(&before, &after), Medians::of(&before, &after), Step::within(&before, &after)))
     })
 }
 
@@ -355,6 +362,28 @@ fn trend(steps: &[Vec<Step>]) -> Trend {
     let blocks: Vec<&[f64]> = series.iter().map(Vec::as_slice).collect();
     let result = mann_kendall_blocks(&blocks);
     Trend { tau: result.tau, p: result.p }
+}
+
+/// Confidence from which on a figure is said to move within the phase after the flood.
+const MOVING: f64 = 0.95;
+/// Share of the margin by which it must move at least.
+const MOVED_SHARE: f64 = 0.25;
+/// Share of the whole movement that must fall into the second half: an exponential return keeps a quarter of it after three time constants, a service
+/// that came back early has nothing left.
+const LATE_SHARE: f64 = 0.2;
+
+/// By how much the figure still comes back within the phase after the flood, as a log ratio of its last third to its first; absent where it does not.
+fn still_moving(within: &[[Step; 2]], settings: &RecoverySettings) -> Option<f64> {
+    let pooled = |of: usize| {
+        let steps: Vec<Step> = within.iter().map(|trial| trial[of]).collect();
+        pool(&steps, settings.between_trials, MOVING)
+    };
+    let sign = if settings.lower_is_better { -1.0 } else { 1.0 };
+    let (whole, late) = (pooled(0), pooled(1));
+    let (least, size) =
+        if settings.lower_is_better { (-whole.hi, -whole.estimate) } else { (whole.lo, whole.estimate) };
+    let moves = !within.is_empty() && least > 0.0 && size > MOVED_SHARE * settings.margin;
+    (moves && sign * late.estimate > LATE_SHARE * size).then_some(whole.estimate)
 }
 
 fn invalid(metric: &str, n: usize, reason: String) -> RecoveryVerdict {
@@ -374,14 +403,20 @@ fn verdict(
     log_ratio: Location,
     medians: Medians,
     units: Units,
+    rise: Option<f64>,
     settings: &RecoverySettings,
 ) -> Verdict {
-    let outcome = settings.outcome(log_ratio);
+    let outcome = match settings.outcome(log_ratio) {
+        // What still changes has no level that could be called back.
+        Outcome::Recovered if rise.is_some() => Outcome::Undecided,
+        outcome => outcome,
+    };
     let ratio = Estimate::of_log(log_ratio);
     let limit = wording::percent(settings.margin);
     let finding = match outcome {
         Outcome::Recovered => format!("no more than the margin of {limit} is lost"),
         Outcome::NotRecovered => format!("more than the margin of {limit} is lost"),
+        _ if rise.is_some() => "it is recovering, so a longer phase after the flood is needed".into(),
         _ if ratio.interval.is_none() => "there is no answer without one, so more windows are needed".into(),
         _ => format!("the interval straddles the margin of {limit}, so more trials or windows are needed"),
     };
@@ -398,6 +433,12 @@ fn verdict(
             ),
         ),
     };
+    let moving = rise.map_or_else(String::new, |rise| {
+        format!(
+            "; the last third of the phase after the flood is {} against its first",
+            wording::change(rise.exp())
+        )
+    });
     Verdict {
         claim: "recovery".into(),
         metric: metric.into(),
@@ -407,7 +448,7 @@ fn verdict(
         confidence: settings.confidence,
         n,
         reason: format!(
-            "after/baseline is {} ({}): {finding}; {}; {basis}",
+            "after/baseline is {} ({}): {finding}{moving}; {}; {basis}",
             wording::change(ratio.estimate),
             wording::interval(log_ratio, settings.confidence),
             arithmetic(medians, ratio.estimate),

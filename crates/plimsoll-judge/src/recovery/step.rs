@@ -12,6 +12,9 @@ const RANK_WINDOWS: usize = 5;
 /// The confidence at which intervals are turned into standard errors; any would do for normal estimates.
 const CONFIDENCE: f64 = 0.95;
 
+/// Fewest windows in a third of a phase.
+const LEAST_THIRD: usize = 3;
+
 /// The windows of one phase, checked.
 pub(super) struct Windows {
     treatment: Vec<f64>,
@@ -121,6 +124,16 @@ impl Step {
         let adjusted = baseline.adjustable() && after.adjustable();
         let floor = NOTHING * median(&baseline.treatment);
         Self::of_logs(&baseline.logs(adjusted, floor), &after.logs(adjusted, floor))
+    }
+
+    /// How far the figure still moves within the phase after a flood: from its first third to its last, and from its middle third to its last. Absent for fewer windows
+    /// than three in each.
+    pub(super) fn within(baseline: &Windows, after: &Windows) -> Option<[Self; 2]> {
+        let logs = after.logs(after.adjustable(), NOTHING * median(&baseline.treatment));
+        let third = logs.len() / 3;
+        let last = &logs[logs.len() - third..];
+        let from = |start: usize| Self::of_logs(&logs[start..start + third], last);
+        (third >= LEAST_THIRD).then(|| [from(0), from(third)])
     }
 
     fn of_logs(before: &[f64], after: &[f64]) -> Self {

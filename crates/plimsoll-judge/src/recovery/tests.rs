@@ -197,3 +197,33 @@ fn bad_windows_are_named_by_their_place() {
     assert!(judge_trials("rate", &[], &RecoverySettings::default()).is_err());
     assert!(judge_trials("rate", &[RecoveryTrial::default()], &RecoverySettings::default()).is_err());
 }
+
+/// Windows of a service that comes back exponentially, `lost` below its baseline at first, over so many time constants.
+fn returning(lost: f64, constants: f64, seed: u64) -> BeforeAfter {
+    let mut rng = SmallRng::new(seed);
+    let mut window = |level: f64| 200.0 * level * (0.01 * rng.normal()).exp();
+    let baseline = (0..30).map(|_| window(1.0)).collect();
+    let after = (0..30).map(|i| window(1.0 - lost * (-constants * f64::from(i) / 30.0).exp())).collect();
+    BeforeAfter { baseline, after }
+}
+
+#[test]
+fn a_return_under_way_is_not_recovered_yet() {
+    let recovered = |lost: f64, constants: f64| {
+        let outcome =
+            |seed| judge_flat("rate", &returning(lost, constants, seed), None, &RecoverySettings::default());
+        (0..200).filter(|&seed| outcome(seed).unwrap().verdict.outcome == Outcome::Recovered).count()
+    };
+    for (lost, constants) in [(0.1, 2.0), (0.15, 3.0), (0.08, 1.5)] {
+        let found = recovered(lost, constants);
+        assert!(found <= 12, "{lost} over {constants}: {found} of 200");
+    }
+    // Unchanged, and back within the first few windows.
+    assert!(recovered(0.0, 1.0) >= 190);
+    assert!(recovered(0.3, 20.0) >= 180);
+    let reason = judge_flat("rate", &returning(0.1, 2.0, 1), None, &RecoverySettings::default())
+        .unwrap()
+        .verdict
+        .reason;
+    assert!(reason.contains("it is recovering"), "{reason}");
+}
