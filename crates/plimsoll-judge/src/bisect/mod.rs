@@ -59,6 +59,27 @@ pub struct Culprit {
     pub ratio: f64,
 }
 
+impl Culprit {
+    /// The culprit after it was compared with the version before it, pair by pair: `distances` are ln(culprit/before).
+    ///
+    /// Its probability is updated by the likelihood of the pairs with the step that the search found against that with none, the scatter of either
+    /// integrated out (Student's t, as in Jeffreys 1961, chapter 5). The search believes in levels that stay; pairs need not.
+    #[must_use]
+    pub fn confirmed_by(self, distances: &[f64]) -> Self {
+        let squares = |step: f64| distances.iter().map(|d| (d - step).powi(2)).sum::<f64>();
+        let (with, without) = (squares(self.ratio.ln()), squares(0.0));
+        let sum = with + without;
+        if sum <= 0.0 {
+            return self;
+        }
+        // Not below what rounding leaves, so that pairs without scatter do not divide by 0.
+        let least = 1e-12 * sum;
+        let factor = distances.len() as f64 / 2.0 * (without.max(least) / with.max(least)).ln();
+        let odds = (self.probability / (1.0 - self.probability).max(f64::EPSILON)).ln() + factor;
+        Self { probability: 1.0 / (1.0 + (-odds).exp()), ..self }
+    }
+}
+
 /// A noisy bisection over `versions` versions: the first is good, the last is bad, and some version in between brought
 /// the change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

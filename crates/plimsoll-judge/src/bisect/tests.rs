@@ -130,3 +130,14 @@ fn equal_and_extreme_figures_give_no_panic() {
         assert!((sum - 1.0).abs() < 1e-9, "{good} {bad}");
     }
 }
+
+#[test]
+fn pairs_without_the_step_take_a_culprit_its_probability() {
+    let believed = Culprit { version: 8, before: 7, probability: 0.99, ratio: 1.1 };
+    let mut rng = SmallRng::new(8);
+    let mut pairs = |step: f64| (0..30).map(|_| step + 0.03 * rng.normal()).collect::<Vec<f64>>();
+    assert!(believed.confirmed_by(&pairs(0.0)).probability < 0.01);
+    assert!(believed.confirmed_by(&pairs(1.1_f64.ln())).probability > 0.999);
+    assert_eq!(believed.confirmed_by(&[]), believed);
+    assert!(believed.confirmed_by(&[0.0; 8]).probability < 0.01);
+}

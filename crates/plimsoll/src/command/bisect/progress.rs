@@ -1,7 +1,8 @@
-//! One line on stderr for every measurement: what was measured, and what is believed since.
+//! Lines on stderr that become rarer as measurements add up: what was measured, and what is believed since.
 
 use std::io;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use plimsoll_judge::bisect::{Bisection, Culprit};
 use plimsoll_report::escape::terminal;
@@ -15,6 +16,8 @@ use crate::contest::Contest;
 use crate::measure::{Gauge, MeasureError};
 use crate::messages;
 
+/// Longest silence.
+const SILENCE: Duration = Duration::from_secs(60);
 /// Labels longer than this push the rest of the line away, and are cut.
 const LABEL: usize = 20;
 
@@ -23,6 +26,12 @@ pub(super) struct Lines<'a> {
     versions: &'a [Version],
     gauge: &'a Gauge,
     width: usize,
+    last: Instant,
+}
+
+/// Whether a count is one of 1, 2, 3, 4, 6, 8, 12, 16, 24 ...: two for each doubling, so that 250 measurements make 15 lines.
+fn is_milestone(count: usize) -> bool {
+    count.checked_ilog2().is_some_and(|power| count.is_multiple_of(1 << power.saturating_sub(1)))
 }
 
 impl<'a> Lines<'a> {
@@ -37,7 +46,16 @@ impl<'a> Lines<'a> {
             messages::say(format_args!("going on after {} measurements", state.measurements.len()));
         }
         let width = versions.iter().map(|version| label(version).chars().count()).max().unwrap_or(0);
-        Self { versions, gauge, width }
+        Self { versions, gauge, width, last: Instant::now() }
+    }
+
+    /// Whether a line is due at this count.
+    fn is_due(&mut self, count: usize) -> bool {
+        let due = is_milestone(count) || self.last.elapsed() >= SILENCE;
+        if due {
+            self.last = Instant::now();
+        }
+        due
     }
 }
 
@@ -54,6 +72,9 @@ fn label(version: &Version) -> String {
 
 impl Observer for Lines<'_> {
     fn measured(&mut self, bisection: &Bisection, version: usize, value: f64) {
+        if !self.is_due(bisection.observations().len()) {
+            return;
+        }
         let posterior = bisection.posterior();
         let (from, to) = histogram::middle(&posterior);
         let place = if from == to {
@@ -93,6 +114,9 @@ impl Observer for Lines<'_> {
     }
 
     fn compared(&mut self, culprit: &Culprit, contest: &Contest) {
+        if !self.is_due(contest.blocks().len()) {
+            return;
+        }
         let [good, bad] = [culprit.before, culprit.version].map(|version| label(&self.versions[version]));
         let Some(block) = contest.blocks().last() else { return };
         let so_far = contest.comparisons(self.gauge.metric()).ok().and_then(|found| {
@@ -110,5 +134,16 @@ impl Observer for Lines<'_> {
             amount::amount(block.values[1], self.gauge.unit()),
             so_far.unwrap_or_default(),
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_counts_of_each_doubling_are_milestones() {
+        let found: Vec<usize> = (0..=100).filter(|count| is_milestone(*count)).collect();
+        assert_eq!(found, [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96]);
     }
 }

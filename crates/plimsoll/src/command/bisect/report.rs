@@ -42,7 +42,7 @@ impl<'a> Report<'a> {
     ) -> Result<Self, Failure> {
         let bisection = state.bisection(limits.confidence)?;
         let best = match found {
-            Found::Sure(culprit, _) => Some(*culprit),
+            Found::Sure(culprit, _) => Some(culprit.confirmed_by(&distances(state))),
             Found::Unsure => bisection.best(),
             Found::NoDifference(_) => None,
         };
@@ -79,7 +79,7 @@ impl<'a> Report<'a> {
             };
             writeln!(out, "  {word:6}  {}", terminal(&format!("{name}{about}")))?;
         }
-        let posterior = self.bisection.posterior();
+        let posterior = self.posterior(best);
         let (from, to) = histogram::middle(&posterior);
         writeln!(out, "\n  posterior  [{}]", histogram::bars(&posterior))?;
         writeln!(
@@ -90,6 +90,20 @@ impl<'a> Report<'a> {
         )?;
         writeln!(out, "\nWhy: {}.", terminal(&self.verdict.reason))?;
         writeln!(out, "The search again: --seed {}", self.state.seed)
+    }
+
+    /// The posterior of the search, with the confirmation's probability for the culprit.
+    fn posterior(&self, best: Culprit) -> Vec<f64> {
+        let mut posterior = self.bisection.posterior();
+        if let Found::Sure(searched, _) = self.found {
+            let rest = (1.0 - best.probability) / (1.0 - searched.probability).max(f64::EPSILON);
+            let span = best.before + 1..=best.version;
+            let own = best.probability / searched.probability.max(f64::EPSILON);
+            for (version, share) in posterior.iter_mut().enumerate() {
+                *share *= if span.contains(&version) { own } else { rest };
+            }
+        }
+        posterior
     }
 
     fn sentence(&self) -> String {
@@ -117,6 +131,12 @@ impl<'a> Report<'a> {
             (Found::NoDifference(_), _) => {
                 format!("Nothing to find: {}.", self.verdict.reason)
             }
+            (Found::Sure(searched, _), Some(best)) => format!(
+                "Undecided: the search believed in {} ({:.0} %), and pairs with the version before it do not (now {:.0} %).",
+                label(best.version),
+                100.0 * searched.probability,
+                100.0 * best.probability
+            ),
             (_, Some(best)) => format!(
                 "Undecided: {} is the most probable so far ({:.0} %).",
                 label(best.version),
@@ -147,7 +167,7 @@ impl<'a> Report<'a> {
             "unit": self.gauge.unit(),
             "seed": self.state.seed,
             "versions": self.state.question.versions,
-            "posterior": self.bisection.posterior(),
+            "posterior": self.best.map_or_else(|| self.bisection.posterior(), |best| self.posterior(best)),
             "skipped": self.state.skipped.iter().map(|version| name(*version)).collect::<Vec<_>>(),
             "measurements": self.state.measurements.iter().map(|m| {
                 json!({"version": name(m.version), "index": m.version, "value": m.value})
@@ -161,6 +181,12 @@ impl<'a> Report<'a> {
         }
         plimsoll_report::json::pretty(out, &document)
     }
+}
+
+/// ln(culprit/before) of each pair of the confirmation.
+fn distances(state: &State) -> Vec<f64> {
+    let pairs = state.confirmation.iter().flat_map(|confirmation| &confirmation.pairs);
+    pairs.map(|pair| (pair.bad / pair.good).ln()).collect()
 }
 
 /// The posterior is sure; whether the neighbours agree decides.
@@ -182,8 +208,10 @@ fn sure(
     );
     let n = state.measurements.len();
     if !agree {
+        let now = 100.0 * culprit.confirmed_by(&distances(state)).probability;
         let reason = format!(
-            "{believed}, but it could not be confirmed: compared in turns, with A for {before} and B for {after}, {}",
+            "{believed}, but it could not be confirmed, and is {now:.1} % now: compared in turns, with A for {before} and B for {after}, {}; a machine that \
+             drifts makes such a change: search again with a steadier metric, such as instructions, or on a quieter machine",
             found.reason
         );
         return Verdict::bare("change", gauge.metric(), Outcome::Undecided, n, reason);
