@@ -335,11 +335,14 @@ fn steps_of(
     Ok(Ok(found))
 }
 
+/// The step of plain windows, their medians, and how far the figure still moves after the flood.
+type FlatStep = (Step, Medians, Option<[Step; 2]>);
+
 fn flat_step(
     baseline: &[WindowPair],
     after: &[WindowPair],
     settings: &RecoverySettings,
-) -> Result<Result<(Step, Medians, Option<[Step; 2]>), Spoiled>, JudgeError> {
+) -> Result<Result<FlatStep, Spoiled>, JudgeError> {
     let before = Windows::read("baseline", baseline, settings.lower_is_better)?;
     let after = Windows::read("after", after, settings.lower_is_better)?;
     Ok(if before.carried_nothing() {
