@@ -90,7 +90,7 @@ impl Scale {
         }
     }
 
-    /// What is compared on the scale: `logarithms`, or `differences`.
+    /// Name of the values on the scale: `logarithms`, or `differences`.
     pub(crate) fn values_in_words(self) -> &'static str {
         match self {
             Self::Ratio => "logarithms",

@@ -107,7 +107,7 @@ struct Evidence {
     deviations: Vec<Location>,
     /// The p-value of no interaction; absent where nothing is repeated.
     p: Option<f64>,
-    /// What was looked at, and with which test, in words.
+    /// Words for the test and its p-value.
     sample: String,
     /// Why the test cannot be trusted; absent where its assumption holds.
     doubt: Option<String>,
