@@ -3,7 +3,7 @@
 /// Words of the longest sentence that reads at once.
 const LONGEST: usize = 35;
 /// Phrases that plain English has a shorter or a clearer word for.
-const AVOIDED: [&str; 7] = ["anew", "but for", "is to be", "nobody", "so many", "told", "whoever"];
+const AVOIDED: [&str; 6] = ["anew", "but for", "is to be", "so many", "told", "whoever"];
 
 /// A sentence with the number of the line that it begins in, counted from 1.
 #[derive(Debug, PartialEq)]
