@@ -101,7 +101,7 @@ fn counts_of_instructions_repeat_and_a_boot_parameter_that_costs_shows_at_the_fi
 #[test]
 #[ignore = "needs qemu-system-x86, mkfs.ext4 and a kernel; cargo xtask test has all"]
 fn single_paths_repeat_exactly_and_the_functions_of_the_guests_kernel_are_told() {
-    let lab = Lab::new().allowing("privileged,users,files");
+    let lab = Lab::new().allowing("privileged,users,files,machine");
     let text = format!(
         "question = \"How long are two paths?\"\n[hosts.box]\nkernel = \"{}\"\nclock = \"virtual\"\n\
          [volumes.disk]\non = \"box\"\nloop = {{ size = \"16M\", filesystem = \"ext4\" }}\n\
@@ -237,7 +237,7 @@ fn a_report_tells_of_a_guest_what_it_is_and_not_what_this_machine_is() {
 #[test]
 #[ignore = "needs root, qemu-system-x86 and a kernel; cargo xtask test has all"]
 fn the_least_memory_holds_a_guest_whatever_the_size_of_this_program() {
-    let lab = Lab::of_root();
+    let lab = Lab::of_root().allowing("privileged");
     let text = alone(&kernel(), "memory = \"128M\"");
     lab.plimsoll(&["run", &lab.file("small.toml", &text)]).exits(0);
 }

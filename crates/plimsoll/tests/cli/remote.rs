@@ -75,7 +75,8 @@ fn three_machines_are_reached_by_ssh_and_flooded_and_nothing_is_left_on_them() {
     let rack = Rack::new("256m");
     let lab = rack.lab();
     let experiment = lab.file("rack.toml", FLOOD);
-    lab.plimsoll(&["run", &experiment]).exits(2).says("ssh root@10.99.0.2").says("`--yes` allows that");
+    let refused = lab.plimsoll(&["run", &experiment]).exits(2).says("ssh root@10.99.0.2");
+    refused.says("`--allow privileged,machine` allows that");
     let report =
         lab.plimsoll_until_decided(&["run", &experiment, "--yes", "--format", "json"]).exits(0).json();
     assert_eq!(verdict_of(&report)["outcome"], "recovered", "{report}");
