@@ -60,6 +60,7 @@ const BUILT_IN: Need = Need {
 };
 
 impl Kind {
+    #[cfg(test)]
     const ALL: [Self; 10] = [
         Self::Program,
         Self::Server,
@@ -138,12 +139,6 @@ impl Need {
         let bits = CapabilitySet::all().iter_names();
         bits.filter(|(name, _)| self.capabilities.contains(name)).map(|(_, bit)| bit).collect()
     }
-}
-
-/// The whole table, for `check` and the documentation.
-#[must_use]
-pub fn needs() -> Vec<Need> {
-    Kind::ALL.map(Kind::need).to_vec()
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ use serde::{Deserialize, Serialize};
 use crate::{child, other};
 
 pub(crate) use kind::Kind;
-pub use kind::{Need, needs};
+pub use kind::Need;
 pub(crate) use rights::{NOBODY, can_become_nobody, is_single_user, remains_root};
 pub(crate) use tree::{closed_on_the_way, is_open};
 
