@@ -128,7 +128,7 @@ fn kind_of_heading(text: &str) -> Option<Kind> {
     }
 }
 
-/// The metric, the labels and the unit of a column of `-o`, but for the throughput.
+/// Metric, label and unit of a column of `-o`, except the throughput.
 fn column(name: &str) -> Option<(&'static str, (&'static str, String), &'static str)> {
     if let Some(time) = name.strip_suffix(" Latency Microseconds") {
         let label = match time {

@@ -71,8 +71,8 @@ pub(super) struct Descriptors<'i> {
 }
 
 impl Machine {
-    /// Memory of the machine: what the experiment asks for, with the files of the archive beside it. The kernel keeps both forms of the
-    /// archive while it unpacks one.
+    /// Memory of the machine: the experiment's `memory`, plus the size of the archive. While the kernel unpacks the archive, the packed and
+    /// the unpacked files are both in memory.
     fn whole_memory_mib(&self, archive_size: u64) -> u64 {
         let archive = archive_size.div_ceil(1 << 20);
         (self.memory_mib + archive).max(2 * archive + UNPACKING_MIB)

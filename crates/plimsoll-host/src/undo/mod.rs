@@ -80,7 +80,7 @@ enum Reply {
     Held {
         holder: String,
     },
-    /// The controller has ended, so nobody reads it.
+    /// The controller has ended; no process reads this answer.
     Ended,
 }
 

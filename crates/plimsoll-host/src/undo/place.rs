@@ -124,7 +124,7 @@ pub(super) fn private_file(folder: &File, name: &OsStr, most: u64) -> io::Result
     Ok(file)
 }
 
-/// Refuses an open file that another user could have opened or made, or with more than so many bytes.
+/// Refuses an open file that another user could have opened or made, or that has more than `most` bytes.
 pub(super) fn check_private(file: &File, most: u64) -> io::Result<()> {
     let about = file.metadata()?;
     let wrong = if !about.is_file() {

@@ -148,7 +148,7 @@ impl Undo {
             done.map_err(|error| Refusal::of(&error))
         });
         if let Err(refusal) = done {
-            // Nothing was changed, so nothing is to be undone.
+            // The change was not made. The journal drops its entry.
             self.rewrite()?;
             if let Some(name) = &newly_locked {
                 self.unlock(name)?;
@@ -195,7 +195,7 @@ impl Undo {
 
     /// The entry of a setting that was just locked, written down in its lock. Where a killed holder left an original, that is what is put back.
     fn claim(&mut self, name: &str, request: &Request) -> Result<Entry, Refusal> {
-        // What was read before the setting was locked may have been another run's.
+        // A value read before the lock was taken may be one that another run had set.
         let mut entry = request.entry()?;
         let (Some(lock), Entry::Setting { path, before, .. }) = (self.locks.get_mut(name), &mut entry) else {
             return Ok(entry);

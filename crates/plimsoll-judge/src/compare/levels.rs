@@ -11,8 +11,8 @@ const SEED: u64 = 0x5eed;
 /// Judges log ratios `ln(B/A)` that lie in levels, the unit of replication on top: say one group per boot, holding one
 /// group per process, holding windows.
 ///
-/// The p-value comes from the top groups alone, as of so many pairs, however many values lie below. The interval is the wider of the hierarchical bootstrap (Kalibera & Jones 2013) and the one that the means of the top
-/// groups carry alone, because a bootstrap of few groups is too narrow.
+/// The p-value treats each top group as one pair, however many values it holds. The interval is the wider of two: that of the hierarchical
+/// bootstrap (Kalibera & Jones 2013), and that of the means of the top groups, because a bootstrap of few groups is too narrow.
 ///
 /// # Errors
 /// Empty levels, values that are not finite, or settings out of range.

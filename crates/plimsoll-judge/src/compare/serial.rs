@@ -15,7 +15,7 @@ const NOTICED: f64 = 0.84;
 const LARGEST: f64 = 0.97;
 /// Fewer independent differences have no scatter to judge by.
 const LEAST: f64 = 2.0;
-/// Values farther from the median than so many deviations are cut, so that a wild one does not hide the order of the rest.
+/// Median absolute deviations from the median at which values are clamped, so that an outlier does not hide the correlation of the rest.
 const REACH: f64 = 3.0;
 
 /// Differences with an autocorrelation.

@@ -35,7 +35,7 @@ pub(super) fn p_value(residuals: &[Vec<f64>]) -> f64 {
     (extreme + 1) as f64 / f64::from(DRAWS + 1)
 }
 
-/// The residuals of each cell over blocks, cut; those that are zero but for rounding are zero.
+/// Residuals of each cell over blocks, clamped. Residuals within rounding error of zero become zero.
 fn tamed(residuals: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let scale = residuals.iter().flatten().fold(f64::MIN_POSITIVE, |a, r| a.max(r.abs()));
     let column = |cell: usize| {
