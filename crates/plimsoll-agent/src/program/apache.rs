@@ -59,11 +59,7 @@ DocumentRoot {root}
 DirectoryIndex index.html
 "
         );
-        Ok(Recipe {
-            configuration,
-            writable: None,
-            visible: self.root.as_ref().map(PathBuf::from),
-        })
+        Ok(Recipe { configuration, writable: None, visible: self.root.as_ref().map(PathBuf::from) })
     }
 }
 

@@ -82,11 +82,7 @@ http {{
 }}
 "
         );
-        Ok(Recipe {
-            configuration,
-            writable: None,
-            visible: self.root.as_ref().map(PathBuf::from),
-        })
+        Ok(Recipe { configuration, writable: None, visible: self.root.as_ref().map(PathBuf::from) })
     }
 
     fn more_args(&self, configuration: &str, place: &Place<'_>) -> Vec<String> {

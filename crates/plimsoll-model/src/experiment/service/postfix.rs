@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{LARGEST_MESSAGE, ServiceKind, ServicePlace, ServiceType, check_configured, check_queue, check_retry};
+use super::{
+    LARGEST_MESSAGE, ServiceKind, ServicePlace, ServiceType, check_configured, check_queue, check_retry,
+};
 use crate::effect::{AsWhom, Effect, word};
 use crate::experiment::problem::{Checked, Part, declared, in_range, problem};
 use crate::units::{ByteSize, Span};
