@@ -11,8 +11,8 @@ use rand::rngs::SmallRng;
 
 use super::course::Course;
 use super::mail_tally::MailTally;
-use super::tally::Tally;
 use super::protocol::{Batch, Pieces, Protocol, Turn};
+use super::tally::Tally;
 use super::{Control, run_loop};
 use crate::date;
 use crate::smtp::dialog::{Dialog, Next, Refusal};

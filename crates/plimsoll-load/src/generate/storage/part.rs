@@ -79,8 +79,8 @@ fn is_laid_out(load: &StorageLoad) -> bool {
 fn file(folder: &Path, load: &StorageLoad, nth: u32) -> io::Result<Part> {
     let length = load.part_size();
     let name = format!("part-{nth}");
-    let opened = Folder::open(folder)
-        .and_then(|folder| folder.file(Path::new(&name), OFlag::O_RDWR | OFlag::O_CREAT));
+    let opened =
+        Folder::open(folder).and_then(|folder| folder.file(Path::new(&name), OFlag::O_RDWR | OFlag::O_CREAT));
     let mut file = opened.map_err(|error| match error {
         // Its number tells what is wrong with the volume.
         PathError::System { source, .. } => source,
