@@ -69,14 +69,18 @@ impl BlockRings {
     }
 }
 
-/// What the record says. Flushes alone have no length, and are told elsewhere.
+/// Request of a record. Only reads and writes move data: flushes, discards and zeroing of ranges do not (`blk_fill_rwbs` in kernel/trace/blktrace.c).
 fn request(raw: &[u8]) -> Option<Request> {
     let number = |at: usize| Some(u32::from_ne_bytes(*raw.get(at..)?.first_chunk()?));
     let kind = raw.get(KIND..)?;
     // A flush in front of a request comes first in its kind: "FWS".
     let letter = kind.iter().copied().find(|letter| *letter != b'F')?;
-    let bytes = u64::from(number(SECTORS)?) * SECTOR_BYTES;
-    (bytes > 0).then_some(Request { device: number(DEVICE)?, writes: letter != b'R', bytes })
+    let writes = match letter {
+        b'R' => false,
+        b'W' => true,
+        _ => return None,
+    };
+    Some(Request { device: number(DEVICE)?, writes, bytes: u64::from(number(SECTORS)?) * SECTOR_BYTES })
 }
 
 fn sampler(tracepoint: u64, cpu: usize) -> io::Result<Sampler> {
@@ -106,12 +110,15 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_read_from_its_places_and_a_flush_alone_is_none() {
+    fn a_request_is_read_from_its_fields_and_only_data_counts() {
         let device = 253 << 20;
         let of = |sectors, kind| request(&record(device, sectors, kind));
         assert_eq!(of(8, "RA"), Some(Request { device, writes: false, bytes: 4096 }));
         assert_eq!(of(16, "FWS"), Some(Request { device, writes: true, bytes: 8192 }));
         assert_eq!(of(0, "FF"), None);
+        assert_eq!(of(4 << 20, "D"), None, "a discard of 2 GiB");
+        assert_eq!(of(4 << 20, "DE"), None);
+        assert_eq!(of(4 << 20, "N"), None, "zeroes that no one sends");
         assert_eq!(request(&record(device, 8, "W")[..20]), None, "it is cut off");
     }
 }
