@@ -81,15 +81,22 @@ fn row(phase: &PhaseRecord, host: &str, readings: &[Reading], origin: u64) -> Op
     let (from, to) = (origin + phase.start_ns, origin + phase.end_ns);
     let inside: Vec<&Reading> =
         readings.iter().filter(|reading| (from..=to).contains(&reading.at_ns)).collect();
-    let (first, last) = (inside.first()?, inside.last()?);
-    let seconds = (last.at_ns - first.at_ns) as f64 / 1e9;
+    // All counters start at 0 when a guest reboots; what it did meanwhile is unknown.
+    let pairs: Vec<(&Reading, &Reading)> = inside
+        .windows(2)
+        .map(|pair| (pair[0], pair[1]))
+        .filter(|(before, later)| later.switches >= before.switches)
+        .collect();
+    let sum = |of: &dyn Fn(&Reading) -> f64| -> f64 {
+        // The kernel's own sum of idle time can go back by a tick.
+        pairs.iter().map(|(before, later)| (of(later) - of(before)).max(0.0)).sum()
+    };
+    let seconds = sum(&|r| r.at_ns as f64 / 1e9);
     if seconds <= 0.0 {
         return None;
     }
     let mean = |of: fn(&Reading) -> f64| inside.iter().map(|r| of(r)).sum::<f64>() / inside.len() as f64;
-    // The kernel's own sum of idle time can go back by a tick.
-    let spent: Vec<f64> =
-        last.states.iter().zip(first.states).map(|(later, before)| (later - before).max(0.0)).collect();
+    let spent: Vec<f64> = (0..STATES.len()).map(|state| sum(&|r| r.states[state])).collect();
     let all = spent.iter().sum::<f64>();
     let share = |of: &[usize]| if all > 0.0 { of.iter().map(|&i| spent[i]).sum::<f64>() / all } else { 0.0 };
     Some(VmstatReport {
@@ -102,8 +109,8 @@ fn row(phase: &PhaseRecord, host: &str, readings: &[Reading], origin: u64) -> Op
         r: (mean(|r| r.running) - 1.0).max(0.0),
         b: mean(|r| r.blocked),
         free_bytes: mean(|r| r.free),
-        interrupts_per_second: (last.interrupts - first.interrupts) / seconds,
-        context_switches_per_second: (last.switches - first.switches) / seconds,
+        interrupts_per_second: sum(&|r| r.interrupts) / seconds,
+        context_switches_per_second: sum(&|r| r.switches) / seconds,
         user: share(&[0, 1]),
         system: share(&[2, 3, 4]),
         idle: share(&[5]),
@@ -182,5 +189,26 @@ mod tests {
         assert_eq!((all.interrupts_per_second, all.context_switches_per_second), (10.0, 200.0));
         assert_eq!((all.user, all.system, all.idle), (0.75, 0.0, 0.25));
         assert_eq!((rows[1].user, rows[1].context_switches_per_second), (0.0, 0.0));
+    }
+
+    #[test]
+    fn a_reboot_within_a_phase_takes_nothing_away() {
+        let (user, idle) = (STATES[0], STATES[5]);
+        let counted = |at_s, count: f64| {
+            sample(at_s, &[(SWITCHES, count), (INTERRUPTS, count), (user, count), (idle, count)])
+        };
+        let samples =
+            vec![counted(1000, 9000.0), counted(1001, 9100.0), counted(1004, 10.0), counted(1005, 310.0)];
+        let trial = TrialRecord {
+            phases: vec![phase("reboot", 0, 6)],
+            series: BTreeMap::from([("guest".to_owned(), samples)]),
+            ..TrialRecord::default()
+        };
+        let row = &rows(&trial)[0];
+        assert_eq!(
+            (row.seconds, row.interrupts_per_second, row.context_switches_per_second),
+            (2.0, 200.0, 200.0)
+        );
+        assert_eq!((row.user, row.idle), (0.5, 0.5));
     }
 }

@@ -105,7 +105,7 @@ pub struct VmstatReport {
     pub cycle: u32,
     /// The host that saw it; hosts that are namespaces share the machine's figures, which one of them samples.
     pub host: String,
-    /// From the first sample to the last, in seconds.
+    /// Seconds between its samples, without a reboot.
     pub seconds: f64,
     /// Tasks that ran or waited for a CPU (`r`).
     pub r: f64,
