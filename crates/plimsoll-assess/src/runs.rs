@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use plimsoll_judge::Scale;
 use plimsoll_judge::compare::{self, CompareSettings, Comparison};
 use plimsoll_model::cause::Cause;
 use plimsoll_model::experiment::{Claim, Metric};
@@ -25,9 +26,9 @@ pub struct RunContrast {
     pub b: Vec<f64>,
     /// The second run against the first.
     pub comparison: Comparison,
-    /// Why the worse run is worse, the likeliest first; empty where neither is for certain. A run that failed where the other did not is worse.
+    /// Why the worse run is worse, the likeliest first; empty if neither leans that way. A run that failed where the other did not is worse.
     pub causes: Vec<Cause>,
-    /// What sets the worse run apart, the strongest first; empty where neither is for certain.
+    /// What sets the worse run apart, the strongest first; empty as well if neither is worse.
     pub evidence: Vec<Evidence>,
     /// Where the CPUs' time went on those two sides; nothing where it was not sampled, or neither is worse.
     pub profile: Option<ProfileReport>,
@@ -49,12 +50,7 @@ pub struct RunFigure {
 /// Every figure of each measured phase of a run, in each of its cells.
 #[must_use]
 pub fn figures_of(plan: &Plan, trials: &[TrialRecord]) -> Vec<RunFigure> {
-    let phases: BTreeSet<&str> = trials
-        .iter()
-        .flat_map(|trial| &trial.phases)
-        .filter(|phase| !phase.slices.is_empty())
-        .map(|phase| phase.name.as_str())
-        .collect();
+    let phases = phases(trials);
     let mut all = Vec::new();
     for cell in &plan.cells {
         let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
@@ -79,10 +75,8 @@ pub fn runs<'t>(
     alpha: f64,
 ) -> Vec<RunContrast> {
     let ((_, a), (_, b)) = (aa_test::split(a), aa_test::split(b));
-    let of_b: BTreeSet<(String, &str)> =
-        measured(plan_b).into_iter().map(|(phase, metric)| (phase, metric.name())).collect();
-    let mut figures = measured(plan_a);
-    figures.retain(|(phase, metric)| of_b.contains(&(phase.clone(), metric.name())));
+    let figures = common(measured(plan_a), &measured(plan_b));
+    let figures = if figures.is_empty() { common(usual(plan_a, a), &usual(plan_b, b)) } else { figures };
     let cells: BTreeSet<&BTreeMap<String, String>> = a.iter().map(|trial| &trial.cell).collect();
     let common = cells.into_iter().filter(|cell| b.iter().any(|trial| trial.cell == **cell));
     let settings = CompareSettings { margin, alpha, ..CompareSettings::default() };
@@ -119,6 +113,7 @@ pub fn runs<'t>(
             let b_is_worse = match comparison.verdict.outcome {
                 Outcome::Slower => Some(true),
                 Outcome::Faster => Some(false),
+                Outcome::Undecided => leaning(&comparison, settings),
                 _ => b_is_worse,
             };
             let (moved, profile) = match b_is_worse {
@@ -146,6 +141,16 @@ pub fn runs<'t>(
         .collect()
 }
 
+/// An undecided comparison with a smaller p than this leans to a side.
+const LEANING: f64 = 0.1;
+
+/// Whether the second run is probably the worse one, where that is not certain; nothing where the runs may as well be equal.
+fn leaning(comparison: &Comparison, settings: CompareSettings) -> Option<bool> {
+    let estimate = comparison.verdict.estimate.filter(|_| comparison.p < LEANING)?;
+    let change = if settings.scale == Scale::Ratio { estimate.ln() } else { estimate };
+    (change.abs() > settings.margin).then_some((change > 0.0) == settings.lower_is_better)
+}
+
 fn bare(metric: Metric, outcome: Outcome, reason: &str) -> Comparison {
     Comparison {
         verdict: Verdict::bare("difference", metric.name(), outcome, 0, reason),
@@ -163,6 +168,26 @@ fn measured(plan: &Plan) -> Vec<(String, Metric)> {
         }
     }
     found
+}
+
+/// The usual figure of every measured phase: what runs are compared by whose claims have no figure in common.
+fn usual(plan: &Plan, trials: &[TrialRecord]) -> Vec<(String, Metric)> {
+    let usual = |phase: &str| Some((phase.to_owned(), plan.experiment.usual_metric(phase)?));
+    phases(trials).into_iter().filter_map(usual).collect()
+}
+
+/// Figures of the first list that the second has as well.
+fn common(mut figures: Vec<(String, Metric)>, others: &[(String, Metric)]) -> Vec<(String, Metric)> {
+    figures.retain(|(phase, metric)| {
+        others.iter().any(|(other, of)| other == phase && of.name() == metric.name())
+    });
+    figures
+}
+
+/// Phases that some trial measured.
+fn phases(trials: &[TrialRecord]) -> BTreeSet<&str> {
+    let phases = trials.iter().flat_map(|trial| &trial.phases).filter(|phase| !phase.slices.is_empty());
+    phases.map(|phase| phase.name.as_str()).collect()
 }
 
 #[cfg(test)]
@@ -223,6 +248,34 @@ mod tests {
         }
         let found = runs((&plan, &calm), (&plan, &saturated), 0.01, 0.01);
         assert!(found.iter().all(|contrast| contrast.comparison.verdict.outcome == Outcome::Invalid));
+    }
+
+    #[test]
+    fn runs_without_a_common_claim_are_compared_by_the_usual_figure_of_each_phase() {
+        let plan = plan();
+        let (fast, slow) = (trials(&plan, 1000, 12), trials(&plan, 500, 10));
+        let mut other = plan.clone();
+        other.experiment.claims.clear();
+        let found = runs((&plan, &fast), (&other, &slow), 0.01, 0.01);
+        let phases: Vec<&str> = found.iter().map(|contrast| contrast.phase.as_str()).collect();
+        assert_eq!(phases, ["after", "baseline"]);
+        assert!(found.iter().all(|contrast| contrast.comparison.verdict.outcome == Outcome::Slower));
+    }
+
+    #[test]
+    fn an_undecided_comparison_leans_to_the_side_that_is_worse() {
+        let settings = CompareSettings { lower_is_better: false, ..CompareSettings::default() };
+        let lower = CompareSettings { lower_is_better: true, ..settings };
+        let comparison = |estimate: Option<f64>, p: f64| {
+            let verdict = Verdict { estimate, ..Verdict::bare("difference", "x", Outcome::Undecided, 0, "") };
+            Comparison { verdict, p, needed: None }
+        };
+        assert_eq!(leaning(&comparison(Some(0.7), 0.05), settings), Some(true));
+        assert_eq!(leaning(&comparison(Some(1.4), 0.05), settings), Some(false));
+        assert_eq!(leaning(&comparison(Some(1.4), 0.05), lower), Some(true));
+        assert_eq!(leaning(&comparison(Some(0.7), 0.3), settings), None);
+        assert_eq!(leaning(&comparison(Some(1.005), 0.05), settings), None);
+        assert_eq!(leaning(&comparison(None, 0.05), settings), None);
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(crate) fn page(site: &Site, asked: &Asked) -> Result<Answer, Trouble> {
         ul .plain { @for difference in &differences { li { (difference) } } }
         p .soft { (COST) }
         h2 { "What changed" }
-        @if found.is_empty() { p { "The runs have no cell and claim in common." } }
+        @if found.is_empty() { p { "The runs have no cell in common in which both measured a figure." } }
         @for contrast in &found {
             h3 { (contrast.phase) @for (factor, level) in &contrast.cell { ", " (factor) " = " (level) } }
             p { (sentence(&contrast.comparison.verdict)) }

@@ -25,6 +25,9 @@ const COST: &str = "The runs were not interleaved: whatever else changed between
 /// The heading of the evidence, and what its sides are.
 const WORSE_RUN: (&str, &str, &str) =
     ("What sets the worse run apart from the better one", "better", "worse");
+/// The heading if the comparison leans to a side and decides nothing.
+const PROBABLY_WORSE_RUN: (&str, &str, &str) =
+    ("What sets the probably worse run apart; that it is worse is not certain", "better", "worse");
 
 /// How two runs are compared.
 pub(crate) struct Question<'q> {
@@ -41,7 +44,7 @@ pub(crate) fn run(question: &Question<'_>, a: &str, b: &str) -> Result<Exit, Fai
     let found = assess::runs((&plan_a, &trials_a), (&plan_b, &trials_b), question.margin, question.alpha);
     if found.is_empty() {
         return Err(Failure::Usage(format!(
-            "the runs {} of {} and {} of {} have no cell and claim in common",
+            "the runs {} of {} and {} of {} have no cell in common in which both measured a figure",
             report_a.run, report_a.experiment, report_b.run, report_b.experiment
         )));
     }
@@ -81,7 +84,8 @@ fn text(
             profile: contrast.profile.as_ref(),
             evidence: &contrast.evidence,
         };
-        plimsoll_report::text::why(out, WORSE_RUN, &why, options)?;
+        let sides = if verdict.outcome == Outcome::Undecided { PROBABLY_WORSE_RUN } else { WORSE_RUN };
+        plimsoll_report::text::why(out, sides, &why, options)?;
     }
     writeln!(out, "\n{COST}")
 }
