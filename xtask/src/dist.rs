@@ -52,7 +52,10 @@ pub(crate) fn build(target: &str, source: &Path, folder: &Path) -> Result<String
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
     let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
     // Of two that fit the last one counts.
-    let mut flags = vec!["-Ctarget-feature=+crt-static".to_owned(), remap(&source, "/plimsoll")];
+    // At a fixed address, as crates/plimsoll/build.rs has it for other builds.
+    let libc = ["-Ctarget-feature=+crt-static", "-Crelocation-model=static"].map(ToOwned::to_owned);
+    let mut flags = Vec::from(libc);
+    flags.push(remap(&source, "/plimsoll"));
     flags.extend(home.map(|home| remap(&home, "/cargo")));
     flags.push(remap(&folder, "/plimsoll/target"));
     let mut variables = vec![
