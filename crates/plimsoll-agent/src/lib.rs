@@ -33,7 +33,7 @@ use plimsoll_model::frame::{self, Failure, FromAgent, Id, PROTOCOL, ToAgent};
 use plimsoll_probe::inventory::Inventory;
 use plimsoll_probe::{Counters, Depth, Sampler, Scope, Series};
 
-use act::{Acts, Asked};
+use act::{ActionRequest, Acts};
 use capture::Captures;
 use load::Loads;
 use outbox::Outbox;
@@ -172,7 +172,7 @@ impl Agent {
                 Ok(())
             }
             ToAgent::Act { id, action, service, volume } => {
-                self.acts.act(&self.outbox, &self.services, id, Asked { action, service, volume })
+                self.acts.act(&self.outbox, &self.services, id, ActionRequest { action, service, volume })
             }
             ToAgent::FlushCaches { id } => match settings::flush_routes() {
                 Ok(()) => self.outbox.send(&FromAgent::Done { id }),

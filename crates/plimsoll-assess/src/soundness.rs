@@ -11,7 +11,7 @@ use plimsoll_model::plan::{Plan, cell_text};
 use plimsoll_model::report::{Finding, RunStatus, Trouble};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use crate::claims::{self, Asked};
+use crate::claims::{self, FailureQuestion};
 use crate::validity;
 
 /// More failures than this share of what a load tried in a phase, and errors dominate what was measured.
@@ -20,13 +20,13 @@ const MOST_FAIL: f64 = 0.5;
 const CLAIM: &str = "measurement";
 
 /// A trouble, and whether no claim at all can be answered with it.
-pub(super) struct Found {
+pub(super) struct Defect {
     pub(super) trouble: Trouble,
     spoils_claims: bool,
 }
 
 /// All that failed in these trials: what loads met, phase by phase and rig by rig, then what cut trials short.
-pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Vec<Found> {
+pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Vec<Defect> {
     let of_cell = |(cell, trials): (&BTreeMap<String, String>, Vec<&TrialRecord>)| {
         let mut found = of_loads(plan, cell, &trials);
         found.extend(of_faults(cell, &trials));
@@ -51,7 +51,7 @@ fn by_cell(trials: &[TrialRecord]) -> BTreeMap<&BTreeMap<String, String>, Vec<&T
     cells
 }
 
-fn of_loads(plan: &Plan, cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Found> {
+fn of_loads(plan: &Plan, cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Defect> {
     let sound: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.faults.is_empty()).copied().collect();
     let mut seen = BTreeSet::new();
     let phases = sound.iter().flat_map(|trial| &trial.phases);
@@ -61,7 +61,7 @@ fn of_loads(plan: &Plan, cell: &BTreeMap<String, String>, trials: &[&TrialRecord
 }
 
 /// Takes back the answers that rest on a failed measurement, and adds one on the measurement itself where none of them says so.
-pub(super) fn object(found: &[Found], status: RunStatus, trials: usize, findings: &mut Vec<Finding>) {
+pub(super) fn object(found: &[Defect], status: RunStatus, trials: usize, findings: &mut Vec<Finding>) {
     let spoiling = || found.iter().filter(|found| found.trouble.spoils);
     let given_up = status == RunStatus::Failed;
     let stands = |finding: &Finding| finding.verdict.outcome != Outcome::Invalid;
@@ -112,7 +112,7 @@ fn of_phase(
     trials: &[&TrialRecord],
     name: &str,
     arm: Arm,
-) -> Option<Found> {
+) -> Option<Defect> {
     let counted = [PhaseKind::Measure, PhaseKind::Search, PhaseKind::Drive];
     let of_name = |other: &&PhaseRecord| other.name == name && counted.contains(&other.kind);
     let phases: Vec<&PhaseRecord> = trials.iter().flat_map(|trial| &trial.phases).filter(of_name).collect();
@@ -131,7 +131,7 @@ fn of_phase(
     let experiment = &plan.experiment;
     let asked = claims::asked_about_failures(plan, name);
     // What is driven for its effect is not measured; and that nothing works after a flood is a finding.
-    let spoils_claims = kind != PhaseKind::Drive && (nothing && asked != Some(Asked::AfterAll));
+    let spoils_claims = kind != PhaseKind::Drive && (nothing && asked != Some(FailureQuestion::AfterAll));
     let spoils = spoils_claims || dominated && asked.is_none();
     let errors = slices.iter().flat_map(|slice| &slice.result.errors).fold(
         BTreeMap::<ErrorKind, u64>::new(),
@@ -165,7 +165,7 @@ fn of_phase(
         last_words: last_words.cloned().unwrap_or_default(),
         next: next(most, &load, &service),
     };
-    Some(Found { trouble, spoils_claims })
+    Some(Defect { trouble, spoils_claims })
 }
 
 /// The load of a phase, and what it aims at.
@@ -224,7 +224,7 @@ fn next(kind: Option<ErrorKind>, load: &str, service: &str) -> String {
 }
 
 /// What cut trials short. A service that died is nobody else's fault, so that it counts even where other trials came to their end.
-fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Found> {
+fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Defect> {
     let all_faulty = trials.iter().all(|trial| !trial.faults.is_empty());
     let faults = trials.iter().filter_map(|trial| trial.faults.first());
     let mut kinds: Vec<(FaultKind, &str, &str, usize)> = Vec::new();
@@ -270,13 +270,13 @@ fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Fo
             last_words: BTreeMap::new(),
             next: next.to_owned(),
         };
-        Found { trouble, spoils_claims: all_faulty }
+        Defect { trouble, spoils_claims: all_faulty }
     };
     kinds.into_iter().map(found).collect()
 }
 
 /// Generators on several machines that were not as one.
-fn of_generators(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Option<Found> {
+fn of_generators(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Option<Defect> {
     let sound = trials.iter().filter(|trial| trial.faults.is_empty());
     let measured = sound.flat_map(|trial| &trial.phases).filter(|phase| phase.kind == PhaseKind::Measure);
     let mut phases: BTreeMap<&str, Vec<&Slice>> = BTreeMap::new();
@@ -294,7 +294,7 @@ fn of_generators(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Op
         last_words: BTreeMap::new(),
         next: "that machine with nothing else to do, or a smaller load on each".to_owned(),
     };
-    Some(Found { trouble, spoils_claims: false })
+    Some(Defect { trouble, spoils_claims: false })
 }
 
 /// A phase, with its rig and its cell where there are several.

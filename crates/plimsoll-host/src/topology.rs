@@ -66,7 +66,7 @@ pub(crate) struct Route {
 
 /// The first and the last link on the way from one host to another.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct EndLinks {
     first: usize,
     last: usize,
 }
@@ -78,7 +78,7 @@ pub(crate) struct Topology {
     /// By host: the network and number of the addresses that it has beside those of its links.
     own: Vec<Option<(Ipv4Addr, u32)>>,
     /// `ways[from][to]`: none from a host to itself, or where no way leads.
-    ways: Vec<Vec<Option<Way>>>,
+    ways: Vec<Vec<Option<EndLinks>>>,
 }
 
 impl Topology {
@@ -154,8 +154,8 @@ impl Topology {
 }
 
 /// Breadth first over the links in their order, through hosts that forward: the fewest links, and always the same ones.
-fn ways_from(from: usize, links: &[Link], forwards: &[bool]) -> Vec<Option<Way>> {
-    let mut ways: Vec<Option<Way>> = vec![None; forwards.len()];
+fn ways_from(from: usize, links: &[Link], forwards: &[bool]) -> Vec<Option<EndLinks>> {
+    let mut ways: Vec<Option<EndLinks>> = vec![None; forwards.len()];
     let mut queue = VecDeque::from([from]);
     while let Some(host) = queue.pop_front() {
         if host != from && !forwards[host] {
@@ -164,7 +164,7 @@ fn ways_from(from: usize, links: &[Link], forwards: &[bool]) -> Vec<Option<Way>>
         for (n, link) in links.iter().enumerate() {
             let Some((_, far)) = link.seen_from(host) else { continue };
             if far.host != from && ways[far.host].is_none() {
-                ways[far.host] = Some(Way { first: ways[host].map_or(n, |w| w.first), last: n });
+                ways[far.host] = Some(EndLinks { first: ways[host].map_or(n, |w| w.first), last: n });
                 queue.push_back(far.host);
             }
         }

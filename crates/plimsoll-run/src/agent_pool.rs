@@ -79,7 +79,7 @@ impl Agent {
 }
 
 /// Requests that are under way.
-pub(crate) struct Asked(Vec<(Key, Id)>);
+pub(crate) struct PendingRequests(Vec<(Key, Id)>);
 
 /// Something that is said while an answer is waited for.
 pub(crate) enum Heard<'h> {
@@ -278,7 +278,7 @@ impl<'i> AgentPool<'i> {
     }
 
     /// Ends loads that are waited for, and waits until they have. What they tell is of no use any more.
-    pub(crate) fn cut_short(&mut self, asked: &Asked) -> Result<(), TrialStop> {
+    pub(crate) fn cut_short(&mut self, asked: &PendingRequests) -> Result<(), TrialStop> {
         for (key, id) in &asked.0 {
             if matches!(self.awaited.get(&(key.clone(), *id)), Some(None)) {
                 self.send(key, &ToAgent::End { id: *id })?;
@@ -324,18 +324,18 @@ impl<'i> AgentPool<'i> {
     }
 
     /// Sends requests to several agents at once. Their answers are kept until they are collected, whatever is asked meanwhile.
-    pub(crate) fn begin(&mut self, requests: &[(Key, Id, ToAgent)]) -> Result<Asked, TrialStop> {
+    pub(crate) fn begin(&mut self, requests: &[(Key, Id, ToAgent)]) -> Result<PendingRequests, TrialStop> {
         for (key, id, request) in requests {
             self.awaited.insert((key.clone(), *id), None);
             self.send(key, request)?;
         }
-        Ok(Asked(requests.iter().map(|(key, id, _)| (key.clone(), *id)).collect()))
+        Ok(PendingRequests(requests.iter().map(|(key, id, _)| (key.clone(), *id)).collect()))
     }
 
     /// The answers in the order of the requests, once all are there; nothing when it is time to do something else.
     pub(crate) fn collect(
         &mut self,
-        asked: &Asked,
+        asked: &PendingRequests,
         until: Instant,
         on_heard: OnHeard<'_>,
     ) -> Result<Option<Vec<FromAgent>>, TrialStop> {
@@ -356,7 +356,7 @@ impl<'i> AgentPool<'i> {
     }
 
     /// The hosts that have not answered yet.
-    pub(crate) fn silent(&self, asked: &Asked) -> Vec<String> {
+    pub(crate) fn silent(&self, asked: &PendingRequests) -> Vec<String> {
         let silent = asked.0.iter().filter(|one| matches!(self.awaited.get(one), Some(None)));
         silent.map(|(key, _)| key.label()).collect()
     }

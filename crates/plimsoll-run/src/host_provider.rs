@@ -14,7 +14,7 @@ use plimsoll_host::{
     AgentStderr, GuestSpec, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Patience, Queue, Rig, RigSpec,
     UndoProcess, VolumeSpec,
 };
-use plimsoll_model::experiment::{Experiment, GuestClock, LinkShaper, Way, link_states};
+use plimsoll_model::experiment::{Experiment, GuestClock, LinkDirection, LinkShaper, link_states};
 use plimsoll_model::frame::VolumePlace;
 use plimsoll_model::units::{QueueLength, Span};
 
@@ -184,7 +184,7 @@ pub trait Hosts {
     ///
     /// # Errors
     /// When the link cannot be changed.
-    fn change_link(&mut self, place: usize, ways: &[Way; 2]) -> Result<(), ProviderError>;
+    fn change_link(&mut self, place: usize, ways: &[LinkDirection; 2]) -> Result<(), ProviderError>;
 
     /// The inode of a host's network namespace, by which its processes are told from others'; none for a host that has no namespace of its
     /// own.
@@ -287,7 +287,7 @@ impl HostProvider for Namespaces {
     }
 }
 
-fn shape(way: &Way) -> LinkShape {
+fn shape(way: &LinkDirection) -> LinkShape {
     let nanoseconds =
         |span: Option<Span>| span.map_or(0, |span| u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX));
     let usual = LinkShape::default();
@@ -356,7 +356,7 @@ impl Hosts for Rig {
         Ok(told.collect())
     }
 
-    fn change_link(&mut self, place: usize, ways: &[Way; 2]) -> Result<(), ProviderError> {
+    fn change_link(&mut self, place: usize, ways: &[LinkDirection; 2]) -> Result<(), ProviderError> {
         Ok(self.reshape(place, &ways.each_ref().map(shape))?)
     }
 

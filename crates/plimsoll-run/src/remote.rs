@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use plimsoll_host::remote::{Means, RemoteHost, RemoteRig};
-use plimsoll_model::experiment::{Allow, Experiment, Way};
+use plimsoll_model::experiment::{Allow, Experiment, LinkDirection};
 use plimsoll_model::frame::VolumePlace;
 
 use crate::host_provider::{Changed, HostProvider, Hosts, LinkTrouble, Pipes, ProviderError, ShapedLink};
@@ -90,7 +90,7 @@ impl Hosts for RemoteRig {
         Ok(Vec::new())
     }
 
-    fn change_link(&mut self, _: usize, _: &[Way; 2]) -> Result<(), ProviderError> {
+    fn change_link(&mut self, _: usize, _: &[LinkDirection; 2]) -> Result<(), ProviderError> {
         Err(stays("the links of machines that are there already are not changed"))
     }
 

@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use crate::error::{RunError, TrialStop};
 use crate::event::{Event, Observer};
 use crate::host_provider::HostProvider;
-use crate::trial::{self, Place, Surroundings};
+use crate::trial::{self, Surroundings, TrialPosition};
 use crate::{Judge, Profiler};
 
 /// So many trials in a row may fail before the run gives up.
@@ -168,7 +168,7 @@ impl Run<'_> {
             }
             let of = cells.saturating_mul(self.limits.max_trials).saturating_add(aa_test);
             observer.on(&Event::TrialStarted { number, of });
-            let place = Place {
+            let place = TrialPosition {
                 number,
                 block,
                 random,

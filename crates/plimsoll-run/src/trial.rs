@@ -66,7 +66,7 @@ pub(crate) struct Trial<'t> {
 }
 
 /// Which trial of its run it is.
-pub(crate) struct Place {
+pub(crate) struct TrialPosition {
     pub(crate) number: u32,
     pub(crate) block: u32,
     pub(crate) random: StdRng,
@@ -87,7 +87,7 @@ pub(crate) struct Over {
 }
 
 /// Carries out one trial.
-pub(crate) fn carry_out(around: &mut Surroundings<'_>, cell: &Cell, place: Place) -> Over {
+pub(crate) fn carry_out(around: &mut Surroundings<'_>, cell: &Cell, place: TrialPosition) -> Over {
     let mut trial = Trial {
         plan: around.plan,
         experiment: &cell.experiment,

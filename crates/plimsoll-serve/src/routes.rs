@@ -39,7 +39,7 @@ pub(crate) fn all(site: Site, gate: Gate) -> Router {
         .with_state(site)
 }
 
-async fn runs(State(site): State<Site>, Query(asked): Query<pages::runs::Asked>) -> Response {
+async fn runs(State(site): State<Site>, Query(asked): Query<pages::runs::RunsQuery>) -> Response {
     made(Here::Runs, site, move |site| pages::runs::page(site, &asked)).await
 }
 
@@ -51,7 +51,7 @@ async fn live(State(site): State<Site>, Path(id): Path<String>) -> Response {
     made(Here::Runs, site, move |site| pages::live::page(site, &id)).await
 }
 
-async fn compare(State(site): State<Site>, Query(asked): Query<pages::compare::Asked>) -> Response {
+async fn compare(State(site): State<Site>, Query(asked): Query<pages::compare::CompareQuery>) -> Response {
     made(Here::Runs, site, move |site| pages::compare::page(site, &asked)).await
 }
 
@@ -63,7 +63,7 @@ async fn experiment(State(site): State<Site>, Path(name): Path<String>) -> Respo
     made(Here::Experiments, site, move |site| pages::history::page(site, &name)).await
 }
 
-async fn machine(State(site): State<Site>, Query(asked): Query<pages::machine::Asked>) -> Response {
+async fn machine(State(site): State<Site>, Query(asked): Query<pages::machine::MachineQuery>) -> Response {
     made(Here::Machine, site, move |site| pages::machine::page(site, &asked)).await
 }
 

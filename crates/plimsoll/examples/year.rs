@@ -10,7 +10,7 @@ use std::error::Error;
 use std::f64::consts::TAU;
 use std::time::Instant;
 
-use plimsoll::keeping::{Found, Keeper, summary};
+use plimsoll::keeping::{Keeper, SeriesNews, summary};
 use plimsoll_judge::stats::rng::SmallRng;
 use plimsoll_model::weeks::News;
 use plimsoll_store::weeks::{Keep, Series, Tier};
@@ -82,7 +82,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut rng = SmallRng::new(seed);
     let mut machines: Vec<Machine> = (0..count).map(Machine::new).collect();
     let (began, mut most) = (Instant::now(), 0);
-    let mut all: Vec<(u64, Found)> = Vec::new();
+    let mut all: Vec<(u64, SeriesNews)> = Vec::new();
     for second in 0..YEAR {
         if second % HOUR == 0 {
             machines.iter_mut().for_each(|machine| machine.hour(&mut rng));
@@ -100,7 +100,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{YEAR} seconds of {count} series in {:.0} s", began.elapsed().as_secs_f64());
     println!("at most {most} bytes of {}", keep.most_bytes);
     let mut false_alarms = 0;
-    for (second, Found { series, news, told }) in &all {
+    for (second, SeriesNews { series, news, told }) in &all {
         let after = |moment: u64| (*second as f64 - moment as f64) / HOUR as f64;
         let since = news.since_unix_s();
         let (rises, ended) = match news {

@@ -15,7 +15,7 @@ mod watching;
 pub(crate) use defaults::FILE as CONFIG;
 pub use environment::parse;
 pub(crate) use environment::variables;
-pub use import::{ExportArgs, ExportFormat, ExportRows, ImportArgs, Reading, Way};
+pub use import::{BetterDirection, ExportArgs, ExportFormat, ExportRows, ImportArgs, Reading};
 pub use life::{BaselineArgs, BaselineCommand, HistoryArgs, PruneArgs, PullArgs, PushArgs, RmArgs, TagArgs};
 pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs, Observe};
 pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};

@@ -31,7 +31,7 @@ struct Minute {
 
 /// Something that was found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct SeriesNews {
     /// The name of the series.
     pub series: String,
     /// What was found.
@@ -69,7 +69,7 @@ impl Keeper {
         &mut self,
         now_unix_s: u64,
         values: impl IntoIterator<Item = (&'s Series, f64)>,
-    ) -> Result<Vec<Found>, StoreError> {
+    ) -> Result<Vec<SeriesNews>, StoreError> {
         let start_unix_s = now_unix_s / MINUTE * MINUTE;
         let mut found = Vec::new();
         if self.minute.as_ref().is_some_and(|minute| minute.start_unix_s != start_unix_s) {
@@ -102,7 +102,7 @@ impl Keeper {
     }
 
     /// Looks at each series up to an hour (hours since 1970), and stores what is new.
-    fn look(&self, hour: u64) -> Result<Vec<Found>, StoreError> {
+    fn look(&self, hour: u64) -> Result<Vec<SeriesNews>, StoreError> {
         let first = hour.saturating_sub(LOOKED_AT as u64);
         let mut found = Vec::new();
         let mut notices = None;
@@ -134,7 +134,7 @@ impl Keeper {
                     notice: serde_json::to_value(news).unwrap_or_default(),
                 })?;
                 let told = told::news(&series.name, &series.unit, &news);
-                found.push(Found { series: series.name.clone(), news, told });
+                found.push(SeriesNews { series: series.name.clone(), news, told });
             }
         }
         Ok(found)
@@ -210,7 +210,7 @@ mod tests {
             found.extend(keeper.take(start + minute * 60, values).unwrap());
         }
         keeper.end().unwrap();
-        let steps: Vec<&Found> = found.iter().filter(|found| found.series == "cpu.busy").collect();
+        let steps: Vec<&SeriesNews> = found.iter().filter(|found| found.series == "cpu.busy").collect();
         assert_eq!(steps.len(), 1, "{found:?}");
         assert!(steps[0].told.starts_with("cpu.busy rose from 30"), "{found:?}");
         let lines = summary(keeper.weeks()).unwrap();

@@ -26,7 +26,7 @@ const END_POLL: Duration = Duration::from_millis(2);
 const STDERR_TOLD: usize = 1000;
 
 /// What an agent is asked to do.
-pub(crate) struct Asked {
+pub(crate) struct ActionRequest {
     pub(crate) action: ActionKind,
     /// The service that it is done to, where it is one.
     pub(crate) service: Option<Id>,
@@ -42,7 +42,13 @@ pub(crate) struct Acts {
 
 impl Acts {
     /// Does it, and answers. What takes its time is done in a thread, so that the agent can still be told something else.
-    pub(crate) fn act(&self, outbox: &Outbox, services: &Services, id: Id, asked: Asked) -> io::Result<()> {
+    pub(crate) fn act(
+        &self,
+        outbox: &Outbox,
+        services: &Services,
+        id: Id,
+        asked: ActionRequest,
+    ) -> io::Result<()> {
         if let ActionKind::Signal(signal) = &asked.action {
             let sent = asked.service.ok_or_else(|| other("send a signal", "the service does not run"));
             let sent = sent.and_then(|service| services.signal(service, signal_of(signal.signal)));
@@ -61,7 +67,7 @@ fn answer(id: Id, done: Result<String, Failure>) -> FromAgent {
     }
 }
 
-fn do_on_host(asked: &Asked, filled: &Filled) -> Result<String, Failure> {
+fn do_on_host(asked: &ActionRequest, filled: &Filled) -> Result<String, Failure> {
     match &asked.action {
         ActionKind::Run(run) => run_program(run).map(|()| String::new()),
         ActionKind::Set(SetSysctls { sysctls, .. }) => {

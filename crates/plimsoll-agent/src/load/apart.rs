@@ -23,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// What the process answers.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Told {
+enum LoadReply {
     Progress(Progress),
     Finished(Box<LoadResult>),
     Failed(Failure),
@@ -49,11 +49,11 @@ pub fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     // Whoever does not listen any more has ended, and this process with it.
-    let progress = |progress| drop(child::tell(&Told::Progress(progress)));
+    let progress = |progress| drop(child::tell(&LoadReply::Progress(progress)));
     let control = Control { abort: &AtomicBool::new(false), progress: &progress, every: PROGRESS };
     let answer = match plimsoll_load::run(&spec, &control) {
-        Ok(result) => Told::Finished(Box::new(result)),
-        Err(why) => Told::Failed(why),
+        Ok(result) => LoadReply::Finished(Box::new(result)),
+        Err(why) => LoadReply::Failed(why),
     };
     match child::tell(&answer) {
         Ok(()) => ExitCode::SUCCESS,
@@ -89,9 +89,9 @@ fn converse(
     };
     loop {
         match answers.recv_timeout(LOOK_EVERY) {
-            Ok(Told::Progress(progress)) => (control.progress)(progress),
-            Ok(Told::Finished(result)) => return Some(Ok(*result)),
-            Ok(Told::Failed(why)) => return Some(Err(why)),
+            Ok(LoadReply::Progress(progress)) => (control.progress)(progress),
+            Ok(LoadReply::Finished(result)) => return Some(Ok(*result)),
+            Ok(LoadReply::Failed(why)) => return Some(Err(why)),
             // What is under way is not counted, and all before it is lost with the process.
             Err(RecvTimeoutError::Timeout) if control.abort.load(Ordering::Acquire) => {
                 return Some(Ok(LoadResult::default()));

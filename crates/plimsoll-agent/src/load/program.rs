@@ -44,10 +44,10 @@ pub(super) fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, 
     let words = load.words(|word| filled(word, &spec.targets, scratch.path()));
     let name = words.first().cloned().unwrap_or_default();
     let until = load.again_for().map(|span| Instant::now() + span.0);
-    let mut found = Found {
+    let mut found = RunTotals {
         reading: ExecFacts { reading: load.reading.clone(), runs: Vec::new() },
         name,
-        ..Found::new()
+        ..RunTotals::new()
     };
     let mut in_a_row = 0;
     loop {
@@ -224,7 +224,7 @@ fn each(from: Option<impl Read>, mut chunk: impl FnMut(&[u8])) {
 }
 
 /// What the runs came to.
-struct Found {
+struct RunTotals {
     name: String,
     reading: ExecFacts,
     /// When each run began and ended.
@@ -238,7 +238,7 @@ struct Found {
     system: Duration,
 }
 
-impl Found {
+impl RunTotals {
     fn new() -> Self {
         Self {
             name: String::new(),
@@ -349,7 +349,7 @@ mod tests {
     fn found(pattern: &str, runs: Vec<Ran>) -> LoadResult {
         let metrics = serde_json::from_value(serde_json::json!({ "rate": { "regex": pattern } })).unwrap();
         let reading = ExecFacts { reading: Reading { reads: None, metrics }, runs: Vec::new() };
-        let mut found = Found { name: "sh".into(), reading, ..Found::new() };
+        let mut found = RunTotals { name: "sh".into(), reading, ..RunTotals::new() };
         for ran in runs {
             found.add(ran);
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_model::experiment::ApacheService;
 use plimsoll_model::frame::Failure;
 
-use super::{About, CONFIGURATION, FILE, Place, Program, Recipe};
+use super::{About, CONFIGURATION, FILE, Program, Recipe, Site};
 use crate::gate::Kind;
 use crate::other;
 
@@ -31,7 +31,7 @@ impl Program for ApacheService {
         &ABOUT
     }
 
-    fn recipe(&self, place: &Place<'_>) -> Result<Recipe, Failure> {
+    fn recipe(&self, place: &Site<'_>) -> Result<Recipe, Failure> {
         let ApacheService { workers, start, min_spare, max_spare, connections_per_process, backlog, .. } =
             *self;
         let root = place.root(self.root.as_deref(), self.document)?;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use plimsoll_model::experiment::{HaproxyService, ProxyMode};
 use plimsoll_model::frame::{CertificateFile, Failure};
 
-use super::{About, CONFIGURATION, FILE, Place, Program, Recipe};
+use super::{About, CONFIGURATION, FILE, Program, Recipe, Site};
 use crate::gate::Kind;
 
 /// What is known of it.
@@ -23,7 +23,7 @@ impl Program for HaproxyService {
         &ABOUT
     }
 
-    fn recipe(&self, place: &Place<'_>) -> Result<Recipe, Failure> {
+    fn recipe(&self, place: &Site<'_>) -> Result<Recipe, Failure> {
         let HaproxyService { threads, connections, backlog, .. } = *self;
         let (mode, reuse) = match (self.mode, self.keep_alive) {
             (ProxyMode::Tcp, _) => ("tcp", ""),

@@ -58,11 +58,11 @@ trait Program {
     fn about(&self) -> &'static About;
 
     /// What it is started with at a place.
-    fn recipe(&self, place: &Place<'_>) -> Result<Recipe, Failure>;
+    fn recipe(&self, place: &Site<'_>) -> Result<Recipe, Failure>;
 
     /// Arguments beside the usual ones where its author wrote the configuration, for what every program does that Plimsoll starts and the
     /// text does not say: it stays in the foreground, and keeps its files in its own folder.
-    fn more_args(&self, _configuration: &str, _place: &Place<'_>) -> Vec<String> {
+    fn more_args(&self, _configuration: &str, _place: &Site<'_>) -> Vec<String> {
         Vec::new()
     }
 }
@@ -106,7 +106,7 @@ pub(crate) fn prepare(spec: &ServiceSpec, listen: SocketAddr) -> Result<Prepared
     let folder = make_folder()?;
     let kept = spec.folder.as_deref();
     let (single_user, remains_root) = (is_single_user(), gate::remains_root());
-    let place = Place { folder: folder.path(), kept, listen, to: &spec.to, single_user, remains_root };
+    let place = Site { folder: folder.path(), kept, listen, to: &spec.to, single_user, remains_root };
     let program = of(&spec.kind)
         .ok_or_else(|| other("start the service", "it is no program with a configuration of its own"))?;
     let (about, mut recipe) = (program.about(), program.recipe(&place)?);
@@ -143,7 +143,7 @@ pub(crate) fn prepare(spec: &ServiceSpec, listen: SocketAddr) -> Result<Prepared
 }
 
 /// Where a program runs, and what for.
-struct Place<'p> {
+struct Site<'p> {
     /// Its own folder.
     folder: &'p Path,
     /// A folder that outlives a restart of it.
@@ -158,7 +158,7 @@ struct Place<'p> {
     remains_root: bool,
 }
 
-impl Place<'_> {
+impl Site<'_> {
     /// The folder whose files are served: the user's, or one with a document of this size at `/`.
     fn root(&self, root: Option<&str>, document: ByteSize) -> Result<String, Failure> {
         if let Some(root) = root {
@@ -224,9 +224,9 @@ mod tests {
 
     use super::*;
 
-    fn place<'p>(folder: &'p Path, to: &'p [SocketAddr]) -> Place<'p> {
+    fn place<'p>(folder: &'p Path, to: &'p [SocketAddr]) -> Site<'p> {
         let listen = "0.0.0.0:8080".parse().unwrap();
-        Place { folder, kept: None, listen, to, single_user: true, remains_root: false }
+        Site { folder, kept: None, listen, to, single_user: true, remains_root: false }
     }
 
     #[test]
@@ -292,7 +292,7 @@ mod tests {
         let options = serde_json::json!({ "to": "s", "queue": kept.path() });
         let options: PostfixService = serde_json::from_value(options).unwrap();
         let to = ["10.0.0.6:2525".parse().unwrap()];
-        options.recipe(&Place { single_user: false, ..place(folder.path(), &to) }).unwrap();
+        options.recipe(&Site { single_user: false, ..place(folder.path(), &to) }).unwrap();
         assert_eq!(fs::metadata(kept.path()).unwrap().permissions().mode() & 0o777, 0o775);
     }
 
@@ -300,7 +300,7 @@ mod tests {
     fn postfix_has_everything_in_folders_of_its_own_and_needs_several_users() {
         let (folder, kept) = (make_folder().unwrap(), make_folder().unwrap());
         let to = ["10.0.0.6:2525".parse().unwrap()];
-        let among_many = Place { single_user: false, kept: Some(kept.path()), ..place(folder.path(), &to) };
+        let among_many = Site { single_user: false, kept: Some(kept.path()), ..place(folder.path(), &to) };
         let options = serde_json::json!({ "to": "s", "settings": { "in_flow_delay": "0" } });
         let options: PostfixService = serde_json::from_value(options).unwrap();
         let recipe = options.recipe(&among_many).unwrap();

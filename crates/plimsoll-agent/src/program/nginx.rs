@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use plimsoll_model::experiment::NginxService;
 use plimsoll_model::frame::{CertificateFile, Failure};
 
-use super::{About, CONFIGURATION, FILE, Place, Program, Recipe};
+use super::{About, CONFIGURATION, FILE, Program, Recipe, Site};
 use crate::gate::Kind;
 
 /// Descriptors of a worker beyond those of its connections: listening sockets, logs, its channel to the master.
@@ -27,7 +27,7 @@ impl Program for NginxService {
         &ABOUT
     }
 
-    fn recipe(&self, place: &Place<'_>) -> Result<Recipe, Failure> {
+    fn recipe(&self, place: &Site<'_>) -> Result<Recipe, Failure> {
         let NginxService { workers, connections, backlog, requests_per_connection, .. } = *self;
         let root = place.root(self.root.as_deref(), self.document)?;
         // Workers of what takes itself for root would become another user.
@@ -85,7 +85,7 @@ http {{
         Ok(Recipe { configuration, writable: None, visible: self.root.as_ref().map(PathBuf::from) })
     }
 
-    fn more_args(&self, configuration: &str, place: &Place<'_>) -> Vec<String> {
+    fn more_args(&self, configuration: &str, place: &Site<'_>) -> Vec<String> {
         let says =
             |directive: &str| configuration.lines().any(|line| line.trim_start().starts_with(directive));
         let mut directives = String::new();

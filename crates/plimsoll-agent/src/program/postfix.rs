@@ -9,7 +9,7 @@ use plimsoll_model::experiment::PostfixService;
 use plimsoll_model::frame::Failure;
 use plimsoll_model::units::Span;
 
-use super::{About, FOLDER, Place, Program, Recipe, open_to_all, write};
+use super::{About, FOLDER, Program, Recipe, Site, open_to_all, write};
 use crate::gate::Kind;
 use crate::other;
 
@@ -66,7 +66,7 @@ impl Program for PostfixService {
         &ABOUT
     }
 
-    fn recipe(&self, place: &Place<'_>) -> Result<Recipe, Failure> {
+    fn recipe(&self, place: &Site<'_>) -> Result<Recipe, Failure> {
         if place.single_user {
             let what = "start Postfix, which works as several users and needs root".into();
             let needs = "CAP_SETUID over several users, and this user namespace has but one";

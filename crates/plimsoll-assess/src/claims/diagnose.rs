@@ -28,7 +28,7 @@ impl ClaimKind for DiagnoseClaim {
 fn finding(cell: &Cell, claim: &DiagnoseClaim, trials: &[TrialRecord]) -> Finding {
     let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
     let bare = |outcome, reason: String| Verdict::bare("diagnose", METRIC, outcome, of_cell.len(), reason);
-    let found = Found::of(cell, claim, &of_cell);
+    let found = DiagnosedPath::of(cell, claim, &of_cell);
     let mut verdict = match (validity::objection_to_load(&of_cell), &found) {
         (Some(reason), _) => bare(Outcome::Invalid, reason),
         (None, Ok(found)) => found.diagnosis.verdict(METRIC),
@@ -41,7 +41,7 @@ fn finding(cell: &Cell, claim: &DiagnoseClaim, trials: &[TrialRecord]) -> Findin
     }
 }
 
-struct Found {
+struct DiagnosedPath {
     target: Target,
     diagnosis: Diagnosis,
     congestion: String,
@@ -49,7 +49,7 @@ struct Found {
     rtt_ms: Option<f64>,
 }
 
-impl Found {
+impl DiagnosedPath {
     fn of(cell: &Cell, claim: &DiagnoseClaim, trials: &[&TrialRecord]) -> Result<Self, String> {
         let load = cell.experiment.measured_load(&claim.phase);
         let load = load.and_then(|load| cell.experiment.loads.get(load)?.kind.diagnose());

@@ -6,7 +6,7 @@ use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Finding;
 
-use super::{Asked, ClaimKind};
+use super::{ClaimKind, FailureQuestion};
 use crate::contrast::{self, Comparison};
 use crate::flushing;
 
@@ -23,8 +23,8 @@ impl ClaimKind for DifferenceClaim {
         contrast::comparisons(plan, self).into_iter().map(finding).collect()
     }
 
-    fn asks_about_failures(&self, phase: &str) -> Option<Asked> {
-        (self.phase == phase).then_some(Asked::InPart)
+    fn asks_about_failures(&self, phase: &str) -> Option<FailureQuestion> {
+        (self.phase == phase).then_some(FailureQuestion::InPart)
     }
 
     /// A background load that the factor switches, and that makes the disk flush.

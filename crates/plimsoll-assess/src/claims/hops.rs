@@ -7,7 +7,7 @@ use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{Asked, ClaimKind};
+use super::{ClaimKind, FailureQuestion};
 use crate::{in_words, prefix, slices, validity};
 
 /// What the estimate is: the rate of the narrowest hop.
@@ -34,17 +34,17 @@ impl ClaimKind for HopsClaim {
         // An interval shrinks with the root of the number of probes.
         let shrinks_to = (all.len() as f64 / most).sqrt();
         let settled = |hop: &Hop| hop.reach <= self.within.0 || hop.reach * shrinks_to > MEASURABLE;
-        Found::of(&all).is_ok_and(|found| found.hops.iter().all(|(_, hop)| settled(hop)))
+        MeasuredPath::of(&all).is_ok_and(|found| found.hops.iter().all(|(_, hop)| settled(hop)))
     }
 
-    fn asks_about_failures(&self, phase: &str) -> Option<Asked> {
-        (self.phase == phase).then_some(Asked::InPart)
+    fn asks_about_failures(&self, phase: &str) -> Option<FailureQuestion> {
+        (self.phase == phase).then_some(FailureQuestion::InPart)
     }
 }
 
 fn finding(cell: &Cell, claim: &HopsClaim, trials: &[TrialRecord]) -> Finding {
     let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
-    let found = Found::of(&slices::of_sound(&of_cell, &claim.phase));
+    let found = MeasuredPath::of(&slices::of_sound(&of_cell, &claim.phase));
     let mut verdict = match (validity::objection_to_load(&of_cell), &found) {
         (Some(reason), _) => Verdict::bare("hops", METRIC, Outcome::Invalid, of_cell.len(), reason),
         (None, Ok(found)) => found.verdict(),
@@ -64,13 +64,13 @@ fn finding(cell: &Cell, claim: &HopsClaim, trials: &[TrialRecord]) -> Finding {
 }
 
 /// A path, and what is known of its hops.
-struct Found {
+struct MeasuredPath {
     path: ProbedPath,
     /// Of the hops that answered, each with its place in the path.
     hops: Vec<(usize, Hop)>,
 }
 
-impl Found {
+impl MeasuredPath {
     fn of(slices: &[&Slice]) -> Result<Self, String> {
         let mut paths = slices.iter().filter_map(|slice| slice.result.found::<ProbedPath>());
         let mut path = paths.next().cloned().ok_or("no path was probed")?;

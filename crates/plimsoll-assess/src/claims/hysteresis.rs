@@ -9,7 +9,7 @@ use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{Asked, ClaimKind};
+use super::{ClaimKind, FailureQuestion};
 use crate::{in_words, prefix, validity};
 
 impl ClaimKind for HysteresisClaim {
@@ -26,8 +26,8 @@ impl ClaimKind for HysteresisClaim {
         plan.cells.iter().map(finding).collect()
     }
 
-    fn asks_about_failures(&self, phase: &str) -> Option<Asked> {
-        (self.phase == phase).then_some(Asked::InPart)
+    fn asks_about_failures(&self, phase: &str) -> Option<FailureQuestion> {
+        (self.phase == phase).then_some(FailureQuestion::InPart)
     }
 }
 

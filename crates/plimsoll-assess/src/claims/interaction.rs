@@ -8,7 +8,7 @@ use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{Asked, ClaimKind};
+use super::{ClaimKind, FailureQuestion};
 use crate::{contrast, in_words};
 
 impl ClaimKind for InteractionClaim {
@@ -35,8 +35,8 @@ impl ClaimKind for InteractionClaim {
         vec![Finding::new(verdict, InteractionDetails { phase, factors, odd_cell, measured })]
     }
 
-    fn asks_about_failures(&self, phase: &str) -> Option<Asked> {
-        (self.phase == phase).then_some(Asked::InPart)
+    fn asks_about_failures(&self, phase: &str) -> Option<FailureQuestion> {
+        (self.phase == phase).then_some(FailureQuestion::InPart)
     }
 }
 

@@ -13,7 +13,7 @@ use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{Asked, ClaimKind};
+use super::{ClaimKind, FailureQuestion};
 use crate::{in_words, prefix, validity};
 
 /// The figure that a limit is told in.
@@ -87,9 +87,9 @@ impl ClaimKind for LimitClaim {
         }
     }
 
-    fn asks_about_failures(&self, phase: &str) -> Option<Asked> {
+    fn asks_about_failures(&self, phase: &str) -> Option<FailureQuestion> {
         let of_failures = |claim: &&BoundClaim| claim.phase == phase && claim.metric.is_of_failures();
-        self.bound().filter(of_failures).map(|_| Asked::InPart)
+        self.bound().filter(of_failures).map(|_| FailureQuestion::InPart)
     }
 }
 

@@ -23,7 +23,7 @@ trait ClaimKind {
     }
 
     /// Why failures in a phase may be what is asked about; nothing where they spoil the measurement.
-    fn asks_about_failures(&self, _phase: &str) -> Option<Asked> {
+    fn asks_about_failures(&self, _phase: &str) -> Option<FailureQuestion> {
         None
     }
 
@@ -45,7 +45,7 @@ trait ClaimKind {
 
 /// Why failures in a phase may be what is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum FailureQuestion {
     /// A claim compares it with what was before: total failure answers it.
     AfterAll,
     /// A claim is about what part of it fails, or about what a change does to it: total failure answers nothing.
@@ -100,7 +100,7 @@ pub(crate) fn so_far(plan: &Plan, phase: &str, slices: &[Slice]) -> Option<Strin
 }
 
 /// Why failures in a phase may be what is asked about.
-pub(crate) fn asked_about_failures(plan: &Plan, phase: &str) -> Option<Asked> {
+pub(crate) fn asked_about_failures(plan: &Plan, phase: &str) -> Option<FailureQuestion> {
     plan.experiment.claims.iter().find_map(|claim| kind(claim).asks_about_failures(phase))
 }
 

@@ -108,7 +108,7 @@ fn finding(plan: &Plan, cell: &Cell, claim: &ModesClaim, trials: &[TrialRecord])
 }
 
 /// Modes, and the mode of each measurement.
-struct Found<'s> {
+struct AssignedModes<'s> {
     slices: Vec<&'s Slice>,
     values: Vec<f64>,
     modes: Modes,
@@ -118,7 +118,7 @@ struct Found<'s> {
     near: Option<usize>,
 }
 
-fn found<'s>(slices: &[&'s Slice], claim: &ModesClaim) -> Result<Found<'s>, String> {
+fn found<'s>(slices: &[&'s Slice], claim: &ModesClaim) -> Result<AssignedModes<'s>, String> {
     let (slices, values) = with_figure(slices, claim.metric);
     if values.is_empty() {
         return Err(format!("no measurement brought a figure: {LEAST_VALUES} needed"));
@@ -145,10 +145,10 @@ fn found<'s>(slices: &[&'s Slice], claim: &ModesClaim) -> Result<Found<'s>, Stri
         if let Some(one) = too_near(&modes.modes, claim.apart.0) {
             let near = modes.modes.len();
             modes.modes = vec![one];
-            return Ok(Found { slices, values, modes, belongs_to: Vec::new(), near: Some(near) });
+            return Ok(AssignedModes { slices, values, modes, belongs_to: Vec::new(), near: Some(near) });
         }
     }
-    Ok(Found { slices, values, modes, belongs_to, near: None })
+    Ok(AssignedModes { slices, values, modes, belongs_to, near: None })
 }
 
 /// The slices that have the figure, with it.
@@ -168,7 +168,7 @@ fn too_near(modes: &[Mode], apart: f64) -> Option<Mode> {
     Some(Mode { center, weight, width: (most - least) / 2.0 })
 }
 
-impl Found<'_> {
+impl AssignedModes<'_> {
     /// What is found, in words.
     fn verdict(&self, claim: &ModesClaim) -> Verdict {
         let mut verdict = self.modes.verdict(claim.metric.name());

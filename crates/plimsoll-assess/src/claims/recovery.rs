@@ -8,7 +8,7 @@ use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{Asked, ClaimKind};
+use super::{ClaimKind, FailureQuestion};
 use crate::{prefix, remedies, validity, windows};
 
 /// How narrow the interval of one phase must be, as a share of the margin: two of them make a ratio that has room inside the margin.
@@ -33,8 +33,8 @@ impl ClaimKind for RecoveryClaim {
     }
 
     /// That nothing works after a flood is a finding.
-    fn asks_about_failures(&self, phase: &str) -> Option<Asked> {
-        (self.after == phase).then_some(Asked::AfterAll)
+    fn asks_about_failures(&self, phase: &str) -> Option<FailureQuestion> {
+        (self.after == phase).then_some(FailureQuestion::AfterAll)
     }
 }
 

@@ -10,7 +10,7 @@ use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::{EventRecovery, Finding, RecoveryOutcome};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{Asked, ClaimKind};
+use super::{ClaimKind, FailureQuestion};
 use crate::{events, prefix, windows};
 
 /// What the claim is called in a verdict.
@@ -30,8 +30,8 @@ impl ClaimKind for StepRecoveryClaim {
         plan.cells.iter().filter(done).map(|cell| finding(cell, self, trials)).collect()
     }
 
-    fn asks_about_failures(&self, phase: &str) -> Option<Asked> {
-        (self.phase == phase).then_some(Asked::InPart)
+    fn asks_about_failures(&self, phase: &str) -> Option<FailureQuestion> {
+        (self.phase == phase).then_some(FailureQuestion::InPart)
     }
 
     /// A load that goes on, and does less than before, may only have lost CPUs to others. A control would divide that out.

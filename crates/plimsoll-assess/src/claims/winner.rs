@@ -20,7 +20,7 @@ use plimsoll_model::plan::{Plan, level_text};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{Asked, ClaimKind};
+use super::{ClaimKind, FailureQuestion};
 use crate::{contrast, in_words, prefix, validity};
 
 /// Resamples of the blocks.
@@ -40,8 +40,8 @@ impl ClaimKind for WinnerClaim {
         vec![Finding::bare(Verdict::bare("winner", self.metric.name(), Outcome::Invalid, 0, reason))]
     }
 
-    fn asks_about_failures(&self, phase: &str) -> Option<Asked> {
-        self.phases.iter().any(|of| of == phase).then_some(Asked::InPart)
+    fn asks_about_failures(&self, phase: &str) -> Option<FailureQuestion> {
+        self.phases.iter().any(|of| of == phase).then_some(FailureQuestion::InPart)
     }
 }
 

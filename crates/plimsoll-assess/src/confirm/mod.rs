@@ -45,13 +45,13 @@ pub(super) fn verdict(intervention: &Intervention, plan: &Plan, trials: &[TrialR
 }
 
 /// A share, and the figures that it rests on.
-struct Found {
+struct ExplainedShare {
     share: Share,
     figures: String,
     n: usize,
 }
 
-impl Found {
+impl ExplainedShare {
     fn verdict(self, metric: &str, intervention: &Intervention) -> Verdict {
         let (what, figures) = (&intervention.what, &self.figures);
         let Some((low, high)) = self.share.interval else {
@@ -88,7 +88,7 @@ fn recovery(plan: &Plan) -> Option<&plimsoll_model::experiment::RecoveryClaim> {
 }
 
 /// Both ratios to the baseline on the scale of logarithms: without the intervention, and with it.
-fn of_recovery(plan: &Plan, after: &str, trials: &[TrialRecord]) -> Result<Found, String> {
+fn of_recovery(plan: &Plan, after: &str, trials: &[TrialRecord]) -> Result<ExplainedShare, String> {
     let claim = recovery(plan).ok_or("the experiment claims no recovery")?;
     let of = |applied: bool| {
         let of_cell = trials.iter().filter(|trial| is_applied(trial) == applied);
@@ -113,7 +113,7 @@ fn of_recovery(plan: &Plan, after: &str, trials: &[TrialRecord]) -> Result<Found
         with.0,
         without.0
     );
-    Ok(Found { share: share::ratio(back, lost, lost.variance, quantile), figures, n: trials.len() })
+    Ok(ExplainedShare { share: share::ratio(back, lost, lost.variance, quantile), figures, n: trials.len() })
 }
 
 /// The figures of the blocks in which all three cells were measured.
@@ -122,7 +122,7 @@ fn of_sides(
     metric: Metric,
     better: &BTreeMap<String, String>,
     trials: &[TrialRecord],
-) -> Result<Found, String> {
+) -> Result<ExplainedShare, String> {
     let mut blocks: BTreeMap<u32, [Option<f64>; 3]> = BTreeMap::new();
     for trial in trials {
         let side = match (is_applied(trial), is_of(better, &trial.cell)) {
@@ -152,7 +152,7 @@ fn of_sides(
         middle(&bad),
         middle(&good)
     );
-    Ok(Found { share, figures, n: bad.len() })
+    Ok(ExplainedShare { share, figures, n: bad.len() })
 }
 
 #[cfg(test)]

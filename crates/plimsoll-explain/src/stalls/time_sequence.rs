@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use plimsoll_model::packet::{Endpoint, Flags, Packet, Segment, Transport};
-use plimsoll_model::trace::{Point, TimeSequence, TraceReport, Way};
+use plimsoll_model::trace::{DirectionSeries, Point, TimeSequence, TraceReport};
 
 use super::connection::Connection;
 use super::table::LATEST;
@@ -255,14 +255,14 @@ impl Stroke {
         }
     }
 
-    fn finish(self) -> Way {
+    fn finish(self) -> DirectionSeries {
         let Time { begin, first, length } = self.time;
         let stretch_s = length as f64 / RATES as f64 / SECOND as f64;
         let start = seconds(first.saturating_sub(begin));
         let rate = (0_u32..)
             .zip(&self.bytes)
             .map(|(nth, &bytes)| (start + f64::from(nth) * stretch_s, bytes as f64 / stretch_s));
-        Way {
+        DirectionSeries {
             rate: if self.bytes.iter().any(|&bytes| bytes > 0) { rate.collect() } else { Vec::new() },
             sent: self.sent.points,
             resent: self.resent,

@@ -147,7 +147,7 @@ impl KubernetesQueue {
 /// What kubectl tells, as far as it matters here. What is not there is empty.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Told {
+struct ObjectList {
     items: Vec<Object>,
 }
 
@@ -218,7 +218,7 @@ struct Waiting {
 
 /// The tasks that are not over, of a list of Jobs and pods.
 fn tasks(told: &str) -> Result<Vec<Task>, serde_json::Error> {
-    let told: Told = serde_json::from_str(told)?;
+    let told: ObjectList = serde_json::from_str(told)?;
     let (jobs, pods): (Vec<Object>, Vec<Object>) =
         told.items.into_iter().partition(|object| object.kind == "Job");
     let pods: HashMap<&str, &Object> = pods

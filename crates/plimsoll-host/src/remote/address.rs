@@ -12,11 +12,11 @@ use super::error::{RemoteError, Why};
 /// The addresses of all hosts of a rig.
 #[derive(Debug)]
 pub(super) struct Network {
-    hosts: BTreeMap<String, Place>,
+    hosts: BTreeMap<String, Reachability>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Reachability {
     said: Option<Address>,
     own: Vec<IpAddr>,
     reached_at: Option<IpAddr>,
@@ -31,7 +31,7 @@ impl Network {
         targets: &[IpAddr],
     ) -> Result<Self, RemoteError> {
         let place = |(host, here): (&RemoteHost, &Here)| {
-            let place = Place {
+            let place = Reachability {
                 said: host.address.clone(),
                 own: here.addresses.clone(),
                 reached_at: here.reached_at.filter(|at| here.addresses.contains(at)),
@@ -91,12 +91,12 @@ impl Network {
         })
     }
 
-    fn place(&self, host: &str) -> Result<&Place, Why> {
+    fn place(&self, host: &str) -> Result<&Reachability, Why> {
         self.hosts.get(host).ok_or(Why::NoPipes)
     }
 }
 
-impl Place {
+impl Reachability {
     /// The address by which it was reached, or the only one of its kind.
     fn found(&self) -> Option<IpAddr> {
         let only = |of: &dyn Fn(&&IpAddr) -> bool| {

@@ -10,7 +10,7 @@ use nix::fcntl::OFlag;
 use plimsoll_model::observation::MailLedger;
 use plimsoll_path::Folder;
 
-use super::stamp::Found;
+use super::stamp::ReceivedStamp;
 
 /// The name of the list in the sink's folder.
 const NAME: &str = "ledger";
@@ -39,7 +39,7 @@ impl Writer {
     }
 
     /// Notes a message for one of its recipients.
-    pub(crate) fn note(&mut self, found: Option<Found>, recipient: &[u8]) {
+    pub(crate) fn note(&mut self, found: Option<ReceivedStamp>, recipient: &[u8]) {
         let flags = found.map_or(0, |found| KNOWN | if found.whole { WHOLE } else { 0 });
         self.waiting.extend_from_slice(&found.map_or(0, |found| found.id).to_le_bytes());
         self.waiting.extend_from_slice(&crc32fast::hash(recipient).to_le_bytes());
@@ -127,8 +127,8 @@ fn take(record: &[u8; RECORD], seen: &mut HashSet<(u64, u32)>, ledger: &mut Mail
 mod tests {
     use super::*;
 
-    fn found(id: u64, whole: bool) -> Option<Found> {
-        Some(Found { id, whole })
+    fn found(id: u64, whole: bool) -> Option<ReceivedStamp> {
+        Some(ReceivedStamp { id, whole })
     }
 
     #[test]

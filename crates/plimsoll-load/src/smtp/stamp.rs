@@ -109,14 +109,14 @@ fn whole_lines(stamp: Stamp) -> usize {
 
 /// What a message that has arrived says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct ReceivedStamp {
     pub(crate) id: u64,
     /// Whether its text is what it should be.
     pub(crate) whole: bool,
 }
 
 /// Reads the stamp of a message as it came over the wire, and checks it; nothing where it has none.
-pub(crate) fn check(wire: &[u8]) -> Option<Found> {
+pub(crate) fn check(wire: &[u8]) -> Option<ReceivedStamp> {
     let end = memmem::find(wire, b"\r\n\r\n")? + 2;
     let (headers, text) = (&wire[..end], &wire[end + 2..]);
     let at = memmem::find(headers, HEADER)? + HEADER.len();
@@ -129,7 +129,7 @@ pub(crate) fn check(wire: &[u8]) -> Option<Found> {
         hasher.update(piece);
         found += piece.len() as u64;
     });
-    Some(Found { id, whole: length == Some(found) && sum == Some(u64::from(hasher.finalize())) })
+    Some(ReceivedStamp { id, whole: length == Some(found) && sum == Some(u64::from(hasher.finalize())) })
 }
 
 #[cfg(test)]
@@ -148,7 +148,7 @@ mod tests {
         for length in (128..20_000).step_by(37).chain([20_000]) {
             let stamp = Stamp { id: 0xfeed_0000 + u64::from(length), length };
             let wire = message(&texts, stamp);
-            assert_eq!(check(&wire), Some(Found { id: stamp.id, whole: true }), "{length}");
+            assert_eq!(check(&wire), Some(ReceivedStamp { id: stamp.id, whole: true }), "{length}");
             let text = wire.len() - memmem::find(&wire, b"\r\n\r\n").unwrap() - 4 - 3;
             assert_eq!(text, length as usize);
             assert!(wire.split(|&byte| byte == b'\n').all(|line| line.len() < 998));
@@ -163,10 +163,10 @@ mod tests {
         for at in [behind, behind + 500, wire.len() - 6] {
             let mut spoiled = wire.clone();
             spoiled[at] ^= 1;
-            assert_eq!(check(&spoiled), Some(Found { id: 7, whole: false }), "byte {at}");
+            assert_eq!(check(&spoiled), Some(ReceivedStamp { id: 7, whole: false }), "byte {at}");
         }
         let cut = [&wire[..behind + 80], b".\r\n"].concat();
-        assert_eq!(check(&cut), Some(Found { id: 7, whole: false }));
+        assert_eq!(check(&cut), Some(ReceivedStamp { id: 7, whole: false }));
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
             text.len(),
             crc32fast::hash(text)
         );
-        assert_eq!(check(wire.as_bytes()), Some(Found { id: 42, whole: true }));
+        assert_eq!(check(wire.as_bytes()), Some(ReceivedStamp { id: 42, whole: true }));
         assert_eq!(check(b"Subject: x\r\n\r\nX-Plimsoll: 2a 0 0\r\n.\r\n"), None);
     }
 }

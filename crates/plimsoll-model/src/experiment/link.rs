@@ -39,7 +39,7 @@ pub struct Link {
     pub queue: Option<QueueLength>,
     /// What differs on the way from the second host to the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub back: Option<Way>,
+    pub back: Option<LinkDirection>,
     /// What the ends of the link do in the place of the kernel's own work on each packet; by default all that a virtual link can, and nothing
     /// on a link that does something to packets, so that packets are as long as on a cable there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ pub enum LinkShaper {
 /// One direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Way {
+pub struct LinkDirection {
     /// How many bits of Ethernet frames it carries per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
@@ -112,8 +112,8 @@ pub struct Way {
 impl Link {
     /// What happens to packets on the way from the first host to the second, and on the way back.
     #[must_use]
-    pub fn ways(&self) -> [Way; 2] {
-        let there = Way {
+    pub fn ways(&self) -> [LinkDirection; 2] {
+        let there = LinkDirection {
             rate: self.rate,
             delay: self.delay,
             jitter: self.jitter,
@@ -123,7 +123,7 @@ impl Link {
             queue: self.queue,
         };
         let own = self.back.clone().unwrap_or_default();
-        let back = Way {
+        let back = LinkDirection {
             rate: own.rate.or(there.rate),
             delay: own.delay.or(there.delay),
             jitter: own.jitter.or(there.jitter),
@@ -136,7 +136,7 @@ impl Link {
     }
 }
 
-impl Way {
+impl LinkDirection {
     /// Why netem cannot do this, in words that follow on "netem"; nothing where it can.
     #[must_use]
     pub fn beyond_netem(&self) -> Option<&'static str> {
@@ -206,7 +206,8 @@ mod tests {
     #[test]
     fn what_netem_cannot_do_is_known() {
         let of = |text: &str| toml::from_str::<Link>(&format!("between = [\"a\", \"b\"]\n{text}")).unwrap();
-        let told = |text: &str| of(text).ways().iter().find_map(Way::beyond_netem).unwrap_or_default();
+        let told =
+            |text: &str| of(text).ways().iter().find_map(LinkDirection::beyond_netem).unwrap_or_default();
         assert_eq!(told("delay = \"20ms\"\njitter = \"5ms\"\nreorder = \"1%\"\nshaper = \"netem\""), "");
         assert_eq!(told("rate = \"1Mbit\"\nqueue = 20\ndelay = \"20ms\""), "");
         assert!(told("rate = \"1Mbit\"\nqueue = \"20kB\"").contains("in packets"));

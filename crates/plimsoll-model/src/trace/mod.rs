@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use class::{Actor, Class};
-pub use time_sequence::{Point, TimeSequence, Way};
+pub use time_sequence::{DirectionSeries, Point, TimeSequence};
 
 /// The name and version of the JSON form. The number rises when a field changes its meaning or goes away.
 pub const TRACE_SCHEMA: &str = "plimsoll.trace/1";

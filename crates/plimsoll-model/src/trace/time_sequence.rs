@@ -13,14 +13,14 @@ pub struct TimeSequence {
     /// The connection.
     pub connection: ConnectionReport,
     /// What the client sent.
-    pub from_client: Way,
+    pub from_client: DirectionSeries,
     /// What the server sent.
-    pub from_server: Way,
+    pub from_server: DirectionSeries,
 }
 
 /// One direction of a connection over time. Places in the stream are bytes from its start, or from where the capture begins.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Way {
+pub struct DirectionSeries {
     /// How far data was sent.
     pub sent: Vec<Point>,
     /// Where data was sent again.

@@ -26,7 +26,7 @@ use super::{HostNamespaces, waits};
 
 /// Where a function is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Place {
+enum CodeLocation {
     /// An address in the kernel.
     Kernel(u64),
     /// An offset in a program's file.
@@ -66,7 +66,7 @@ pub(super) struct Symbols {
     programs: HashMap<(Arc<Path>, bool), Option<Program>>,
     /// The names of what programs have compiled themselves, by the files that they write them to.
     compiled: HashMap<Arc<Path>, JitMap>,
-    known: HashMap<Place, Frame>,
+    known: HashMap<CodeLocation, Frame>,
 }
 
 impl Symbols {
@@ -96,7 +96,7 @@ impl Symbols {
         let mut idle = 0;
         for (stack, samples) in &sampled.stacks {
             let kernel: Vec<Frame> =
-                stack.kernel.iter().rev().map(|address| self.frame(Place::Kernel(*address))).collect();
+                stack.kernel.iter().rev().map(|address| self.frame(CodeLocation::Kernel(*address))).collect();
             let softirq = softirq(&kernel);
             if stack.process.kind == ProcessKind::Idle
                 && softirq.is_none()
@@ -117,7 +117,11 @@ impl Symbols {
                     whole.push(owner);
                     whole.push(Frame::new(FrameKind::Process, &*stack.process.name));
                     whole.extend(stack.user.iter().rev().map(|(file, offset)| {
-                        self.frame(Place::Program { file: Arc::clone(file), offset: *offset, is_of_the_run })
+                        self.frame(CodeLocation::Program {
+                            file: Arc::clone(file),
+                            offset: *offset,
+                            is_of_the_run,
+                        })
                     }));
                     whole.extend(kernel);
                 }
@@ -137,17 +141,17 @@ impl Symbols {
         into.build()
     }
 
-    fn frame(&mut self, place: Place) -> Frame {
+    fn frame(&mut self, place: CodeLocation) -> Frame {
         if let Some(frame) = self.known.get(&place) {
             return frame.clone();
         }
         let frame = match &place {
-            Place::Kernel(address) => {
+            CodeLocation::Kernel(address) => {
                 let found = self.symbolizer.symbolize_single(&self.kernel, Input::AbsAddr(*address));
                 let name = found.ok().and_then(Symbolized::into_sym).map(|it| it.name.into_owned());
                 Frame::new(FrameKind::Kernel, name.as_deref().map_or("[kernel]", as_in_the_source))
             }
-            Place::Program { file, offset, is_of_the_run } if jit::is_map(file) => {
+            CodeLocation::Program { file, offset, is_of_the_run } if jit::is_map(file) => {
                 let map = self.compiled.entry(Arc::clone(file)).or_default();
                 match map.name(file, *offset, *is_of_the_run) {
                     Some(name) => Frame::new(FrameKind::User, name),
@@ -155,7 +159,7 @@ impl Symbols {
                     None => return Frame::new(FrameKind::User, COMPILED),
                 }
             }
-            Place::Program { file, offset, is_of_the_run } => {
+            CodeLocation::Program { file, offset, is_of_the_run } => {
                 let known = self.programs.len();
                 let program = self.programs.entry((Arc::clone(file), *is_of_the_run)).or_insert_with(|| {
                     if known < MOST_PROGRAMS { program(file, *is_of_the_run) } else { None }

@@ -3,14 +3,14 @@
 use plimsoll_model::observation::{BulkFacts, Stream, TcpState};
 use plimsoll_model::report::RunReport;
 
-use super::{Found, Shown, pooled};
+use super::{LoadFigures, Shown, pooled};
 use crate::number::{NONE, count, figure};
 use crate::section::{Row, Section, left, right};
 
 impl Shown for BulkFacts {
     const TITLE: &'static str = "Streams";
 
-    fn sections(_report: &RunReport, found: &[Found<'_, Self>]) -> Vec<Section> {
+    fn sections(_report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
         let columns = [
             left("cell"),
             left("phase"),

@@ -3,14 +3,14 @@
 use plimsoll_model::observation::{DiagnoseFacts, TcpLimits, Train};
 use plimsoll_model::report::RunReport;
 
-use super::{Found, Pooled, Shown, pooled};
+use super::{LoadFigures, Pooled, Shown, pooled};
 use crate::number::{count, figure};
 use crate::section::{Row, Section, left, right};
 
 impl Shown for DiagnoseFacts {
     const TITLE: &'static str = "Diagnosed paths";
 
-    fn sections(_report: &RunReport, found: &[Found<'_, Self>]) -> Vec<Section> {
+    fn sections(_report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
         let columns = [
             left("cell"),
             left("phase"),

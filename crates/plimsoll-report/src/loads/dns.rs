@@ -3,14 +3,14 @@
 use plimsoll_model::experiment::load::dns::DnsFacts;
 use plimsoll_model::report::RunReport;
 
-use super::{Found, Shown, pooled};
+use super::{LoadFigures, Shown, pooled};
 use crate::number::{NONE, count, figure};
 use crate::section::{Row, Section, left, right};
 
 impl Shown for DnsFacts {
     const TITLE: &'static str = "DNS replies";
 
-    fn sections(_report: &RunReport, found: &[Found<'_, Self>]) -> Vec<Section> {
+    fn sections(_report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
         let columns = [
             left("cell"),
             left("phase"),

@@ -3,14 +3,14 @@
 use plimsoll_model::experiment::load::exec::{ExecFacts, ExecRun};
 use plimsoll_model::report::RunReport;
 
-use super::{Found, Pooled, Shown, pooled};
+use super::{LoadFigures, Pooled, Shown, pooled};
 use crate::number::{count, figure};
 use crate::section::{Row, Section, left, right};
 
 impl Shown for ExecFacts {
     const TITLE: &'static str = "Programs";
 
-    fn sections(_report: &RunReport, found: &[Found<'_, Self>]) -> Vec<Section> {
+    fn sections(_report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
         let columns = [left("cell"), left("phase"), right("runs"), right("ended well"), right("s in all")];
         let all = pooled(found);
         let section = Section::new("Runs of programs, all trials of a phase together")

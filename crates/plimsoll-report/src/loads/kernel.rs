@@ -3,14 +3,14 @@
 use plimsoll_model::experiment::load::kernel::KernelFacts;
 use plimsoll_model::report::RunReport;
 
-use super::{Found, Shown, pooled};
+use super::{LoadFigures, Shown, pooled};
 use crate::number::count;
 use crate::section::{Row, Section, left, right};
 
 impl Shown for KernelFacts {
     const TITLE: &'static str = "Paths through the kernel";
 
-    fn sections(_report: &RunReport, found: &[Found<'_, Self>]) -> Vec<Section> {
+    fn sections(_report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
         let columns = [left("cell"), left("phase"), right("led past")];
         let past: Vec<_> = pooled(found).into_iter().filter(|of| of.facts.among > 0).collect();
         let rows =

@@ -12,7 +12,7 @@ use crate::section::Section;
 use crate::wording;
 
 /// What a load found in a phase, on one rig of one trial.
-struct Found<'r, F> {
+struct LoadFigures<'r, F> {
     cell: String,
     phase: &'r PhaseReport,
     facts: &'r F,
@@ -24,7 +24,7 @@ trait Shown: Sized {
     const TITLE: &'static str;
 
     /// Its tables and sentences; nothing where no such load ran.
-    fn sections(report: &RunReport, found: &[Found<'_, Self>]) -> Vec<Section>;
+    fn sections(report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section>;
 
     /// Charts of the raw records, for a page.
     fn charts(_records: &[TrialRecord]) -> Vec<Figure> {
@@ -40,9 +40,9 @@ struct Pooled<'r, F> {
 }
 
 /// All trials of a cell's phase together, in the order of the phases.
-fn pooled<'r, F: Join + Clone>(found: &[Found<'r, F>]) -> Vec<Pooled<'r, F>> {
+fn pooled<'r, F: Join + Clone>(found: &[LoadFigures<'r, F>]) -> Vec<Pooled<'r, F>> {
     let mut all: Vec<Pooled<'r, F>> = Vec::new();
-    for Found { cell, phase, facts } in found.iter().filter(|found| found.phase.arm == Arm::Treatment) {
+    for LoadFigures { cell, phase, facts } in found.iter().filter(|found| found.phase.arm == Arm::Treatment) {
         match all.iter_mut().find(|known| known.phase == phase.name && known.cell == *cell) {
             Some(known) => known.facts.join(facts),
             None => {
@@ -83,12 +83,12 @@ fn group<F: Shown + OfKind>(id: &'static str, report: &RunReport, records: &[Tri
 }
 
 /// What loads of one kind found, in order; what only warms up is left out.
-fn found<F: OfKind>(report: &RunReport) -> Vec<Found<'_, F>> {
+fn found<F: OfKind>(report: &RunReport) -> Vec<LoadFigures<'_, F>> {
     let of_trial = report.trials.iter().flat_map(|trial| {
         let counts = trial.phases.iter().filter(|phase| phase.kind != PhaseKind::WarmUp);
         counts.filter_map(|phase| {
             let facts = F::of(phase.facts.as_ref()?)?;
-            Some(Found { cell: wording::cell_title(&trial.cell), phase, facts })
+            Some(LoadFigures { cell: wording::cell_title(&trial.cell), phase, facts })
         })
     });
     of_trial.collect()

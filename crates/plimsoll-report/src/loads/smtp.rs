@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plimsoll_model::observation::{Arm, MailFacts, PhaseKind};
 use plimsoll_model::report::{DiskPerMessage, FlushReport, PhaseReport, RunReport, TrialReport};
 
-use super::{Found, Shown};
+use super::{LoadFigures, Shown};
 use crate::number::{count, figure, median, millis, sorted};
 use crate::section::{Column, Row, Section, right};
 use crate::wording;
@@ -16,7 +16,7 @@ type Table = (&'static str, &'static [&'static str], Vec<Vec<String>>);
 impl Shown for MailFacts {
     const TITLE: &'static str = "Mail";
 
-    fn sections(report: &RunReport, _found: &[Found<'_, Self>]) -> Vec<Section> {
+    fn sections(report: &RunReport, _found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
         let section = |(caption, titles, rows): Table| {
             let columns: Vec<Column> = titles.iter().map(|title| right(title)).collect();
             Section::new(caption).table(columns, rows.into_iter().map(Row::of))

@@ -4,7 +4,7 @@ use plimsoll_model::experiment::Metric;
 use plimsoll_model::observation::{StorageFacts, TrialRecord};
 use plimsoll_model::report::RunReport;
 
-use super::{Found, Shown, sweep};
+use super::{LoadFigures, Shown, sweep};
 use crate::chart::Figure;
 use crate::number::{NONE, count, millis, percent};
 use crate::section::{Row, Section, left, right};
@@ -12,7 +12,7 @@ use crate::section::{Row, Section, left, right};
 impl Shown for StorageFacts {
     const TITLE: &'static str = "Storage";
 
-    fn sections(_report: &RunReport, found: &[Found<'_, Self>]) -> Vec<Section> {
+    fn sections(_report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
         // A cell is a number of threads, say: what it did is not what another did.
         let mut places: Vec<(&str, &str)> = Vec::new();
         for place in found.iter().map(place) {
@@ -41,11 +41,11 @@ impl Shown for StorageFacts {
 }
 
 /// Of which cell something was found, and in which phase.
-fn place<'f>(found: &'f Found<'_, StorageFacts>) -> (&'f str, &'f str) {
+fn place<'f>(found: &'f LoadFigures<'_, StorageFacts>) -> (&'f str, &'f str) {
     (&found.cell, &found.phase.name)
 }
 
-fn row(at: (&str, &str), found: &[Found<'_, StorageFacts>]) -> Row {
+fn row(at: (&str, &str), found: &[LoadFigures<'_, StorageFacts>]) -> Row {
     let of: Vec<_> = found.iter().filter(|found| place(found) == at).collect();
     let sum = |f: fn(&StorageFacts) -> u64| of.iter().map(|found| f(found.facts)).sum::<u64>();
     let operations = sum(|f| f.reads) + sum(|f| f.writes);

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use plimsoll_model::experiment::{Experiment, Way};
+use plimsoll_model::experiment::{Experiment, LinkDirection};
 use plimsoll_model::frame::{self, FromAgent, LoadKind, PROTOCOL, ToAgent, VolumePlace};
 use plimsoll_model::observation::{
     Arm, CapturedFile, FlushFacts, LoadResult, Profile, ProfileClock, SamplingCost, Snapshot,
@@ -72,7 +72,7 @@ struct FakeHosts {
 }
 
 impl Hosts for FakeHosts {
-    fn change_link(&mut self, place: usize, ways: &[Way; 2]) -> Result<(), ProviderError> {
+    fn change_link(&mut self, place: usize, ways: &[LinkDirection; 2]) -> Result<(), ProviderError> {
         let loss = ways[0].loss.map(|share| share.0);
         self.provider.log.lock().unwrap().push(format!("rig {}: link {place}: loss {loss:?}", self.rig));
         Ok(())

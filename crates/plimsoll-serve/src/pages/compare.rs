@@ -25,12 +25,12 @@ const COST: &str = "The runs were not interleaved: whatever else changed between
 /// What was asked for.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct CompareQuery {
     a: String,
     b: String,
 }
 
-pub(crate) fn page(site: &Site, asked: &Asked) -> Result<Answer, Trouble> {
+pub(crate) fn page(site: &Site, asked: &CompareQuery) -> Result<Answer, Trouble> {
     if asked.a.is_empty() || asked.b.is_empty() {
         return Err(Trouble::Asked(
             "Two runs are compared: choose one as A and one as B in the list of runs.".into(),

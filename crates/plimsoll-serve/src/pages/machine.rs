@@ -28,7 +28,7 @@ const FIRST: [&str; 6] = ["cpu.busy", "memory.available", "pressure.", "free.", 
 /// What was asked for.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct MachineQuery {
     span: String,
     series: String,
 }
@@ -46,7 +46,7 @@ static SPANS: [Span; 3] = [
     Span { name: "year", length: 366 * DAY, tier: Tier::Hours },
 ];
 
-pub(crate) fn page(site: &Site, asked: &Asked) -> Result<Answer, Trouble> {
+pub(crate) fn page(site: &Site, asked: &MachineQuery) -> Result<Answer, Trouble> {
     let Some(weeks) = site.runs.weeks()? else {
         let content = html! {
             p { "Nothing is kept of this machine: " code { "plimsoll watch --keep 400d" } ", or the service of " code { "plimsoll watch --unit" } ", keeps what it does." }

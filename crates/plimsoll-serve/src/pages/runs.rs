@@ -21,14 +21,14 @@ const WORDS: usize = 8;
 /// What was asked for.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct RunsQuery {
     q: String,
     experiment: String,
     tag: String,
     page: usize,
 }
 
-impl Asked {
+impl RunsQuery {
     fn search(&self) -> Search {
         let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         Search {
@@ -48,7 +48,7 @@ impl Asked {
     }
 }
 
-pub(crate) fn page(site: &Site, asked: &Asked) -> Result<Answer, Trouble> {
+pub(crate) fn page(site: &Site, asked: &RunsQuery) -> Result<Answer, Trouble> {
     let store = site.runs.open()?;
     let search = asked.search();
     let number = asked.page.max(1);
@@ -137,7 +137,7 @@ fn status(status: RunStatus) -> &'static str {
     }
 }
 
-fn pager(asked: &Asked, number: usize, count: u64) -> Markup {
+fn pager(asked: &RunsQuery, number: usize, count: u64) -> Markup {
     let pages = usize::try_from(count).unwrap_or(usize::MAX).div_ceil(A_PAGE);
     html! {
         @if pages > 1 {

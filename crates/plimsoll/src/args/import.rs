@@ -64,7 +64,7 @@ pub struct Reading {
     pub margin: Option<f64>,
     /// Which way the figure is better, where that is not known.
     #[arg(long, value_enum, value_name = "WAY", requires = "judge")]
-    pub better: Option<Way>,
+    pub better: Option<BetterDirection>,
 }
 
 impl Reading {
@@ -92,7 +92,7 @@ impl Reading {
 /// Which way a figure is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum BetterDirection {
     /// More is better.
     Higher,
     /// Less is better.

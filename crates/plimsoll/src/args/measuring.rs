@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use clap_complete::ArgValueCompleter;
 use plimsoll_model::units::Share;
 
-use super::{ConsentArgs, PlainFormat, StoreArgs, Way, completing};
+use super::{BetterDirection, ConsentArgs, PlainFormat, StoreArgs, completing};
 
 /// What the kernel measures of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -55,7 +55,7 @@ pub struct CompareArgs {
     pub of: Vec<String>,
     /// Which way that figure is better, where that is not known.
     #[arg(long, value_enum, value_name = "WAY", requires = "runs")]
-    pub better: Option<Way>,
+    pub better: Option<BetterDirection>,
     /// The command that the other is judged against. Plain words are run as they are, all else by `sh -c`.
     #[arg(long, value_name = "COMMAND", requires = "b")]
     pub a: Option<String>,

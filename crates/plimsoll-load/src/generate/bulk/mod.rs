@@ -15,7 +15,7 @@ use plimsoll_model::observation::{BulkFacts, ErrorKind, LoadResult, Stream};
 
 use self::states::States;
 pub(super) use self::stream::number;
-use self::stream::{Connection, Way};
+use self::stream::{Connection, Flow};
 use super::Control;
 use super::dialer::kind_of;
 use super::progress::ProgressReporter;
@@ -80,20 +80,20 @@ fn carry(
     control: &Control<'_>,
     tally: &mut Tally,
 ) -> Result<(Vec<Stream>, u32), Failure> {
-    let ways: &[Way] = match running.load.direction {
-        Direction::Send => &[Way::Out],
-        Direction::Receive => &[Way::In],
-        Direction::Both => &[Way::Out, Way::In],
+    let flows: &[Flow] = match running.load.direction {
+        Direction::Send => &[Flow::Out],
+        Direction::Receive => &[Flow::In],
+        Direction::Both => &[Flow::Out, Flow::In],
     };
     let mut states: Vec<States> = connections.iter().map(|_| States::default()).collect();
     let mut streams: Vec<Stream> = connections.iter().map(Connection::describe).collect();
     thread::scope(|scope| {
         let mut working = Vec::new();
         for (nth, connection) in connections.iter().enumerate() {
-            for &way in ways {
-                let body = move || stream::work(running, connection, way);
+            for &flow in flows {
+                let body = move || stream::work(running, connection, flow);
                 match Builder::new().name(format!("stream {nth}")).spawn_scoped(scope, body) {
-                    Ok(handle) => working.push((nth, way, handle)),
+                    Ok(handle) => working.push((nth, flow, handle)),
                     Err(error) => {
                         connections.iter().for_each(Connection::cut);
                         return Err(other(format!("start stream {nth}"), &error));
@@ -105,14 +105,14 @@ fn carry(
         watch(running, connections, control, &mut states, || {
             working.iter().all(|(.., work)| work.is_finished())
         });
-        for (nth, way, work) in working {
+        for (nth, flow, work) in working {
             let Ok(done) = work.join() else {
                 return Err(other("generate load", &"a stream has panicked"));
             };
             let stream = &mut streams[nth];
-            match way {
-                Way::Out => stream.sent = done.bytes,
-                Way::In => stream.received = done.bytes,
+            match flow {
+                Flow::Out => stream.sent = done.bytes,
+                Flow::In => stream.received = done.bytes,
             }
             stream.elapsed_ns = stream.elapsed_ns.max(done.elapsed_ns);
             states[nth].keep(done.last);
@@ -150,8 +150,8 @@ fn watch(
 
 /// How many bytes there will be in all, where that is known.
 fn of(load: &BulkLoad) -> Option<u64> {
-    let ways = if load.direction == Direction::Both { 2 } else { 1 };
-    load.total.map(|total| total.0.saturating_mul(u64::from(load.streams) * ways))
+    let flows = if load.direction == Direction::Both { 2 } else { 1 };
+    load.total.map(|total| total.0.saturating_mul(u64::from(load.streams) * flows))
 }
 
 /// Whether an error says that the load asks for what cannot be had, rather than that something went wrong on the way.

@@ -46,7 +46,7 @@ impl Connection {
 
 /// Which way a thread moves bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Flow {
     Out,
     In,
 }
@@ -87,18 +87,18 @@ pub(in crate::generate) fn number() -> u64 {
 }
 
 /// The life of one thread.
-pub(super) fn work(running: &Running<'_>, connection: &Connection, way: Way) -> Done {
+pub(super) fn work(running: &Running<'_>, connection: &Connection, flow: Flow) -> Done {
     let cpu = CpuTime::of_this_thread();
     let mut tally = Tally::new(running.start, None);
     let mut bytes = 0;
-    let outcome = transfer(running, connection, way, &mut tally, &mut bytes);
+    let outcome = transfer(running, connection, flow, &mut tally, &mut bytes);
     let now = clock::now();
     let last = tcp_state::read(&connection.stream, now - running.start).ok();
     match outcome {
         Ok(End::Complete) => {
             tally.bytes = bytes;
             // The way out is the one that ends last where there is none in, so a stream counts once.
-            if way == Way::Out || running.load.direction == Direction::Receive {
+            if flow == Flow::Out || running.load.direction == Direction::Receive {
                 tally.connection(now);
             } else {
                 tally.end = tally.end.max(now);
@@ -119,7 +119,7 @@ pub(super) fn work(running: &Running<'_>, connection: &Connection, way: Way) -> 
 fn transfer(
     running: &Running<'_>,
     connection: &Connection,
-    way: Way,
+    flow: Flow,
     tally: &mut Tally,
     bytes: &mut u64,
 ) -> io::Result<End> {
@@ -130,12 +130,12 @@ fn transfer(
         tally.intervals.at(now).bytes += n;
         running.bytes.fetch_add(n, Ordering::Relaxed);
     };
-    match (way, running.load.message) {
-        (Way::In, _) => {
+    match (flow, running.load.message) {
+        (Flow::In, _) => {
             let mut inlet = Inlet::new(Default::default(), INLET);
             exchange.take_all(&mut inlet, &mut |n| note(tally, n as u64, clock::now()))
         }
-        (Way::Out, Some(message)) => {
+        (Flow::Out, Some(message)) => {
             let mut begun = clock::now();
             let end = exchange.ask(message.0, &mut |n| {
                 let now = clock::now();
@@ -145,10 +145,10 @@ fn transfer(
             })?;
             if end == End::Stopped { Ok(end) } else { exchange.wait_for_end() }
         }
-        (Way::Out, None) if running.load.direction == Direction::Both => {
+        (Flow::Out, None) if running.load.direction == Direction::Both => {
             exchange.send_and_see_it_arrive(&mut |n| note(tally, n as u64, clock::now()))
         }
-        (Way::Out, None) => match exchange.send(&mut |n| note(tally, n as u64, clock::now()))? {
+        (Flow::Out, None) => match exchange.send(&mut |n| note(tally, n as u64, clock::now()))? {
             End::Complete => exchange.wait_for_end(),
             End::Stopped => Ok(End::Stopped),
         },

@@ -27,7 +27,7 @@ use self::mapped::Mapped;
 use self::part::Part;
 use self::plain::Plain;
 use self::ring::Ring;
-use self::worker::{Found, Worker};
+use self::worker::{ThreadResult, Worker};
 use super::Control;
 use super::course::Course;
 use super::offering::Offering;
@@ -103,7 +103,7 @@ fn generate(
     parts: Vec<Part>,
     volume: &str,
     control: &Control<'_>,
-) -> Result<(Vec<Found>, u64), Failure> {
+) -> Result<(Vec<ThreadResult>, u64), Failure> {
     let seed = running.load.seed.unwrap_or_else(clock::now);
     thread::scope(|scope| {
         let (done, finished) = channel();
@@ -156,7 +156,7 @@ fn work(
     (nth, seed): (u32, u64),
     volume: &str,
     ready: &Sender<()>,
-) -> Result<Found, Failure> {
+) -> Result<ThreadResult, Failure> {
     let load = running.load;
     let wrong = |error| part::explain(volume, "use", &error);
     let file = part.file.try_clone().map_err(wrong)?;
@@ -182,7 +182,7 @@ fn begin<E: engine::Engine>(
     worker: Worker<'_, E>,
     (nth, seed): (u32, u64),
     ready: &Sender<()>,
-) -> std::io::Result<Found> {
+) -> std::io::Result<ThreadResult> {
     let load = running.load;
     let _ = ready.send(());
     let start = *running.start.wait();

@@ -33,7 +33,7 @@ const TWO_SECONDS: u64 = 2_000_000_000;
 const TEN_SECONDS: u64 = 10_000_000_000;
 
 /// What a thread found.
-pub(super) struct Found {
+pub(super) struct ThreadResult {
     pub(super) tally: Tally,
     pub(super) facts: StorageFacts,
     /// The time of all operations together.
@@ -97,7 +97,7 @@ impl<'a, E: Engine> Worker<'a, E> {
     ///
     /// # Errors
     /// Those after which nothing that follows would mean anything.
-    pub(super) fn run(mut self, mut pacing: impl Pacing, mut tally: Tally) -> io::Result<Found> {
+    pub(super) fn run(mut self, mut pacing: impl Pacing, mut tally: Tally) -> io::Result<ThreadResult> {
         let (cpu, fetched, helped) =
             (CpuTime::of_this_thread(), fetched::by_this_thread(), self.engine.helped());
         let mut done: Vec<Done> = Vec::with_capacity(self.places.len());
@@ -138,7 +138,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         self.facts.device_read_bytes = fetched::by_this_thread()
             .zip(fetched)
             .map(|(after, before)| after.saturating_sub(before) + helped.fetched);
-        Ok(Found { tally, facts: self.facts, spent_ns: self.spent_ns })
+        Ok(ThreadResult { tally, facts: self.facts, spent_ns: self.spent_ns })
     }
 
     /// Begins what is due; says what comes next.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ActionPlace, ActionType};
 use crate::effect::Effect;
-use crate::experiment::link::Way;
+use crate::experiment::link::LinkDirection;
 use crate::experiment::problem::{Checked, Part, problem};
 use crate::experiment::{Experiment, Link};
 use crate::units::{BitRate, Share, Span};
@@ -91,12 +91,12 @@ impl LinkState {
 
     /// What happens to packets on the way from the first host to the second, and on the way back.
     #[must_use]
-    pub fn ways(&self) -> [Way; 2] {
+    pub fn ways(&self) -> [LinkDirection; 2] {
         let ways = self.link.ways();
         if !self.down {
             return ways;
         }
-        ways.map(|way| Way { loss: Some(Share(1.0)), loss_burst: None, ..way })
+        ways.map(|way| LinkDirection { loss: Some(Share(1.0)), loss_burst: None, ..way })
     }
 }
 

@@ -64,7 +64,7 @@ fn one_a_line(text: &str, mut errors: Vec<&toml::de::Error>) -> Vec<FileError> {
 }
 
 /// Something that can be taken out of a file.
-struct Place {
+struct Removable {
     /// The span of its key, or of itself where it is an element of a list.
     id: Range<usize>,
     /// Span of the enclosing item.
@@ -73,7 +73,7 @@ struct Place {
 }
 
 /// The smallest thing that an error lies in.
-fn smallest(table: &DeTable<'_>, wrong: &Range<usize>) -> Option<Place> {
+fn smallest(table: &DeTable<'_>, wrong: &Range<usize>) -> Option<Removable> {
     let mut best = None;
     in_table(table, None, wrong, &mut best);
     best
@@ -87,7 +87,7 @@ fn in_table(
     table: &DeTable<'_>,
     inside: Option<&Range<usize>>,
     wrong: &Range<usize>,
-    best: &mut Option<Place>,
+    best: &mut Option<Removable>,
 ) {
     for (key, value) in table {
         let id = key.span();
@@ -96,7 +96,7 @@ fn in_table(
     }
 }
 
-fn in_value(value: &DeValue<'_>, id: &Range<usize>, wrong: &Range<usize>, best: &mut Option<Place>) {
+fn in_value(value: &DeValue<'_>, id: &Range<usize>, wrong: &Range<usize>, best: &mut Option<Removable>) {
     match value {
         DeValue::Table(table) => in_table(table, Some(id), wrong, best),
         DeValue::Array(list) => {
@@ -115,11 +115,11 @@ fn consider(
     spans: &[Range<usize>],
     inside: Option<&Range<usize>>,
     wrong: &Range<usize>,
-    best: &mut Option<Place>,
+    best: &mut Option<Removable>,
 ) {
     let length = spans.iter().filter(|span| covers(span, wrong)).map(ExactSizeIterator::len).min();
     if let Some(length) = length.filter(|length| best.as_ref().is_none_or(|best| *length <= best.length)) {
-        *best = Some(Place { id: id.clone(), inside: inside.cloned(), length });
+        *best = Some(Removable { id: id.clone(), inside: inside.cloned(), length });
     }
 }
 

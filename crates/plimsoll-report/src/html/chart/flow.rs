@@ -1,6 +1,6 @@
 //! One connection over time: how far it was sent and acknowledged with its stalls marked, its rate, and its round trips.
 
-use plimsoll_model::trace::{Point, Stall, TimeSequence, Way};
+use plimsoll_model::trace::{DirectionSeries, Point, Stall, TimeSequence};
 use plotly::common::{DashType, HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mode};
 use plotly::layout::{HoverMode, RangeMode};
 use plotly::{Layout, Scatter, Trace};
@@ -61,7 +61,7 @@ pub(in crate::html) fn charts(time_sequences: &[TimeSequence]) -> Vec<Figure> {
 }
 
 /// The direction that carried more, and whose it is.
-fn main_way(time_sequence: &TimeSequence) -> (&Way, &'static str) {
+fn main_way(time_sequence: &TimeSequence) -> (&DirectionSeries, &'static str) {
     let connection = &time_sequence.connection;
     if connection.from_server.bytes > connection.from_client.bytes {
         (&time_sequence.from_server, "server")
@@ -99,7 +99,7 @@ fn time_sequence(time_sequence: &TimeSequence) -> Plot {
 }
 
 fn throughput(time_sequence: &TimeSequence) -> Plot {
-    let of = |name: &'static str, way: &Way, color| -> Option<Box<dyn Trace>> {
+    let of = |name: &'static str, way: &DirectionSeries, color| -> Option<Box<dyn Trace>> {
         let (xs, ys) = apart(&way.rate);
         let line = Line::new().color(color).width(1.5).shape(LineShape::Hv);
         (!xs.is_empty()).then(|| {
@@ -114,7 +114,7 @@ fn throughput(time_sequence: &TimeSequence) -> Plot {
 }
 
 fn round_trips(time_sequence: &TimeSequence) -> Plot {
-    let of = |name: &'static str, way: &Way, color: &'static str| -> Option<Box<dyn Trace>> {
+    let of = |name: &'static str, way: &DirectionSeries, color: &'static str| -> Option<Box<dyn Trace>> {
         let (xs, ys) = apart(&way.rtt_ms);
         (!xs.is_empty()).then(|| {
             let trace = Scatter::new(xs, ys).name(name).mode(Mode::Markers);
@@ -134,7 +134,7 @@ fn line(name: &'static str, points: &[Point], color: &'static str, dash: DashTyp
 }
 
 /// A line at each stall, from its start to its end, that says what it is.
-fn marks(stalls: &[&Stall], way: &Way) -> Box<dyn Trace> {
+fn marks(stalls: &[&Stall], way: &DirectionSeries) -> Box<dyn Trace> {
     let mut xs = Vec::new();
     let mut ys = Vec::new();
     let mut text = Vec::new();

@@ -18,18 +18,18 @@ const TIMES: &str = "Time from when a request was due to the end of its answer. 
 99 % (p99). The scale is logarithmic. Solid: on the way up. Dashed: on the way down.";
 
 /// A way through the steps, and how it is drawn.
-struct Way<'a> {
+struct StepPath<'a> {
     name: &'static str,
     color: &'static str,
     dash: DashType,
     steps: &'a [StepReport],
 }
 
-fn ways(stepped: &Stepped) -> [Way<'_>; 2] {
+fn ways(stepped: &Stepped) -> [StepPath<'_>; 2] {
     let (up, down) = stepped.ways();
     [
-        Way { name: "up", color: CONTROL, dash: DashType::Solid, steps: up },
-        Way { name: "down", color: TREATMENT, dash: DashType::Dash, steps: down },
+        StepPath { name: "up", color: CONTROL, dash: DashType::Solid, steps: up },
+        StepPath { name: "down", color: TREATMENT, dash: DashType::Dash, steps: down },
     ]
 }
 
@@ -84,7 +84,7 @@ fn p99(step: &StepReport) -> Option<f64> {
 
 /// A line through the steps of a way; a step without the figure is left out.
 fn line(
-    way: &Way<'_>,
+    way: &StepPath<'_>,
     what: &str,
     symbol: MarkerSymbol,
     value: fn(&StepReport) -> Option<f64>,

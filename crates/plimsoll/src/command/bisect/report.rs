@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Version;
 use super::histogram;
-use super::search::{Found, Limits};
+use super::search::{Limits, SearchOutcome};
 use super::state::State;
 use crate::amount;
 use crate::failure::Failure;
@@ -23,7 +23,7 @@ const BISECT_SCHEMA: &str = "plimsoll.bisect/1";
 /// A verdict, and what it rests on.
 pub(super) struct Report<'a> {
     verdict: Verdict,
-    found: &'a Found,
+    found: &'a SearchOutcome,
     /// The culprit, or the most probable one so far.
     best: Option<Culprit>,
     bisection: Bisection,
@@ -34,7 +34,7 @@ pub(super) struct Report<'a> {
 
 impl<'a> Report<'a> {
     pub(super) fn new(
-        found: &'a Found,
+        found: &'a SearchOutcome,
         state: &'a State,
         versions: &'a [Version],
         gauge: &'a Gauge,
@@ -42,14 +42,14 @@ impl<'a> Report<'a> {
     ) -> Result<Self, Failure> {
         let bisection = state.bisection(limits.confidence)?;
         let best = match found {
-            Found::Sure(culprit, _) => Some(culprit.confirmed_by(&distances(state))),
-            Found::Unsure => bisection.best(),
-            Found::NoDifference(_) => None,
+            SearchOutcome::Sure(culprit, _) => Some(culprit.confirmed_by(&distances(state))),
+            SearchOutcome::Unsure => bisection.best(),
+            SearchOutcome::NoDifference(_) => None,
         };
         let verdict = match found {
-            Found::Sure(culprit, neighbours) => sure(*culprit, neighbours, state, versions, gauge),
-            Found::Unsure => unsure(best, state, versions, gauge),
-            Found::NoDifference(ends) => Verdict::bare(
+            SearchOutcome::Sure(culprit, neighbours) => sure(*culprit, neighbours, state, versions, gauge),
+            SearchOutcome::Unsure => unsure(best, state, versions, gauge),
+            SearchOutcome::NoDifference(ends) => Verdict::bare(
                 "change",
                 gauge.metric(),
                 Outcome::Unchanged,
@@ -95,7 +95,7 @@ impl<'a> Report<'a> {
     /// The posterior of the search, with the confirmation's probability for the culprit.
     fn posterior(&self, best: Culprit) -> Vec<f64> {
         let mut posterior = self.bisection.posterior();
-        if let Found::Sure(searched, _) = self.found {
+        if let SearchOutcome::Sure(searched, _) = self.found {
             let rest = (1.0 - best.probability) / (1.0 - searched.probability).max(f64::EPSILON);
             let span = best.before + 1..=best.version;
             let own = best.probability / searched.probability.max(f64::EPSILON);
@@ -109,7 +109,7 @@ impl<'a> Report<'a> {
     fn sentence(&self) -> String {
         let label = |version: usize| &self.versions[version].label;
         match (self.found, self.best) {
-            (Found::Sure(culprit, neighbours), _) if self.verdict.outcome == Outcome::Changed => {
+            (SearchOutcome::Sure(culprit, neighbours), _) if self.verdict.outcome == Outcome::Changed => {
                 let ratio = neighbours.verdict.estimate.unwrap_or(culprit.ratio);
                 let sure = neighbours.verdict.interval.map_or_else(String::new, |interval| {
                     format!(" ({})", amount::interval(interval, neighbours.verdict.confidence))
@@ -128,10 +128,10 @@ impl<'a> Report<'a> {
                     neighbours.verdict.n,
                 )
             }
-            (Found::NoDifference(_), _) => {
+            (SearchOutcome::NoDifference(_), _) => {
                 format!("Nothing to find: {}.", self.verdict.reason)
             }
-            (Found::Sure(searched, _), Some(best)) => format!(
+            (SearchOutcome::Sure(searched, _), Some(best)) => format!(
                 "Undecided: the search believed in {} ({:.0} %), and pairs with the version before it do not (now {:.0} %).",
                 label(best.version),
                 100.0 * searched.probability,
@@ -161,7 +161,7 @@ impl<'a> Report<'a> {
                 "ratio": best.ratio,
             })),
             "confirmation": match self.found {
-                Found::Sure(_, neighbours) => json!(neighbours.verdict),
+                SearchOutcome::Sure(_, neighbours) => json!(neighbours.verdict),
                 _ => Value::Null,
             },
             "unit": self.gauge.unit(),

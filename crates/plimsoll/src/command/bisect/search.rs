@@ -24,7 +24,7 @@ pub(super) struct Limits {
 
 /// What came of a search.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum SearchOutcome {
     /// The posterior is sure of a version, and its neighbours were compared.
     Sure(Culprit, Comparison),
     /// The measurements ran out first.
@@ -65,11 +65,11 @@ pub(super) fn search(
     settings: CompareSettings,
     meter: &mut dyn Meter,
     observer: &mut dyn Observer,
-) -> Result<Found, Stop> {
+) -> Result<SearchOutcome, Stop> {
     let mut bisection = state.bisection(limits.confidence)?;
     while let Some(version) = bisection.next_query() {
         if state.measurements.len() >= limits.max_measurements {
-            return Ok(Found::Unsure);
+            return Ok(SearchOutcome::Unsure);
         }
         let value = match meter.measure(version) {
             Err(error) if error.asks_to_skip() && bisection.skip(version).is_ok() => {
@@ -85,12 +85,12 @@ pub(super) fn search(
         state.save()?;
         observer.measured(&bisection, version, value);
         if let Some(ends) = same_ends(state, settings) {
-            return Ok(Found::NoDifference(ends));
+            return Ok(SearchOutcome::NoDifference(ends));
         }
     }
-    let Some(culprit) = bisection.answer() else { return Ok(Found::Unsure) };
+    let Some(culprit) = bisection.answer() else { return Ok(SearchOutcome::Unsure) };
     let comparison = confirm(state, &culprit, limits, settings, meter, observer)?;
-    Ok(Found::Sure(culprit, comparison))
+    Ok(SearchOutcome::Sure(culprit, comparison))
 }
 
 /// The comparison of the ends, once it has found them the same.
@@ -202,13 +202,14 @@ mod tests {
 
     const LIMITS: Limits = Limits { confidence: 0.99, max_measurements: 400, max_pairs: 60 };
 
-    fn searched(state: &mut State, meter: &mut Fake) -> Result<Found, Stop> {
+    fn searched(state: &mut State, meter: &mut Fake) -> Result<SearchOutcome, Stop> {
         search(state, LIMITS, CompareSettings::default(), meter, &mut Silent)
     }
 
     #[test]
     fn a_step_is_found_and_its_neighbours_confirm_it() {
-        let Ok(Found::Sure(culprit, comparison)) = searched(&mut state(40), &mut fake(23, 0.1, 1000)) else {
+        let Ok(SearchOutcome::Sure(culprit, comparison)) = searched(&mut state(40), &mut fake(23, 0.1, 1000))
+        else {
             panic!("not sure");
         };
         assert_eq!(culprit.version, 23);
@@ -222,7 +223,7 @@ mod tests {
         assert!(matches!(stopped, Err(Stop::Measure(MeasureError::Interrupted))));
         assert_eq!(state.measurements.len(), 9);
         let before = state.measurements.clone();
-        let Ok(Found::Sure(culprit, _)) = searched(&mut state, &mut fake(23, 0.1, 1000)) else {
+        let Ok(SearchOutcome::Sure(culprit, _)) = searched(&mut state, &mut fake(23, 0.1, 1000)) else {
             panic!("not sure");
         };
         assert_eq!(culprit.version, 23);
@@ -248,7 +249,7 @@ mod tests {
     fn ends_that_are_the_same_end_the_search() {
         let mut steady = Fake { noise: 0.005, ..fake(5, 0.0, 5000) };
         let found = searched(&mut state(10), &mut steady);
-        assert!(matches!(found, Ok(Found::NoDifference(_))), "{found:?}");
+        assert!(matches!(found, Ok(SearchOutcome::NoDifference(_))), "{found:?}");
     }
 
     #[test]
@@ -257,7 +258,7 @@ mod tests {
         let limits = Limits { max_measurements: 7, ..LIMITS };
         let found =
             search(&mut state, limits, CompareSettings::default(), &mut fake(23, 0.1, 1000), &mut Silent);
-        assert!(matches!(found, Ok(Found::Unsure)));
+        assert!(matches!(found, Ok(SearchOutcome::Unsure)));
         assert_eq!(state.measurements.len(), 7);
     }
 }

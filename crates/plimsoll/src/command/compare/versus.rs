@@ -12,7 +12,7 @@ use plimsoll_store::{RunEntry, Store};
 use serde_json::json;
 
 use super::json::COMPARE_SCHEMA;
-use crate::args::{PlainFormat, Reading, Way};
+use crate::args::{BetterDirection, PlainFormat, Reading};
 use crate::command::import::verdict::Judged;
 use crate::command::import::{Imported, read, sides, stored, verdict};
 use crate::command::show;
@@ -32,7 +32,7 @@ pub(crate) struct Question<'q> {
     pub(crate) alpha: f64,
     /// The figure of both sides, or that of each.
     pub(crate) of: &'q [String],
-    pub(crate) better: Option<Way>,
+    pub(crate) better: Option<BetterDirection>,
     pub(crate) format: PlainFormat,
 }
 

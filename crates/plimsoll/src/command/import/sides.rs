@@ -4,7 +4,7 @@ use plimsoll_import::figures::{Better, Figures, Point, Series};
 use plimsoll_judge::stats;
 
 use super::Imported;
-use crate::args::{Reading, Way};
+use crate::args::{BetterDirection, Reading};
 use crate::failure::Failure;
 
 /// Figures of the same thing, in a unit, with the way in which they are better.
@@ -87,7 +87,7 @@ fn names(found: &Figures) -> String {
 /// Which way the chosen figure is better: as the user says, or as its format does.
 pub(crate) fn lower_is_better(args: &Reading, chosen: &Chosen) -> Result<bool, Failure> {
     match (args.better, chosen.better) {
-        (Some(way), _) => Ok(way == Way::Lower),
+        (Some(way), _) => Ok(way == BetterDirection::Lower),
         (None, Better::Lower) => Ok(true),
         (None, Better::Higher) => Ok(false),
         (None, Better::Unknown) => Err(Failure::Usage(format!(
