@@ -19,6 +19,7 @@
 mod filter;
 mod kind;
 mod rights;
+mod root;
 mod tree;
 
 use std::ffi::OsString;

@@ -34,8 +34,16 @@ pub(crate) fn remains_root() -> bool {
 
 /// Whether the user namespace maps a single user (user_namespaces(7)).
 pub(crate) fn is_single_user() -> bool {
-    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
-    mapped_users(&map) == Some(1)
+    users() == Some(1)
+}
+
+/// Whether it maps all users, as the first of all user namespaces does.
+pub(super) fn maps_all_users() -> bool {
+    users() == Some(u64::from(u32::MAX))
+}
+
+fn users() -> Option<u64> {
+    mapped_users(&fs::read_to_string("/proc/self/uid_map").ok()?)
 }
 
 /// Number of users in a uid_map: the sum of its third column.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 
 use super::rights::{NOBODY, can_become_nobody};
+use super::root::{Root, bind, bind_opened, handle, reference};
 use super::{Need, Paths, Wrong, at};
 
 /// Folders of which a program gets empty ones of its own: everyone writes to them, or they hold sockets of the machine's services. Each with its
@@ -89,15 +90,24 @@ pub(super) fn arrange(need: &Need, paths: &Paths) -> Result<OwnedFd, Wrong> {
             covers.push((closed.to_owned(), 0o755));
         }
     }
-    for path in writable.iter().filter(|path| !covers.iter().any(|(cover, _)| path.starts_with(cover))) {
-        // A mount of its own can stay writable where all around it is not.
-        let folder = reference(path)?;
-        bind_opened(&folder, &handle(&folder))?;
-    }
+    let in_cover = |path: &&PathBuf| covers.iter().any(|(cover, _)| path.starts_with(cover));
+    let outside: Vec<(&PathBuf, OwnedFd)> = writable
+        .iter()
+        .filter(|path| !in_cover(path))
+        .map(|path| Ok((path, reference(path)?)))
+        .collect::<Result<_, Wrong>>()?;
     let entered = |path: &Path| nobody_is_another && opened.iter().any(|opened| opened == path);
-    for (cover, mode) in &covers {
-        hide(cover, *mode, &shown, entered)?;
+    let hidden = covers.iter().map(|(cover, mode)| Hidden::open(cover, *mode, &shown, &writable, entered));
+    let hidden: Vec<Hidden<'_>> = hidden.collect::<Result<_, _>>()?;
+    let hides = covers.iter().map(|(cover, _)| cover.clone()).collect();
+    let root =
+        if need.is_foreign { Root::of_overlays(&places(&table()?), hides)? } else { Root::of_machine() };
+    for (path, folder) in &outside {
+        // A mount of its own can stay writable where all around it is not.
+        bind_opened(folder, &handle(&reference(&root.at(path))?))?;
     }
+    hidden.iter().try_for_each(|hidden| hidden.cover(&root))?;
+    root.enter()?;
     let kept = |place: &Path| {
         writable.iter().any(|path| path == place)
             || covers
@@ -105,8 +115,7 @@ pub(super) fn arrange(need: &Need, paths: &Paths) -> Result<OwnedFd, Wrong> {
                 .any(|(cover, mode)| cover == place && (*mode == 0o1777 || cover == Path::new(DEVICES)))
     };
     mount_proc();
-    let table = fs::read("/proc/self/mountinfo").map_err(at("read /proc/self/mountinfo"))?;
-    let table = String::from_utf8_lossy(&table);
+    let table = table()?;
     let proc = apart(Path::new("/proc"))?;
     for (place, flags) in mounts(&table).into_iter().filter(|(place, _)| !kept(place)) {
         make_read_only(&place, flags)?;
@@ -120,44 +129,85 @@ struct Shown<'p> {
     /// Opened before it was hidden.
     source: OwnedFd,
     is_folder: bool,
+    is_writable: bool,
     /// What is in it, where the folder itself could not be entered.
     entries: Option<Vec<(OsString, OwnedFd, bool)>>,
 }
 
 impl<'p> Shown<'p> {
     /// What is in a folder is shown piece by piece where the folder is hidden itself, or is to be `entered` and its owner alone may.
-    fn open(path: &'p Path, cover: &Path, entered: bool) -> Result<Self, Wrong> {
+    fn open(path: &'p Path, cover: &Path, entered: bool, is_writable: bool) -> Result<Self, Wrong> {
         let source = reference(path)?;
         let meta = handle(&source).metadata().map_err(at(format!("look at {}", path.display())))?;
         let by_piece = meta.is_dir() && (path == cover || (entered && !is_open(&meta, 1)));
         let entries = by_piece.then(|| entries(path, cover)).transpose()?;
-        Ok(Self { path, source, is_folder: meta.is_dir(), entries })
+        Ok(Self { path, source, is_folder: meta.is_dir(), is_writable, entries })
     }
 
     /// Shows it in the empty folder that covers it now.
-    fn show(&self) -> Result<(), Wrong> {
+    fn show(&self, root: &Root) -> Result<(), Wrong> {
+        let target = root.at(self.path);
         let Some(entries) = &self.entries else {
-            make_place(self.path, self.is_folder)?;
-            return bind_opened(&self.source, self.path);
+            make_place(&target, self.is_folder)?;
+            return if self.is_writable {
+                bind_opened(&self.source, &target)
+            } else {
+                root.show(&self.source, &target)
+            };
         };
-        make_place(self.path, true)?;
+        make_place(&target, true)?;
         for (name, source, is_folder) in entries {
-            let path = self.path.join(name);
-            make_place(&path, *is_folder)?;
-            bind_opened(source, &path)?;
+            let target = target.join(name);
+            make_place(&target, *is_folder)?;
+            root.show(source, &target)?;
         }
         Ok(())
     }
 }
 
-/// Opens no more than the place of a file, which a link that comes later cannot lead elsewhere.
-fn reference(path: &Path) -> Result<OwnedFd, Wrong> {
-    plimsoll_path::reference(path).map_err(at("resolve a path"))
+/// A folder of which a program gets an empty one, in which it sees only what is shown.
+struct Hidden<'p> {
+    cover: &'p Path,
+    mode: u32,
+    inside: Vec<Shown<'p>>,
+    /// Device nodes for it, where it is `/dev`.
+    nodes: Vec<(PathBuf, OwnedFd)>,
 }
 
-/// Path of an open file.
-fn handle(opened: &OwnedFd) -> PathBuf {
-    format!("/proc/self/fd/{}", opened.as_raw_fd()).into()
+impl<'p> Hidden<'p> {
+    /// Opens what is to be shown in it.
+    fn open(
+        cover: &'p Path,
+        mode: u32,
+        shown: &'p [PathBuf],
+        writable: &[PathBuf],
+        entered: impl Fn(&Path) -> bool,
+    ) -> Result<Self, Wrong> {
+        let mut inside: Vec<Shown<'_>> = Vec::new();
+        for path in shown.iter().filter(|path| path.starts_with(cover)) {
+            let is_writable = writable.contains(path);
+            let comes_along = |other: &Shown<'_>| {
+                other.entries.is_none() && other.is_writable >= is_writable && path.starts_with(other.path)
+            };
+            if !inside.iter().any(comes_along) {
+                inside.push(Shown::open(path, cover, entered(path), is_writable)?);
+            }
+        }
+        let nodes = NODES.iter().map(|name| Path::new(DEVICES).join(name));
+        let nodes = nodes.filter(|path| path.starts_with(cover));
+        let nodes = nodes.filter_map(|path| Some((path.clone(), reference(&path).ok()?))).collect();
+        Ok(Self { cover, mode, inside, nodes })
+    }
+
+    /// Puts an empty folder in its place, and shows what is to be seen.
+    fn cover(&self, root: &Root) -> Result<(), Wrong> {
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+        let options = format!("mode={:o}", self.mode);
+        mount(Some("plimsoll"), &root.at(self.cover), Some("tmpfs"), flags, Some(options.as_str()))
+            .map_err(at(format!("hide {}", self.cover.display())))?;
+        self.inside.iter().try_for_each(|shown| shown.show(root))?;
+        if self.cover == Path::new(DEVICES) { furnish(root, &self.nodes) } else { Ok(()) }
+    }
 }
 
 /// What is in a folder. Of one that is hidden whoever may enter it, only files: its folders and sockets are those of others.
@@ -187,25 +237,6 @@ fn entries(folder: &Path, cover: &Path) -> Result<Vec<(OsString, OwnedFd, bool)>
     Ok(found)
 }
 
-/// Puts an empty folder in the place of `cover`, in which only what is shown can be seen.
-fn hide(cover: &Path, mode: u32, shown: &[PathBuf], entered: impl Fn(&Path) -> bool) -> Result<(), Wrong> {
-    let mut inside: Vec<Shown<'_>> = Vec::new();
-    for path in shown.iter().filter(|path| path.starts_with(cover)) {
-        let comes_along = |other: &Shown<'_>| other.entries.is_none() && path.starts_with(other.path);
-        if !inside.iter().any(comes_along) {
-            inside.push(Shown::open(path, cover, entered(path))?);
-        }
-    }
-    let nodes = NODES.iter().map(|name| Path::new(DEVICES).join(name)).filter(|path| path.starts_with(cover));
-    let nodes = nodes.filter_map(|path| Some((path.clone(), reference(&path).ok()?))).collect::<Vec<_>>();
-    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-    let options = format!("mode={mode:o}");
-    mount(Some("plimsoll"), cover, Some("tmpfs"), flags, Some(options.as_str()))
-        .map_err(at(format!("hide {}", cover.display())))?;
-    inside.iter().try_for_each(Shown::show)?;
-    if cover == Path::new(DEVICES) { furnish(&nodes) } else { Ok(()) }
-}
-
 /// A folder or file to mount something on, with the folders that lead there.
 fn make_place(path: &Path, is_folder: bool) -> Result<(), Wrong> {
     let wrong = || at(format!("make a place for {}", path.display()));
@@ -219,22 +250,24 @@ fn make_place(path: &Path, is_folder: bool) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn bind_opened(source: &OwnedFd, path: &Path) -> Result<(), Wrong> {
-    bind(&handle(source), path)
-}
-
-fn bind(source: &Path, path: &Path) -> Result<(), Wrong> {
-    let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
-    mount(Some(source), path, None::<&str>, flags, None::<&str>)
-        .map_err(at(format!("mount {}", path.display())))
-}
-
 /// Another mount of what is at `path`, that stands nowhere and is gone when it is closed.
 fn apart(path: &Path) -> Result<OwnedFd, Wrong> {
     bind(path, path)?;
     let opened = reference(path)?;
     umount2(path, MntFlags::MNT_DETACH).map_err(at(format!("unmount {}", path.display())))?;
     Ok(opened)
+}
+
+/// The mounts that this process sees (proc_pid_mountinfo(5)).
+fn table() -> Result<String, Wrong> {
+    let table = fs::read("/proc/self/mountinfo").map_err(at("read /proc/self/mountinfo"))?;
+    Ok(String::from_utf8_lossy(&table).into_owned())
+}
+
+/// The places of all mounts of a mountinfo, in their order.
+fn places(table: &str) -> Vec<PathBuf> {
+    let place = |line: &str| Some(OsString::from_vec(unescaped(line.split(' ').nth(4)?)).into());
+    table.lines().filter_map(place).collect()
 }
 
 /// The mounts of a mountinfo that can be written to, each by its place with the flags that it must keep (proc_pid_mountinfo(5)). Of those
@@ -300,11 +333,12 @@ fn mount_proc() {
 }
 
 /// Fills an empty `/dev`: few nodes, terminals of its own, shared memory of its own.
-fn furnish(nodes: &[(PathBuf, OwnedFd)]) -> Result<(), Wrong> {
-    let dev = Path::new(DEVICES);
+fn furnish(root: &Root, nodes: &[(PathBuf, OwnedFd)]) -> Result<(), Wrong> {
+    let dev = root.at(Path::new(DEVICES));
     for (path, source) in nodes {
-        make_place(path, false)?;
-        bind_opened(source, path)?;
+        let target = root.at(path);
+        make_place(&target, false)?;
+        bind_opened(source, &target)?;
     }
     let (pts, shm) = (dev.join("pts"), dev.join("shm"));
     make_place(&pts, true)?;

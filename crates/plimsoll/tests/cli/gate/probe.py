@@ -5,7 +5,7 @@ usage: probe.py names | probe.py OUTSIDER SCRATCH FOLDER TOKEN
   OUTSIDER  process id of a process outside of the run
   SCRATCH   folder that the program may write to; with `-` the one that Plimsoll gave to the program that started this
   FOLDER    folder where Plimsoll was started, with `secret`, `socket` and `fifo`
-  TOKEN     name of a file in /tmp, of an abstract socket and of a key in the caller's session keyring
+  TOKEN     name of a file in /tmp, of a folder in /opt with `socket` and `fifo`, of an abstract socket and of a key in the caller's session keyring
 """
 import ctypes, os, platform, re, resource, socket, stat, sys
 
@@ -141,8 +141,9 @@ add("make a socket of AF_TIPC", lambda: sock(30, socket.SOCK_SEQPACKET))
 add("make a socket of AF_BLUETOOTH", lambda: sock(31, socket.SOCK_RAW, 1))
 add("connect to an abstract Unix socket of the machine", lambda: connect("\0" + token))
 add("connect to a Unix socket in the folder where Plimsoll was started, if its mode allows", lambda: connect(folder + "/socket"))
-add("write to a FIFO there, where that folder is below /tmp",
-    lambda: os.close(os.open(folder + "/fifo", os.O_WRONLY | os.O_NONBLOCK)) is None)
+add("write to a FIFO there", lambda: os.close(os.open(folder + "/fifo", os.O_WRONLY | os.O_NONBLOCK)) is None)
+add("connect to a Unix socket elsewhere, if its mode allows", lambda: connect("/opt/" + token + "/socket"))
+add("write to a FIFO elsewhere", lambda: os.close(os.open("/opt/" + token + "/fifo", os.O_WRONLY | os.O_NONBLOCK)) is None)
 # Keys.
 add("find a key of the caller's session", lambda: call("keyctl", 10, -3, b"user", token.encode(), 0))
 add("add a key", lambda: call("add_key", b"user", b"probe", b"x", 1, -3))
