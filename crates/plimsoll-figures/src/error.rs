@@ -38,11 +38,13 @@ pub enum ReadError {
         known: String,
     },
     /// There are more figures than are kept.
-    #[error("line {line}: more than {most} figures; choose some with --metric")]
+    #[error(
+        "line {line}: the figures up to here take more than {most} bytes of memory; choose some with --metric"
+    )]
     TooMany {
         /// The line of the first that is not kept.
         line: u64,
-        /// How many are kept at most.
+        /// Memory of those that are kept, at most, in bytes.
         most: usize,
     },
 }

@@ -18,8 +18,8 @@ use super::unsupported;
 
 /// So much is looked at to see what an input is.
 const HEAD: u64 = 64 << 10;
-/// The longest line, and the largest JSON document, in bytes. What is larger is not read.
-const LONGEST: usize = 128 << 20;
+/// The longest line, and the largest JSON document, in bytes. What is larger is not read. Parts of a document take up to eight times its size.
+const LONGEST: usize = 8 << 20;
 /// After so many lines in a row that are not of a tool, its output has ended.
 const PATIENCE: u32 = 30;
 
@@ -60,9 +60,11 @@ fn read_all(
             return Ok(scanner.finish(number));
         }
         number += 1;
-        scanner.line(number, &String::from_utf8_lossy(&bytes));
         if taken == LONGEST && !bytes.ends_with(b"\n") {
             pass_over_line(&mut input).map_err(io_error(number))?;
+            scanner.too_long(number, "line");
+        } else {
+            scanner.line(number, &String::from_utf8_lossy(&bytes));
         }
     }
 }
@@ -228,12 +230,20 @@ impl<'s> Scanner<'s> {
 
     /// Takes the next line of the input. A line is read when the next shows that it was not wrapped.
     fn line(&mut self, number: u64, raw: &str) {
-        if self.held.0 > 0 && clean::join(&mut self.held.1, raw, self.quoted_printable) {
+        let has_room = self.held.1.len() + raw.len() <= LONGEST;
+        if self.held.0 > 0 && has_room && clean::join(&mut self.held.1, raw, self.quoted_printable) {
             return;
         }
         self.flush();
         self.held.0 = number;
         self.held.1.push_str(raw);
+    }
+
+    /// Notes something that is beyond the limit, and not read.
+    fn too_long(&mut self, number: u64, what: &str) {
+        self.flush();
+        self.give_up();
+        self.coverage.refuse(number, format!("the {what} is longer than {LONGEST} bytes (8 MiB)"));
     }
 
     /// Reads the line that was held back.
@@ -416,7 +426,10 @@ impl<'s> Scanner<'s> {
         let Some(gather) = &mut self.gather else { return };
         match gather.add(line) {
             Grown::Goes if gather.text.len() <= LONGEST => {}
-            Grown::Goes => self.give_up(),
+            Grown::Goes => {
+                self.gather = None;
+                self.too_long(line.number, "JSON document");
+            }
             Grown::Ended { rest } => {
                 let gather = std::mem::take(gather);
                 self.gather = None;

@@ -11,8 +11,8 @@ use super::figure::{Better, Figure};
 use super::format::Options;
 use super::{formats, scan, unit};
 
-/// So many figures are kept at most: some hundred megabytes of memory.
-const MOST: usize = 4_000_000;
+/// Memory of the figures that are kept, at most, in bytes: some 1.6 million of a few series.
+const MOST: usize = 64 << 20;
 
 /// A figure among others of its series.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -184,17 +184,18 @@ struct Kept {
     /// The series that the figure before went to: tables repeat the same order.
     last: usize,
     key: String,
-    points: usize,
+    /// Memory of the figures so far, in bytes.
+    bytes: usize,
     too_many: Option<u64>,
 }
 
 impl Kept {
     fn add(&mut self, figure: &Figure<'_>) {
-        if self.points >= MOST {
+        if self.bytes >= MOST {
             self.too_many.get_or_insert(figure.line);
             return;
         }
-        self.points += 1;
+        self.bytes += size_of::<Point>();
         let (place, factor) = self.place(figure);
         self.last = place;
         let value = if factor == 1.0 { figure.value } else { figure.value * factor };
@@ -229,6 +230,7 @@ impl Kept {
                 return (*place, factor);
             }
         }
+        self.bytes += 2 * (self.key.len() + size_of::<Series>());
         self.places.entry(self.key.clone()).or_default().push(self.series.len());
         self.series.push(Series {
             format: figure.format,

@@ -32,6 +32,7 @@
 #![warn(clippy::print_stderr)]
 
 mod access;
+mod allocator;
 mod caches;
 mod clock;
 mod codec;
@@ -73,6 +74,7 @@ mod undo;
 mod volume;
 
 pub use access::{Access, enter};
+pub use allocator::Allocator;
 pub use caches::drop_caches;
 pub use counts::EmulatorCounts;
 pub use error::HostError;

@@ -7,6 +7,7 @@
 
 mod amount;
 pub mod args;
+mod bounded;
 mod captures;
 mod command;
 mod contest;

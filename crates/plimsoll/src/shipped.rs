@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use include_dir::{Dir, include_dir};
+use plimsoll_model::experiment::LARGEST_FILE;
 use plimsoll_path::Folder;
 
 use crate::failure::Failure;
-use crate::messages;
+use crate::{bounded, messages};
 
 static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
 
@@ -97,7 +98,7 @@ pub(crate) fn all() -> Vec<Source> {
 pub(crate) fn find(wanted: &str) -> Result<Source, Failure> {
     let path = Path::new(wanted);
     if path.is_file() || wanted.ends_with(".toml") {
-        let text = std::fs::read_to_string(path)
+        let text = bounded::text(path, LARGEST_FILE as u64)
             .map_err(|error| Failure::Usage(format!("cannot read {wanted}: {error}")))?;
         return Ok(Source {
             name: stem(path),

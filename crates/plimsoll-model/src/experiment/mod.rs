@@ -50,6 +50,7 @@ pub use load::kinds::*;
 pub use load::{Carrier, Load, LoadFacts, LoadKind, Target};
 pub use metric::Metric;
 pub(crate) use parse::limits;
+pub use parse::limits::LARGEST_FILE;
 pub use parse::{FileError, Override, parse, parse_value};
 pub use phase::*;
 pub use problem::nearest;

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, Command};
 
+use crate::bounded;
+
 /// The variable that names the file.
 pub(crate) const FILE: &str = "PLIMSOLL_CONFIG";
 /// What the variables of options begin with.
@@ -32,7 +34,7 @@ impl Defaults {
         let Some(path) = named.clone().map(PathBuf::from).or_else(usual_place) else {
             return Ok(Self::default());
         };
-        match std::fs::read_to_string(&path) {
+        match bounded::text(&path, bounded::FILE) {
             Ok(text) => Self::read(&text, &path).map_err(|why| format!("{}: {why}", path.display())),
             // That of a user who has none is no error; one that was named is.
             Err(error) if error.kind() == ErrorKind::NotFound && named.is_none() => Ok(Self::default()),

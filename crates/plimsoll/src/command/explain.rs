@@ -1,6 +1,5 @@
 //! `plimsoll explain`: why a run came out as it did, or what sets the worse of two runs apart; or of two sides' files that other programs wrote.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use plimsoll_assess::Explained;
@@ -14,7 +13,7 @@ use crate::command::compare::runs::{self, Question};
 use crate::command::show;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{output, state};
+use crate::{bounded, output, state};
 
 /// The version of the JSON document about one run.
 const EXPLAIN_SCHEMA: &str = "plimsoll.explain/1";
@@ -189,7 +188,7 @@ fn no_counterpart(path: &Path, saved: &Saved, other: &str) -> Failure {
 }
 
 fn read(path: &Path) -> Result<Saved, Failure> {
-    let bytes = fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
+    let bytes = bounded::bytes(path, bounded::FILE).map_err(|error| Failure::io("read", path, &error))?;
     // Names of processes may be in any encoding; figures are not.
     saved::read(&String::from_utf8_lossy(&bytes))
         .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))

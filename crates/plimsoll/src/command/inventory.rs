@@ -1,6 +1,6 @@
 //! `plimsoll inventory`: what this machine is, against what it should be.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use plimsoll_probe::inventory::papers::{self, Papers, Source};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::args::{InventoryArgs, PlainFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{messages, output};
+use crate::{bounded, messages, output};
 
 pub(crate) fn run(args: &InventoryArgs) -> Result<Exit, Failure> {
     let expected = args.expect.as_deref().map(expectation).transpose()?;
@@ -58,14 +58,8 @@ pub(crate) fn run(args: &InventoryArgs) -> Result<Exit, Failure> {
 /// What files tell of a machine.
 fn saved(paths: &[PathBuf]) -> Result<Papers, Failure> {
     let texts = paths.iter().map(|path| {
-        let bytes = if path == Path::new("-") {
-            let mut bytes = Vec::new();
-            io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-        } else {
-            std::fs::read(path)
-        };
-        let bytes =
-            bytes.map_err(|error| Failure::Usage(format!("cannot read {}: {error}", path.display())))?;
+        let bytes = bounded::bytes(path, bounded::FILE)
+            .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", path.display())))?;
         Ok((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()))
     });
     let texts = texts.collect::<Result<Vec<_>, Failure>>()?;
@@ -78,7 +72,7 @@ fn value(of: &impl Serialize) -> Result<Value, Failure> {
 }
 
 fn expectation(path: &Path) -> Result<Expectation, Failure> {
-    let text = std::fs::read_to_string(path)
+    let text = bounded::text(path, bounded::FILE)
         .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", path.display())))?;
     Expectation::parse(&text)
         .map_err(|error| Failure::File { name: path.display().to_string(), error: Box::new(error) })

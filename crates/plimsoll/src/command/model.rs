@@ -1,7 +1,6 @@
 //! `plimsoll model`: what a rig that nobody has yet would do, and how near the model comes to a run that was measured.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -15,7 +14,7 @@ use crate::args::{Arriving, Choosing, ModelArgs, PlainFormat, Serving, Spread};
 use crate::command::show;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{output, state};
+use crate::{bounded, output, state};
 use plimsoll_assess::quantiles;
 
 /// Jobs per second or users from which a rig without others is predicted: none.
@@ -169,7 +168,7 @@ fn given(args: &ModelArgs) -> Result<Times, Failure> {
 }
 
 fn read_times(file: &Path) -> Result<Times, Failure> {
-    let text = fs::read_to_string(file).map_err(|error| Failure::io("read", file, &error))?;
+    let text = bounded::text(file, bounded::FILE).map_err(|error| Failure::io("read", file, &error))?;
     let numbers = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(|(i, line)| {
         line.trim().parse::<f64>().map(|milliseconds| milliseconds / 1e3).map_err(|_| {
             let place = format!("{}:{}", file.display(), i + 1);

@@ -1,6 +1,5 @@
 //! `plimsoll serve`: the stored runs as web pages.
 
-use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +15,7 @@ use super::show;
 use crate::args::{PlainFormat, ServeArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{messages, output, state};
+use crate::{bounded, messages, output, state};
 
 /// What `plimsoll compare` takes where nothing is said.
 const MARGIN: f64 = 0.05;
@@ -48,7 +47,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
 fn token(args: &ServeArgs) -> Result<Option<(Token, String)>, Failure> {
     let text = match &args.token_file {
         Some(path) => {
-            let text = fs::read_to_string(path).map_err(|error| Failure::io("read", path, &error))?;
+            let text =
+                bounded::text(path, bounded::FILE).map_err(|error| Failure::io("read", path, &error))?;
             text.trim().to_owned()
         }
         None if args.listen.ip().is_loopback() => return Ok(None),

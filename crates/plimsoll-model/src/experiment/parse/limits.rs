@@ -3,7 +3,7 @@
 use super::FileError;
 
 /// Largest experiment file, in bytes; the largest that comes with Plimsoll has 6,025.
-const FILE: usize = 256 << 10;
+pub const LARGEST_FILE: usize = 256 << 10;
 /// Longest line of an experiment file, in bytes.
 const LINE: usize = 128 << 10;
 /// Largest product of an experiment's cells and the bytes of its file: every cell is read and stored as an experiment.
@@ -14,9 +14,9 @@ const CELLS_AND_BYTES: usize = 2 << 20;
 /// # Errors
 /// When the file, or one of its lines is beyond a limit, which the message states.
 pub(super) fn check(text: &str) -> Result<(), FileError> {
-    if text.len() > FILE {
+    if text.len() > LARGEST_FILE {
         let message = format!("the file has {} bytes", text.len());
-        return Err(FileError::plain(message, &format!("at most {FILE} bytes")));
+        return Err(FileError::plain(message, &format!("at most {LARGEST_FILE} bytes")));
     }
     for (number, line) in (1..).zip(text.split('\n')) {
         if line.len() > LINE {
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn a_file_a_line_and_cells_beyond_their_limits_are_refused_by_number() {
         let refused = |text: &str| parse(text, &[]).unwrap_err().expected.unwrap();
-        assert_eq!(refused(&"#\n".repeat(FILE)), "at most 262144 bytes");
+        assert_eq!(refused(&"#\n".repeat(LARGEST_FILE)), "at most 262144 bytes");
         assert_eq!(refused(&"#".repeat(LINE + 1)), "lines of at most 131072 bytes");
         assert!(
             check_cells(2048, &"#".repeat(1024)).is_ok() && check_cells(2049, &"#".repeat(1024)).is_err()

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_judge::bisect::{BisectSettings, Bisection};
 use serde::{Deserialize, Serialize};
 
+use crate::bounded;
 use crate::contest::Block;
 use crate::failure::Failure;
 
@@ -92,7 +93,7 @@ impl State {
             path: path.map(ToOwned::to_owned),
         };
         let Some(path) = path else { return Ok(fresh(question)) };
-        let text = match std::fs::read_to_string(path) {
+        let text = match bounded::text(path, bounded::FILE) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(fresh(question)),
             other => other.map_err(|error| Failure::io("read", path, &error))?,
         };

@@ -1,11 +1,11 @@
 //! The versions that are searched, in their order, from the good one to the bad one.
 
-use std::io::Read;
 use std::path::Path;
 
 use super::Version;
 use super::git::Repository;
 use crate::args::BisectArgs;
+use crate::bounded;
 use crate::failure::Failure;
 
 /// The versions that the arguments name, and the repository where they are commits.
@@ -27,14 +27,7 @@ pub(super) fn of(args: &BisectArgs) -> Result<(Vec<Version>, Option<Repository>)
 }
 
 fn read_list(path: &Path) -> Result<Vec<String>, Failure> {
-    let read = || {
-        if path == Path::new("-") {
-            let mut text = String::new();
-            return std::io::stdin().read_to_string(&mut text).map(|_| text);
-        }
-        std::fs::read_to_string(path)
-    };
-    let text = read()
+    let text = bounded::text(path, bounded::FILE)
         .map_err(|error| Failure::Usage(format!("--versions: cannot read {}: {error}", path.display())))?;
     Ok(lines(&text))
 }

@@ -8,8 +8,9 @@ pub(crate) mod stored;
 mod text;
 pub(crate) mod verdict;
 
-use plimsoll_import::figures::Figures;
-use serde_json::{Value, json};
+use plimsoll_import::figures::{Coverage, Figures, Series};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::args::{Decimal, ImportArgs, PageFormat, Reading};
 use crate::exit::Exit;
@@ -56,7 +57,7 @@ impl Import {
                 })?;
                 self.judged.as_ref().map_or(Ok(()), verdict::print)
             }
-            PageFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &self.json())),
+            PageFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &self.document())),
             PageFormat::Html => page::print(self),
             PageFormat::Mail => page::mail(self),
         }
@@ -67,25 +68,47 @@ impl Import {
         self.judged.as_ref().map_or(Exit::Holds, Judged::exit)
     }
 
-    fn json(&self) -> Value {
-        let file = |file: &Imported| {
-            json!({
-                "file": file.name,
-                "formats": file.found.coverage.formats(),
-                "series": file.found.series,
-                "coverage": file.found.coverage,
-            })
-        };
-        let files: Vec<Value> = self.files.iter().map(file).collect();
-        let mut document = json!({ "schema": IMPORT_SCHEMA, "files": files });
-        if let Some(run) = &self.run {
-            document["run"] = json!(run.id);
-            document["imported_unix_s"] = json!(run.at_unix_s);
+    fn document(&self) -> Document<'_> {
+        Document {
+            schema: IMPORT_SCHEMA,
+            files: self.files.iter().map(File::of).collect(),
+            run: self.run.as_ref().map(|run| run.id.as_str()),
+            imported_unix_s: self.run.as_ref().map(|run| run.at_unix_s),
+            judged: self.judged.as_ref().map(Judged::json),
         }
-        if let Some(judged) = &self.judged {
-            document["judged"] = judged.json();
+    }
+}
+
+/// The JSON document, which is written from the figures as they are: a copy of a million takes much memory.
+#[derive(Serialize)]
+struct Document<'i> {
+    schema: &'static str,
+    files: Vec<File<'i>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<&'i str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    imported_unix_s: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judged: Option<Value>,
+}
+
+/// A file of the JSON document.
+#[derive(Serialize)]
+struct File<'i> {
+    file: &'i str,
+    formats: Vec<&'i str>,
+    series: &'i [Series],
+    coverage: &'i Coverage,
+}
+
+impl<'i> File<'i> {
+    fn of(Imported { name, found }: &'i Imported) -> Self {
+        Self {
+            file: name,
+            formats: found.coverage.formats(),
+            series: &found.series,
+            coverage: &found.coverage,
         }
-        document
     }
 }
 
