@@ -16,6 +16,7 @@ mod environment;
 mod exit;
 mod failure;
 mod handed;
+mod included;
 mod judge;
 pub mod keeping;
 mod measure;

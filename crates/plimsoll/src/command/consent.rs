@@ -11,12 +11,15 @@ use super::show;
 use crate::args::PlanArgs;
 use crate::effects::Listing;
 use crate::failure::Failure;
+use crate::included;
 use crate::shipped::{self, Source};
 
 /// Effects of a plan that comes from a file, with the settings of the command line. An experiment that comes with Plimsoll needs no consent,
 /// nor do paths in the folder of the file.
 pub(crate) fn of_file(plan: &Plan, source: &Source) -> Vec<Effect> {
-    settled(plan.effects(), source)
+    let mut effects = plan.effects();
+    effects.extend(included::effects(plan));
+    settled(effects, source)
 }
 
 /// Effects of a plan that comes from a file, with those that only its quick settings have.
@@ -24,8 +27,14 @@ pub(crate) fn with_quick(plan: &Plan, source: &Source, args: &PlanArgs) -> Resul
     if args.quick || plan.experiment.quick.is_empty() {
         return Ok(Listing::new(of_file(plan, source), &[plan]));
     }
-    let quick = super::plan_without_files(source, &PlanArgs { quick: true, ..args.clone() })?;
-    Ok(Listing::new(settled(plan.effects_with_quick(&quick), source), &[plan, &quick]))
+    let args = PlanArgs { quick: true, ..args.clone() };
+    let quick = super::with_files(super::plan_without_files(source, &args)?, source, &args)?;
+    let mut effects = plan.effects_with_quick(&quick);
+    let included = included::effects(plan);
+    let more = included::effects(&quick).into_iter().filter(|effect| !included.contains(effect));
+    effects.extend(more.map(|effect| Effect { quick: true, ..effect }));
+    effects.extend(included.iter().cloned());
+    Ok(Listing::new(settled(effects, source), &[plan, &quick]))
 }
 
 fn settled(mut effects: Vec<Effect>, source: &Source) -> Vec<Effect> {

@@ -54,6 +54,18 @@ http {
 ";
 
 #[test]
+fn what_a_configuration_includes_is_listed_by_check_or_named_as_not_followed() {
+    let lab = Lab::of_ordinary_user();
+    let types = lab.file("types.conf", "include more.conf;\n");
+    lab.file("front.conf.in", &TEMPLATE.replace("access_log off;", &format!("include {types};")));
+    let experiment = lab.file("includes.toml", CONFIGURED);
+    lab.plimsoll(&["check", &experiment])
+        .exits(0)
+        .prints(&format!("{types}, which the configuration includes (services.front.config on server)"))
+        .prints("files that `more.conf` in the configuration includes, which are not followed");
+}
+
+#[test]
 #[ignore = "needs nginx"]
 fn a_configuration_of_its_authors_own_is_filled_in_and_any_directive_is_a_factor() {
     let lab = Lab::of_ordinary_user();
