@@ -41,6 +41,7 @@ mod mail;
 mod many_agents;
 mod messaging;
 mod models;
+mod mutated;
 mod offered;
 mod old_evidence;
 mod one_figure;
