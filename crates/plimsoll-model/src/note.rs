@@ -30,6 +30,8 @@ pub enum NoteKind {
         /// The link, and what shaped it.
         link: String,
     },
+    /// Why the run could not go on.
+    Failed,
     /// Anything else.
     Other,
 }
@@ -39,6 +41,18 @@ impl Note {
     #[must_use]
     pub fn other_processes(text: String) -> Self {
         Self { kind: NoteKind::OtherProcesses, text }
+    }
+
+    /// Why a run could not go on.
+    #[must_use]
+    pub fn failed(text: String) -> Self {
+        Self { kind: NoteKind::Failed, text }
+    }
+
+    /// Why a run could not go on, where its notes say so.
+    #[must_use]
+    pub fn failure(notes: &[Self]) -> Option<&str> {
+        notes.iter().find(|note| note.kind == NoteKind::Failed).map(|note| note.text.as_str())
     }
 
     /// A note on counters that cannot be read: the file, and why.

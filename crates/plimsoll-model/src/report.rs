@@ -90,6 +90,14 @@ pub struct RunReport {
     pub notes: Vec<Note>,
 }
 
+impl RunReport {
+    /// Why the run could not go on, where an error ended it.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        Note::failure(&self.notes).filter(|_| self.status == RunStatus::Failed)
+    }
+}
+
 /// Something that failed while it was measured: a load that met mostly errors, a trial that came to no end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trouble {

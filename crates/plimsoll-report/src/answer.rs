@@ -119,7 +119,10 @@ fn status(report: &RunReport) -> Option<String> {
         RunStatus::Interrupted => {
             Some(format!("The run was interrupted: {trials}; --resume goes on with it."))
         }
-        RunStatus::Failed => Some(format!("The run could not go on: {trials}.")),
+        RunStatus::Failed => Some(match report.failure() {
+            Some(why) => format!("The run could not go on: {}; {trials}.", why.trim_end_matches('.')),
+            None => format!("The run could not go on: {trials}."),
+        }),
         RunStatus::Complete if report.trials.is_empty() => Some("No trial was carried out.".into()),
         RunStatus::Complete if report.verdicts.is_empty() => {
             Some("The experiment claims nothing: there are figures, but no verdict.".into())

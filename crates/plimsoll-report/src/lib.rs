@@ -21,6 +21,7 @@ pub mod junit;
 mod loads;
 mod machines;
 pub mod markdown;
+mod next;
 pub mod postal;
 pub mod pprof;
 pub mod screen;

@@ -92,6 +92,14 @@ impl Section {
         self
     }
 
+    /// The first of its tables.
+    pub(crate) fn first_table(self) -> Option<Table> {
+        self.blocks.into_iter().find_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        })
+    }
+
     /// Whether there is anything to read, beside charts.
     pub(crate) fn has_text(&self) -> bool {
         self.blocks.iter().any(|block| !matches!(block, Block::Chart(_)))

@@ -165,6 +165,11 @@ pub(crate) fn rate_title(report: &RunReport) -> &'static str {
 /// The rows of every cell, cells in the order in which they were first carried out. Phases without a load are left out, and so
 /// are warm-ups, which nobody counts.
 pub(crate) fn cells(report: &RunReport) -> Vec<CellRows> {
+    cells_with(report, rate_metric(report))
+}
+
+/// Rows of every cell, with a metric of the caller's in the place of the rate.
+pub(crate) fn cells_with(report: &RunReport, metric: Metric) -> Vec<CellRows> {
     let mut cells: Vec<(Cell, Vec<&[PhaseReport]>)> = Vec::new();
     for trial in &report.trials {
         match cells.iter_mut().find(|(cell, _)| *cell == trial.cell) {
@@ -172,7 +177,6 @@ pub(crate) fn cells(report: &RunReport) -> Vec<CellRows> {
             None => cells.push((trial.cell.clone(), vec![&trial.phases])),
         }
     }
-    let metric = rate_metric(report);
     cells.into_iter().map(|(cell, trials)| CellRows { cell, rows: rows(&trials, metric) }).collect()
 }
 

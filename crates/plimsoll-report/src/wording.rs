@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_model::experiment::Rung;
+use plimsoll_model::note::NoteKind;
 use plimsoll_model::observation::{Arm, FaultKind, SamplingCost};
 use plimsoll_model::plan::cell_text;
 use plimsoll_model::report::{PacketReport, RemedyResult, RunReport, StateLivesIn};
@@ -76,17 +77,17 @@ pub(crate) fn capitalised(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// Where the state lives, and what showed it.
+/// Where the state lies, and the remedy that showed it.
 pub(crate) fn state_lives_in(place: StateLivesIn) -> &'static str {
     match place {
-        StateLivesIn::Service => "The state lives in the service: restarting it restored the figure.",
+        StateLivesIn::Service => "The service keeps the state: a restart of the service restored the figure.",
         StateLivesIn::Cache => {
-            "The state lives in a cache of the kernel: dropping caches restored the figure."
+            "A cache of the kernel keeps the state: dropping the caches restored the figure."
         }
         StateLivesIn::HostKernel => {
-            "The state lives in the host's kernel: only making the host anew restored the figure."
+            "The host's kernel keeps the state: the figure came back only after the host was rebuilt."
         }
-        StateLivesIn::Elsewhere => "The state lives elsewhere: none of the remedies restored the figure.",
+        StateLivesIn::Elsewhere => "The state lies elsewhere: no remedy restored the figure.",
     }
 }
 
@@ -205,7 +206,7 @@ pub(crate) fn sampling(cost: &SamplingCost) -> Option<String> {
 }
 
 /// The faults of trials, each as a sentence.
-fn faults(report: &RunReport) -> Vec<String> {
+pub(crate) fn faults(report: &RunReport) -> Vec<String> {
     let each =
         report.trials.iter().flat_map(|trial| trial.faults.iter().map(move |fault| (trial.number, fault)));
     each.map(|(number, fault)| match fault.kind {
@@ -221,7 +222,9 @@ fn faults(report: &RunReport) -> Vec<String> {
 
 /// What a reader must know to read the figures: the faults of trials first.
 pub(crate) fn notes(report: &RunReport) -> Vec<String> {
-    faults(report).into_iter().chain(report.notes.iter().map(|note| note.text.clone())).collect()
+    // Why a run failed is part of the answer.
+    let notes = report.notes.iter().filter(|note| note.kind != NoteKind::Failed);
+    faults(report).into_iter().chain(notes.map(|note| note.text.clone())).collect()
 }
 
 /// When the run was, and how long it took.

@@ -104,6 +104,9 @@ impl Ended {
             Err(TrialStop::Error(error)) => (RunStatus::Failed, Some(error)),
         };
         entry.status = status;
+        // A run that was resumed may have failed before.
+        entry.notes.retain(|note| note.kind != NoteKind::Failed);
+        entry.notes.extend(error.as_ref().map(|error| Note::failed(error.to_string())));
         let stored = store.put_run(&entry);
         Self { entry, trials, error: error.or(stored.err().map(RunError::from)) }
     }

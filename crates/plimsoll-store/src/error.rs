@@ -29,6 +29,12 @@ pub enum StoreError {
         /// What was tried.
         operation: &'static str,
     },
+    /// The file was removed or renamed while it was open: what is written to it now, nobody finds.
+    #[error("{path} is gone: it was removed or renamed while the run went on, and cannot keep the run")]
+    Gone {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file could not be used.
     #[error("cannot {operation} in {path}: {source}")]
     Sqlite {

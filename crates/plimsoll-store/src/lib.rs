@@ -103,7 +103,18 @@ impl Store {
             self.json(&run.notes, || "notes".into())?,
         ];
         let stored = self.database.execute(schema::PUT_RUN, values);
-        stored.map(drop).map_err(self.doing("store the run"))
+        stored.map_err(self.doing("store the run"))?;
+        self.is_there()
+    }
+
+    /// Whether the file still has its name: the system lets an open file be written to that nobody can open again.
+    fn is_there(&self) -> Result<(), StoreError> {
+        match &self.place {
+            Place::File(path) if matches!(path.try_exists(), Ok(false)) => {
+                Err(StoreError::Gone { path: path.clone() })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Stores what the hosts of a run are: an inventory for each, as JSON.
@@ -215,7 +226,8 @@ impl Store {
         let rest = TrialRecord { phases: Vec::new(), series: Default::default(), ..trial.clone() };
         let record = self.json(&rest, || format!("trial {}", trial.number))?;
         let stored = self.database.execute(schema::END_TRIAL, values![run, trial.number, record]);
-        stored.map(drop).map_err(self.doing("store the trial"))
+        stored.map_err(self.doing("store the trial"))?;
+        self.is_there()
     }
 
     /// Forgets a trial that never ended, so that it can be carried out again.

@@ -179,6 +179,16 @@ fn a_file_that_is_no_database_is_refused_and_left_alone() {
 }
 
 #[test]
+fn a_file_that_is_removed_while_a_run_goes_on_is_missed() {
+    let (folder, store) = store();
+    store.put_run(&entry("a", 1)).unwrap();
+    let Place::File(path) = store.place() else { panic!("a file in {folder:?}") };
+    std::fs::remove_file(path).unwrap();
+    assert!(matches!(store.put_trial("a", &trial(1)), Err(StoreError::Gone { .. })));
+    assert!(matches!(store.put_run(&entry("a", 1)), Err(StoreError::Gone { .. })));
+}
+
+#[test]
 fn a_full_disk_is_told_apart_and_spoils_nothing() {
     let (_folder, store) = store();
     store.put_run(&entry("abc", 10)).unwrap();

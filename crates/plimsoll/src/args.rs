@@ -296,6 +296,9 @@ pub struct RunArgs {
     /// How to print the results.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
     pub format: Format,
+    /// Print everything as text: all tables, the machine, and notes.
+    #[arg(long, env = "PLIMSOLL_DETAILS", value_parser = FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]
+    pub details: bool,
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,
@@ -407,6 +410,9 @@ pub struct ShowArgs {
     /// How to print it.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
     pub format: Format,
+    /// Print everything as text: all tables, the machine, and notes.
+    #[arg(long, env = "PLIMSOLL_DETAILS", value_parser = FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]
+    pub details: bool,
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,

@@ -25,8 +25,11 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The exit status of a run: what was found in one that did not come to its end may be only a part.
+    /// The exit status of a run: what was found in one that did not come to its end may be only a part, and an error that ended it outweighs that.
     pub(crate) fn of_run(report: &RunReport) -> Self {
+        if report.failure().is_some() {
+            return Self::CouldNot;
+        }
         let verdicts: Vec<Verdict> = report.verdicts.iter().map(|finding| finding.verdict.clone()).collect();
         match Self::of(&verdicts) {
             Self::Holds if report.status != RunStatus::Complete => Self::Open,

@@ -167,7 +167,8 @@ impl From<StoreError> for Failure {
             StoreError::Going { .. } => {
                 Some("wait until that ends, or end it; what it stores until then is kept")
             }
-            StoreError::NotMerged { .. }
+            StoreError::Gone { .. }
+            | StoreError::NotMerged { .. }
             | StoreError::NoWeeks { .. }
             | StoreError::Foreign { .. }
             | StoreError::Sqlite { .. }

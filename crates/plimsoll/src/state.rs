@@ -32,6 +32,14 @@ pub(crate) fn own_file() -> Result<PathBuf, Failure> {
     })
 }
 
+/// What `--store` must say for a command to find this store; nothing where it needs no such option.
+pub(crate) fn named(store: &Store) -> Option<String> {
+    match store.place() {
+        Place::File(path) if place::of_runs().as_ref() == Some(path) => None,
+        place => Some(place.to_string()),
+    }
+}
+
 /// Opens the store of runs.
 pub(crate) fn open(named: Option<&Path>) -> Result<Store, Failure> {
     Ok(Store::open_at(&place(named)?)?)

@@ -60,6 +60,8 @@ fn finding(plan: &Plan, cell: &Cell, claim: &RecoveryClaim, trials: &[TrialRecor
     let trend = judged.and_then(|judged| judged.trend).filter(|_| windows[0].cycles.len() >= 3);
     let details = RecoveryDetails {
         cell: cell.levels.clone(),
+        baseline: claim.baseline.clone(),
+        after: claim.after.clone(),
         margin: claim.margin.0,
         time_to_recover_s: came_back,
         time_to_recover_each_s: each,

@@ -6,7 +6,8 @@ use plimsoll_model::report::RunReport;
 use plimsoll_model::verdict::Verdict;
 
 use crate::number::{figure, ratio};
-use crate::section::Section;
+use crate::section::{Section, Table};
+use crate::summary::CellRows;
 
 pub(crate) use modes::charts as modes_charts;
 
@@ -84,6 +85,16 @@ trait Shown {
     fn sections(_found: &[Found<'_, Self::Details>]) -> Vec<Section> {
         Vec::new()
     }
+
+    /// The figures that the answers rest on; nothing where those of the phases say enough.
+    fn basis(found: &[Found<'_, Self::Details>]) -> Option<Table> {
+        Self::sections(found).into_iter().find_map(Section::first_table)
+    }
+
+    /// How the figures of the phases give the estimate.
+    fn arithmetic(_found: &Found<'_, Self::Details>, _cells: &[CellRows]) -> Option<String> {
+        None
+    }
 }
 
 /// What a kind shows.
@@ -115,6 +126,22 @@ macro_rules! define {
         /// What belongs into the short answer beside the verdicts.
         pub(crate) fn answers(report: &RunReport) -> Vec<String> {
             [$(claim::$claim::answers(&$key(report)),)+].concat()
+        }
+
+        /// The figures that the answers of one kind rest on, by the name of the kind.
+        pub(crate) fn basis(report: &RunReport, kind: &str) -> Option<Table> {
+            match kind {
+                $(stringify!($key) => claim::$claim::basis(&$key(report)),)+
+                _ => None,
+            }
+        }
+
+        /// How the figures of the phases give the first estimate of a kind.
+        pub(crate) fn arithmetic(report: &RunReport, kind: &str, cells: &[CellRows]) -> Option<String> {
+            match kind {
+                $(stringify!($key) => claim::$claim::arithmetic($key(report).first()?, cells),)+
+                _ => None,
+            }
         }
 
         /// Where "as good" ends for a verdict; empty where that is not known.

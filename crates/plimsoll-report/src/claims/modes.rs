@@ -8,8 +8,8 @@ use plotly::{Bar, Scatter, Trace};
 use super::{Found, Shown};
 use crate::chart::thinned::{caption, markers};
 use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
-use crate::number::figure;
-use crate::section::Section;
+use crate::number::{count, figure, percent};
+use crate::section::{Row, Section, Table, left, right};
 use crate::wording;
 
 impl Shown for ModesClaim {
@@ -18,6 +18,24 @@ impl Shown for ModesClaim {
 
     fn sections(found: &[Found<'_, Self::Details>]) -> Vec<Section> {
         found.iter().map(section).collect()
+    }
+
+    fn basis(found: &[Found<'_, Self::Details>]) -> Option<Table> {
+        let columns =
+            [left("phase"), left("cell"), right("mode at"), right("share %"), right("measurements")];
+        let rows = found.iter().flat_map(|found| {
+            let facts = found.details;
+            facts.modes.iter().map(|mode| {
+                Row::of([
+                    facts.phase.clone(),
+                    wording::cell_title(&facts.cell),
+                    figure(mode.center),
+                    percent(mode.weight),
+                    count((mode.weight * facts.values.len() as f64).round() as u64),
+                ])
+            })
+        });
+        Section::new("").table(columns, rows).first_table()
     }
 }
 

@@ -9,8 +9,10 @@ use plotly::layout::{Shape, ShapeLine, ShapeType};
 
 use super::{Found, Scale, Shown};
 use crate::chart::{Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
-use crate::number::{median, probability, ratio, seconds, sorted};
+use crate::number::{figure, median, probability, ratio, seconds, sorted};
 use crate::section::Section;
+use crate::summary::CellRows;
+use crate::summary::Row;
 use crate::wording::{self, ratio_and_interval};
 
 /// The chance below which a trend over cycles is worth a sentence.
@@ -47,6 +49,10 @@ impl Shown for RecoveryClaim {
         found.iter().flat_map(told).collect()
     }
 
+    fn arithmetic(found: &Found<'_, Self::Details>, cells: &[CellRows]) -> Option<String> {
+        quotient(found, &cells.iter().find(|cell| cell.cell == found.details.cell)?.rows)
+    }
+
     fn sections(found: &[Found<'_, Self::Details>]) -> Vec<Section> {
         let section = |found: &Found<'_, RecoveryDetails>| {
             let title = wording::titled("Cycles", &found.details.cell);
@@ -60,6 +66,29 @@ impl Shown for RecoveryClaim {
 fn limit(verdict: &Verdict, details: &RecoveryDetails) -> f64 {
     let lower = Metric::named(&verdict.metric).is_some_and(Metric::lower_is_better);
     if lower { 1.0 + details.margin } else { 1.0 - details.margin }
+}
+
+/// How far the quotient of whole phases may lie from the estimate, which compares them window by window.
+const CLOSE: f64 = 0.01;
+
+/// The quotient of the last phase after a flood and the baseline, each over its control.
+fn quotient(found: &Found<'_, RecoveryDetails>, rows: &[Row]) -> Option<String> {
+    let RecoveryDetails { baseline, after, .. } = found.details;
+    let before = rows.iter().find(|row| row.phase == *baseline && row.rung.is_none())?;
+    let last = rows.iter().rfind(|row| row.phase == *after && row.rung.is_none())?;
+    let rates = |row: &Row| Some((row.main.as_ref()?.rate?, row.control.as_ref().and_then(|it| it.rate)));
+    let sides = [rates(last)?, rates(before)?];
+    let written = |(rate, control): (f64, Option<f64>)| match control {
+        Some(control) => format!("({} / {})", figure(rate), figure(control)),
+        None => figure(rate),
+    };
+    let [above, below] = sides.map(|(rate, control)| rate / control.unwrap_or(1.0));
+    let found = found.verdict.estimate.filter(|_| below > 0.0 && above.is_finite())?;
+    let told = format!("{} / {} = {}", written(sides[0]), written(sides[1]), ratio(above / below));
+    Some(match (above / below - found).abs() <= CLOSE {
+        true => format!("{told}."),
+        false => format!("{told}; compared window by window and by trial: {}.", ratio(found)),
+    })
 }
 
 /// How long it took to come back.

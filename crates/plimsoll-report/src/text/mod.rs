@@ -1,5 +1,7 @@
-//! Text for a terminal: the short answer first, then what it rests on.
+//! Text for a terminal: the answer on one screen, or with everything that it rests on.
 
+mod brief;
+mod line;
 mod mailing_list;
 mod sections;
 mod style;
@@ -18,7 +20,8 @@ use crate::findings::{self, Sides};
 use crate::screen::Screen;
 use crate::section::{Block, Section};
 use crate::seen;
-use crate::wording;
+use line::Line;
+use table::Hidden;
 use wrap::wrapped;
 
 pub use mailing_list::{judged_by_mail, mailing_list};
@@ -69,7 +72,7 @@ impl<'a> Page<'a> {
         self.heading(&section.title)?;
         section.blocks.iter().try_for_each(|block| match block {
             Block::Sentence { text, depth } => self.item(&format!("{}{text}", "   ".repeat(*depth))),
-            Block::Table(table) => table::write(self, table),
+            Block::Table(table) => table::write(self, table, Hidden::Named),
             Block::Chart(_) => Ok(()),
         })
     }
@@ -84,12 +87,26 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Writes what a run found: the answer in a few sentences, the table per cycle, what the ladder of remedies did, explanations and
+/// Writes what a run found on one screen: the answer, the figures that it rests on, what disturbed the measurement, causes, the command to run
+/// next, and the verdict as the last line. Where runs are kept in another place than usual, `store` names it for that command.
+///
+/// # Errors
+/// Those of the writer.
+pub fn brief(
+    out: &mut dyn Write,
+    report: &RunReport,
+    store: Option<&str>,
+    options: &TextOptions,
+) -> io::Result<()> {
+    brief::write(out, report, store, options)
+}
+
+/// Writes all that a run found: the answer in a few sentences, the table per cycle, what the ladder of remedies did, explanations and
 /// evidence by rank, and at the end what a reader must know, what sampling cost, and how to do it again.
 ///
 /// # Errors
 /// Those of the writer.
-pub fn run(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io::Result<()> {
+pub fn details(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io::Result<()> {
     let mut page = Page::new(out, options);
     let title = format!("{}: {}", report.experiment, report.question);
     page.paragraph(&title, 0)?;
@@ -170,19 +187,5 @@ pub fn verdict(out: &mut dyn Write, verdict: &Verdict, options: &TextOptions) ->
 }
 
 fn told(page: &mut Page<'_>, verdict: &Verdict) -> io::Result<()> {
-    // Wrapped as plain text, styled afterwards: an escape sequence has no width.
-    let outcome = format!("{}.", wording::outcome(verdict.outcome));
-    let sentences = [answer::answer(verdict), answer::reason(verdict), answer::expectation(verdict)];
-    let text = format!("{outcome} {}", sentences.join(" "));
-    for (i, line) in wrapped(&terminal(text.trim_end()), page.width, 0).iter().enumerate() {
-        let rest = match line.strip_prefix(outcome.as_str()).filter(|_| i == 0) {
-            Some(rest) => {
-                page.out.styled(style::of(verdict.standing()), &outcome)?;
-                rest
-            }
-            None => line,
-        };
-        writeln!(page.out, "{rest}")?;
-    }
-    Ok(())
+    page.lines(Line::of_verdict(verdict, page.width, usize::MAX))
 }

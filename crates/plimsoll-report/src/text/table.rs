@@ -14,10 +14,17 @@ const GAP: usize = 2;
 /// A text is not made shorter than this.
 const SHORTEST: usize = 12;
 
+/// Whether the columns are named that a narrow page has no room for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hidden {
+    Named,
+    Silent,
+}
+
 /// Writes the rows below the titles. Columns with nothing in any row are not written. Where the table is too wide, expendable columns
 /// are hidden, which is said with the width that shows them; then texts are made shorter; and what is still too wide goes on in a
 /// further block of lines, each of which begins with the columns that name the row.
-pub(super) fn write(page: &mut Page<'_>, table: &Table) -> io::Result<()> {
+pub(super) fn write(page: &mut Page<'_>, table: &Table, on_hidden: Hidden) -> io::Result<()> {
     let columns = table.columns.as_slice();
     let mut rows: Vec<(Vec<String>, bool)> = table
         .rows
@@ -53,7 +60,7 @@ pub(super) fn write(page: &mut Page<'_>, table: &Table) -> io::Result<()> {
             writeln!(page.out)?;
         }
     }
-    if !hidden.is_empty() {
+    if !hidden.is_empty() && on_hidden == Hidden::Named {
         hidden.sort_unstable();
         let names: Vec<&str> = hidden.iter().map(|&i| columns[i].title).collect();
         page.item(&format!("(hidden columns: {}; {wanted} columns of text show them)", names.join(", ")))?;

@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use crate::fixture;
 
 /// A part of a report, as its JSON says.
-fn of<T: DeserializeOwned>(value: Value) -> T {
+pub(crate) fn of<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("a part of the public form of a run")
 }
 
 /// The same run in text and in Markdown. Its page must have a chart of this title.
 fn written(report: &RunReport, chart: &str) -> String {
     let (mut plain, mut summary, mut page) = (Vec::new(), Vec::new(), Vec::new());
-    text::run(&mut plain, report, &TextOptions::default()).unwrap();
+    text::details(&mut plain, report, &TextOptions::default()).unwrap();
     markdown::run(&mut summary, report).unwrap();
     html::run(&mut page, report, &[], &Drawn::default()).unwrap();
     let [plain, summary, page] = [plain, summary, page].map(|bytes| String::from_utf8(bytes).unwrap());
@@ -27,10 +27,9 @@ fn written(report: &RunReport, chart: &str) -> String {
     format!("{}\n--- Markdown\n{}", until(&plain, "Measured on"), until(&summary, "Measured on"))
 }
 
-#[test]
-fn a_search_shows_its_probes_and_what_light_load_predicted() {
+pub(crate) fn search() -> RunReport {
     let probe = |offered: f64, in_time: f64, took: f64, finding: &str| json!({ "trial": 1, "offered_per_second": offered, "in_time": in_time, "took_ms": took, "finding": finding });
-    let report = RunReport {
+    RunReport {
         verdicts: of(json!([{
             "claim": "limit", "metric": "requests_per_second", "outcome": "estimated", "estimate": 1450.0, "interval": [1400.0, 1500.0],
             "confidence": 0.95, "n": 3, "reason": "the bound held at 1,400 and not at 1,500",
@@ -43,17 +42,20 @@ fn a_search_shows_its_probes_and_what_light_load_predicted() {
             }
         }])),
         ..fixture::empty()
-    };
-    insta::assert_snapshot!(written(&report, "earch"));
+    }
 }
 
 #[test]
-fn modes_show_where_measurements_gather_and_with_whom() {
+fn a_search_shows_its_probes_and_what_light_load_predicted() {
+    insta::assert_snapshot!(written(&search(), "earch"));
+}
+
+pub(crate) fn modes() -> RunReport {
     let values: Vec<f64> =
         (0..40).map(|n| if n / 5 % 2 == 0 { 108.0 } else { 59.0 } + fixture::wobble(n)).collect();
     let there: Vec<bool> = (0..40).map(|n| n / 5 % 2 == 1).collect();
     let belongs: Vec<u32> = there.iter().map(|there| u32::from(!there)).collect();
-    let report = RunReport {
+    RunReport {
         verdicts: of(json!([{
             "claim": "modes", "metric": "megabytes_per_second", "outcome": "several_modes", "estimate": 2.0, "interval": null,
             "confidence": 0.95, "n": 40, "reason": "two modes at 59 and 108 MB/s; they come and go", "expected": "several_modes", "holds": true,
@@ -64,12 +66,15 @@ fn modes_show_where_measurements_gather_and_with_whom() {
             }
         }])),
         ..fixture::empty()
-    };
-    insta::assert_snapshot!(written(&report, "timed"));
+    }
 }
 
 #[test]
-fn winners_are_a_table_with_their_doubts() {
+fn modes_show_where_measurements_gather_and_with_whom() {
+    insta::assert_snapshot!(written(&modes(), "timed"));
+}
+
+pub(crate) fn winners() -> RunReport {
     let winner = |phase: &str, best: &str, lead: f64, outcome: &str, doubts: &[&str]| {
         json!({
             "phase": phase, "row": { "threads": "4" }, "factor": "scheduler", "metric": "operations_per_second", "winner": best, "figure": 1000.0 * lead,
@@ -83,20 +88,23 @@ fn winners_are_a_table_with_their_doubts() {
             "confidence": 0.95, "n": 8, "reason": "kyber is best", "details": details
         })
     };
-    let report = RunReport {
+    RunReport {
         verdicts: of(json!([
             finding(winner("reads", "kyber", 1.2, "faster", &[])),
             finding(winner("writes", "kyber", 1.01, "same", &["the medians put none first"])),
         ])),
         ..fixture::empty()
-    };
-    insta::assert_snapshot!(written(&report, "scheduler"));
+    }
 }
 
 #[test]
-fn growth_shows_each_number_of_workers_and_the_knee() {
+fn winners_are_a_table_with_their_doubts() {
+    insta::assert_snapshot!(written(&winners(), "scheduler"));
+}
+
+pub(crate) fn growth() -> RunReport {
     let point = |workers: u64, ms: f64| json!({ "workers": workers, "trials": 3, "ms": ms, "least_ms": ms * 0.9, "most_ms": ms * 1.1, "memory_bytes": 20000.0 * workers as f64 });
-    let report = RunReport {
+    RunReport {
         verdicts: of(json!([{
             "claim": "growth", "metric": "median_ms", "outcome": "estimated", "estimate": 1.02, "interval": [0.98, 1.06],
             "confidence": 0.95, "n": 12, "reason": "linear up to 80 workers, then twice as steep",
@@ -107,14 +115,17 @@ fn growth_shows_each_number_of_workers_and_the_knee() {
             }
         }])),
         ..fixture::empty()
-    };
-    insta::assert_snapshot!(written(&report, "Time over workers"));
+    }
 }
 
 #[test]
-fn a_knee_shows_what_is_lost_at_each_rate() {
+fn growth_shows_each_number_of_workers_and_the_knee() {
+    insta::assert_snapshot!(written(&growth(), "Time over workers"));
+}
+
+pub(crate) fn knee() -> RunReport {
     let point = |offered: f64, loss: f64| json!({ "offered_bits_per_second": offered, "arrived_bits_per_second": offered * (1.0 - loss), "loss": loss });
-    let report = RunReport {
+    RunReport {
         verdicts: of(json!([{
             "claim": "knee", "metric": "bits_per_second", "outcome": "estimated", "estimate": 1e7, "interval": [9.8e6, 1.02e7],
             "confidence": 0.95, "n": 4, "reason": "from 10 Mbit/s on, more is lost",
@@ -124,18 +135,21 @@ fn a_knee_shows_what_is_lost_at_each_rate() {
             }
         }])),
         ..fixture::empty()
-    };
-    insta::assert_snapshot!(written(&report, "Loss over rate"));
+    }
 }
 
 #[test]
-fn a_load_curve_shows_its_steps_and_the_models_that_fit() {
+fn a_knee_shows_what_is_lost_at_each_rate() {
+    insta::assert_snapshot!(written(&knee(), "Loss over rate"));
+}
+
+pub(crate) fn load_curve() -> RunReport {
     let point = |offered: f64, utilisation: f64, load: f64| json!({ "offered_per_second": offered, "utilisation": utilisation, "load": load });
     let fit = |model: &str, error: f64| {
         json!({ "model": model, "background": 0.05, "left_out_error": error, "residuals": [0.01, -0.02, 0.0],
                 "curve": [[0.1, 0.11], [0.5, 1.0], [0.9, 9.0]] })
     };
-    let report = RunReport {
+    RunReport {
         verdicts: of(json!([{
             "claim": "load_curve", "metric": "load", "outcome": "estimated", "estimate": null, "interval": null,
             "confidence": 0.95, "n": 3, "reason": "M/M/1 fits within 4 %",
@@ -146,14 +160,17 @@ fn a_load_curve_shows_its_steps_and_the_models_that_fit() {
             }
         }])),
         ..fixture::empty()
-    };
-    insta::assert_snapshot!(written(&report, "Load against CPU"));
+    }
 }
 
 #[test]
-fn a_loss_curve_shows_the_rate_at_each_loss_beside_the_formulas() {
+fn a_load_curve_shows_its_steps_and_the_models_that_fit() {
+    insta::assert_snapshot!(written(&load_curve(), "Load against CPU"));
+}
+
+pub(crate) fn loss_curve() -> RunReport {
     let point = |loss: f64, rate: f64| json!({ "loss": loss, "rtt_ms": 40.0, "mss": 1448.0, "bits_per_second": rate, "mathis": rate * 1.1, "padhye": rate * 0.9 });
-    let report = RunReport {
+    RunReport {
         verdicts: of(json!([{
             "claim": "loss_curve", "metric": "bits_per_second", "outcome": "estimated", "estimate": 1.05, "interval": [0.9, 1.2],
             "confidence": 0.95, "n": 3, "reason": "the rate follows Mathis' formula with C = 1.05",
@@ -163,17 +180,20 @@ fn a_loss_curve_shows_the_rate_at_each_loss_beside_the_formulas() {
             }
         }])),
         ..fixture::empty()
-    };
-    insta::assert_snapshot!(written(&report, "over loss"));
+    }
 }
 
 #[test]
-fn a_diagnosis_shows_each_check_and_what_to_do() {
+fn a_loss_curve_shows_the_rate_at_each_loss_beside_the_formulas() {
+    insta::assert_snapshot!(written(&loss_curve(), "over loss"));
+}
+
+pub(crate) fn diagnosis() -> RunReport {
     let check = |check: &str, passes: Option<bool>, measured: f64, needed: f64, unit: &str, advice: &str| {
         json!({ "check": check, "passes": passes, "measured": measured, "needed": needed, "unit": unit, "told": format!("{check} was looked at"),
                 "advice": advice })
     };
-    let report = RunReport {
+    RunReport {
         verdicts: of(json!([{
             "claim": "diagnose", "metric": "bits_per_second", "outcome": "not_held", "estimate": 4e7, "interval": null,
             "confidence": 0.95, "n": 1, "reason": "the receive buffer holds the path down",
@@ -185,18 +205,21 @@ fn a_diagnosis_shows_each_check_and_what_to_do() {
             }
         }])),
         ..fixture::empty()
-    };
-    insta::assert_snapshot!(written(&report, "receive"));
+    }
 }
 
 #[test]
-fn hops_show_what_each_link_is_and_what_nobody_answered() {
+fn a_diagnosis_shows_each_check_and_what_to_do() {
+    insta::assert_snapshot!(written(&diagnosis(), "receive"));
+}
+
+pub(crate) fn hops() -> RunReport {
     let hop = |hop: u32, address: Option<&str>, rate: Option<f64>| {
         json!({ "hop": hop, "address": address, "unanswered": if address.is_some() { 0.0 } else { 1.0 }, "bits_per_second": rate,
                 "rate_interval": rate.map(|rate| [rate * 0.95, rate * 1.05]), "at_least_bits_per_second": null, "back_bits_per_second": null,
                 "latency_ms": rate.map(|_| 5.0), "latency_interval": rate.map(|_| [4.8, 5.2]), "queue_ms": 0.2 })
     };
-    let report = RunReport {
+    RunReport {
         verdicts: of(json!([{
             "claim": "hops", "metric": "bits_per_second", "outcome": "estimated", "estimate": 1e7, "interval": [9.5e6, 1.05e7],
             "confidence": 0.95, "n": 1, "reason": "the second link is the narrow one",
@@ -206,8 +229,12 @@ fn hops_show_what_each_link_is_and_what_nobody_answered() {
             }
         }])),
         ..fixture::empty()
-    };
-    insta::assert_snapshot!(written(&report, "10.0.2.1"));
+    }
+}
+
+#[test]
+fn hops_show_what_each_link_is_and_what_nobody_answered() {
+    insta::assert_snapshot!(written(&hops(), "10.0.2.1"));
 }
 
 #[test]
@@ -306,7 +333,7 @@ fn machines_that_drove_together_have_a_table_and_their_clocks_another() {
     let clock = |ahead: i64| json!({ "ahead_ns": ahead, "within_ns": 61_000, "round_trip_ns": 130_000 });
     report.trials[0].clocks = of(json!({ "gen1": clock(-1_500_000), "gen2": clock(7_000_000_000) }));
     let mut plain = Vec::new();
-    text::run(&mut plain, &report, &TextOptions::default()).unwrap();
+    text::details(&mut plain, &report, &TextOptions::default()).unwrap();
     let plain = String::from_utf8(plain).unwrap();
     let row = |of: &str, machine: &str| {
         let section = plain.split(of).nth(1).unwrap_or_else(|| panic!("no {of} in {plain}"));

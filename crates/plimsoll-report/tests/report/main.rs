@@ -1,5 +1,6 @@
 //! What every writer makes of the same fixed runs.
 
+mod brief;
 mod export;
 mod findings;
 mod fixture;

@@ -6,7 +6,7 @@ use crate::fixture;
 
 fn written(report: &RunReport, options: &TextOptions) -> String {
     let mut out = Vec::new();
-    text::run(&mut out, report, options).unwrap();
+    text::details(&mut out, report, options).unwrap();
     String::from_utf8(out).unwrap()
 }
 

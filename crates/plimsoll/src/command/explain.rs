@@ -106,6 +106,7 @@ fn confirm(args: &ExplainArgs) -> Result<Exit, Failure> {
             PlainFormat::Text => Format::Text,
             PlainFormat::Json => Format::Json,
         },
+        details: false,
         store: args.store.clone(),
         store_wait: None,
         no_live: false,

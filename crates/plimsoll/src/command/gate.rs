@@ -1,6 +1,7 @@
 //! `plimsoll gate`: a stored run's verdicts for a CI job.
 
 use crate::args::GateArgs;
+use crate::command::show::Printing;
 use crate::command::{import, show};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -19,7 +20,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<Exit, Failure> {
         return Ok(import.exit());
     }
     let (plan, report, trials) = show::load(&store, &entry.id)?;
-    show::print(args.format, &store, &plan, &report, &trials)?;
+    show::print(Printing { format: args.format, details: false }, &store, &plan, &report, &trials)?;
     if plan.experiment.claims.is_empty() {
         messages::say(format_args!("warning: {NOTHING_CLAIMED}"));
     }

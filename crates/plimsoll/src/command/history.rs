@@ -5,6 +5,7 @@ mod changes;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use plimsoll_model::note::Note;
 use plimsoll_report::escape::terminal;
 use plimsoll_report::moment;
 use plimsoll_store::{Labels, RunEntry, ShortOutcome};
@@ -58,6 +59,9 @@ fn line(out: &mut dyn Write, run: &Listed) -> io::Result<()> {
     if !run.labels.outcomes.is_empty() {
         write!(out, ": {}", outcomes(&run.labels.outcomes))?;
     }
+    if let Some(why) = Note::failure(&run.entry.notes) {
+        write!(out, ": {}", terminal(why))?;
+    }
     for name in &run.labels.baselines {
         write!(out, "  [baseline {}]", terminal(name))?;
     }
@@ -106,6 +110,7 @@ fn entry(run: &Listed) -> serde_json::Value {
         "seed": entry.seed,
         "started_unix_s": entry.started_unix_s,
         "elapsed_s": entry.elapsed.as_secs_f64(),
+        "failure": Note::failure(&entry.notes),
         "outcomes": labels.outcomes,
         "tags": labels.tags,
         "note": labels.remark,

@@ -27,6 +27,7 @@ use signal_hook::iterator::Signals;
 
 use crate::args::{Format, On, PlainFormat, PlanArgs, RunArgs};
 use crate::command::compare::runs;
+use crate::command::show::Printing;
 use crate::command::{consent, show};
 use crate::environment::{self, Noted};
 use crate::exit::Exit;
@@ -391,24 +392,36 @@ fn tell(
     lines: Option<Lines>,
 ) -> Result<(), Failure> {
     let store = keeping.own();
-    match lines {
-        Some(lines) => lines.end(report),
-        None => show::print(args.format, store, plan, report, trials),
-    }?;
-    let bundle = bundle(args);
-    if bundle == Bundle::Beside {
-        state::keep_bundle(path)?;
-    }
-    page.write(|out| show::page(out, store, plan, report, trials, bundle))
-        .map_err(|error| Failure::io("write", path, &error))?;
-    if args.format == Format::Text {
+    let drawn = draw(args, (plan, store), (path, page), (report, trials));
+    if args.format == Format::Text && drawn.is_ok() {
+        // Before the text, whose last line is the verdict.
         messages::note(format_args!("charts: {}", path.display()));
         // On a server they are not in files.
         if let Some(captured) = captures::of_run(keeping.named(), &report.run) {
             messages::note(format_args!("packets: {captured}"));
         }
     }
-    Ok(())
+    let printing = Printing { format: args.format, details: args.details };
+    match lines {
+        Some(lines) => lines.end(report),
+        None => show::print(printing, store, plan, report, trials),
+    }?;
+    drawn
+}
+
+/// Draws the page.
+fn draw(
+    args: &RunArgs,
+    (plan, store): (&Plan, &Store),
+    (path, page): (&Path, &Page),
+    (report, trials): (&RunReport, &[TrialRecord]),
+) -> Result<(), Failure> {
+    let bundle = bundle(args);
+    if bundle == Bundle::Beside {
+        state::keep_bundle(path)?;
+    }
+    page.write(|out| show::page(out, store, plan, report, trials, bundle))
+        .map_err(|error| Failure::io("write", path, &error))
 }
 
 /// Whether the hosts of what is to be run are machines that are there already. What cannot be read is told where it is read to be carried out.

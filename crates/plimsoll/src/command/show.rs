@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use plimsoll_model::cause::CauseId;
 use plimsoll_model::observation::{Profile, TrialRecord};
 use plimsoll_model::plan::Plan;
-use plimsoll_model::report::RunReport;
+use plimsoll_model::report::{RunReport, RunStatus};
 use plimsoll_model::verdict::Outcome;
 use plimsoll_report::html::Drawn;
 use plimsoll_report::html::bundle::Bundle;
@@ -26,8 +26,10 @@ pub(crate) fn run(args: &ShowArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Holds);
     }
     let (plan, report, trials) = load(&store, &entry.id)?;
-    print(args.format, &store, &plan, &report, &trials)?;
-    Ok(Exit::Holds)
+    let printing = Printing { format: args.format, details: args.details };
+    print(printing, &store, &plan, &report, &trials)?;
+    // Whatever a run found, it can be shown; one that failed has the exit status that it had.
+    Ok(if report.status == RunStatus::Failed { Exit::of_run(&report) } else { Exit::Holds })
 }
 
 /// The form of what was imported.
@@ -162,16 +164,32 @@ fn stacks(plan: &Plan, report: &RunReport, trials: &[TrialRecord]) -> Result<Sta
     })
 }
 
+/// How a run is printed.
+#[derive(Clone, Copy)]
+pub(crate) struct Printing {
+    pub(crate) format: Format,
+    /// Whether text has everything, or the answer alone.
+    pub(crate) details: bool,
+}
+
 /// Prints a run to stdout.
 pub(crate) fn print(
-    format: Format,
+    Printing { format, details }: Printing,
     store: &Store,
     plan: &Plan,
     report: &RunReport,
     trials: &[TrialRecord],
 ) -> Result<(), Failure> {
     match format {
-        Format::Text => output::styled(|out, options| plimsoll_report::text::run(out, report, options)),
+        Format::Text if details => {
+            output::styled(|out, options| plimsoll_report::text::details(out, report, options))
+        }
+        Format::Text => {
+            let named = state::named(store);
+            output::styled(|out, options| {
+                plimsoll_report::text::brief(out, report, named.as_deref(), options)
+            })
+        }
         Format::Json => output::document(|out| plimsoll_report::json::run(out, report)),
         Format::Html => output::document(|out| page(out, store, plan, report, trials, Bundle::Inside)),
         Format::Mail => output::text(|out| plimsoll_report::text::mailing_list(out, report)),

@@ -207,6 +207,7 @@ fn each_way_to_stall_is_named() {
     let lab = Lab::of_root();
     let report =
         lab.plimsoll(&["run", "splice-stalls", "--quick", "--reps", "1", "--format", "json"]).exits(4).json();
+    lab.plimsoll(&["show"]).fits_on_a_screen();
     for (level, class) in main_classes(&report) {
         let expected: &[&str] = match level.as_str() {
             "write_write_read" => &["delayed_ack"],
@@ -239,6 +240,7 @@ fn the_experiments_on_bulk_are_carried_out_in_their_quick_forms() {
     let lab = Lab::of_root();
     for (name, cells) in [("loopback", 5), ("bulk/haproxy-chain", 4), ("mtu", 4), ("probe-effect", 2)] {
         let report = lab.plimsoll(&["run", name, "--quick", "--reps", "1", "--format", "json"]).json();
+        lab.plimsoll(&["show"]).fits_on_a_screen();
         let trials = report["trials"].as_array().expect("trials");
         assert_eq!(trials.len(), cells, "{name}");
         for trial in trials {

@@ -90,6 +90,7 @@ fn four_relays_on_one_host_are_flooded_at_once_and_measured_one_by_one() {
     let mut arguments = vec!["run", "recovery/four-relays", "--quick", "--reps", "1", "--format", "json"];
     arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
     let report = lab.plimsoll_until_decided(&arguments).json();
+    lab.plimsoll(&["show"]).fits_on_a_screen();
     // So few slices on a busy machine need not decide; but there is an answer for each, and none says that a relay stayed slow.
     let verdicts = report["verdicts"].as_array().expect("verdicts");
     assert_eq!(verdicts.len(), RELAYS.len(), "{report}");
@@ -129,6 +130,7 @@ fn users_are_measured_during_an_attack_of_twenty_hosts_and_when_it_comes_and_goe
     let mut arguments = vec!["run", "recovery/users-during-attack", "--quick", "--format", "json"];
     arguments.extend(cut.iter().flat_map(|setting| ["--set", setting]));
     let report = lab.plimsoll_until_decided(&arguments).exits(0).json();
+    lab.plimsoll(&["show"]).fits_on_a_screen();
     let outcomes: Vec<&Value> =
         report["verdicts"].as_array().unwrap().iter().map(|verdict| &verdict["outcome"]).collect();
     assert_eq!(outcomes, ["recovered", "recovered", "held"], "{report}");

@@ -231,7 +231,7 @@ fn a_report_tells_of_a_guest_what_it_is_and_not_what_this_machine_is() {
     // Some of it is the kernel's own, and the guest's files come on top.
     let memory = guest["memory_bytes"].as_u64().expect("a number");
     assert!((320 << 20..640 << 20).contains(&memory), "{memory}");
-    lab.plimsoll(&["show", "latest"]).exits(0).prints("machine of server").prints(&release);
+    lab.plimsoll(&["show", "latest", "--details"]).exits(0).prints("machine of server").prints(&release);
 }
 
 #[test]

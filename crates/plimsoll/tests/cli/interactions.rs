@@ -15,6 +15,7 @@ fn few_ports_and_a_server_that_closes_first_are_slow_only_together() {
         "json",
     ]);
     let report = told.exits(0).json();
+    lab.plimsoll(&["show"]).fits_on_a_screen();
     let verdict = verdict_of(&report);
     assert_eq!(verdict["outcome"], "interaction", "{verdict}");
     let reason = verdict["reason"].as_str().expect("a reason");
@@ -50,6 +51,7 @@ fn a_longer_path_and_more_clients_are_said_to_act_independently() {
         "json",
     ]);
     let report = told.exits(0).json();
+    lab.plimsoll(&["show"]).fits_on_a_screen();
     let verdict = verdict_of(&report);
     assert_eq!(
         (&verdict["claim"], &verdict["outcome"]),

@@ -280,6 +280,25 @@ impl Told {
         self
     }
 
+    /// A run as text: at most 20 lines, or 30 with a table, a command to run next, and the verdict as the last line.
+    #[track_caller]
+    pub(crate) fn fits_on_a_screen(self) -> Self {
+        let lines: Vec<&str> = self.stdout.lines().collect();
+        let is_row = |line: &str| line.starts_with("  ") && line.trim().contains("  ");
+        let has_table = lines.windows(2).any(|both| both.iter().all(|line| is_row(line)));
+        let most = if has_table { 30 } else { 20 };
+        assert!(lines.len() <= most, "{} lines of at most {most}: {}", lines.len(), self.all());
+        let last = lines.last().copied().unwrap_or_default();
+        assert!(last.starts_with("Verdict: "), "`{last}` is no verdict: {}", self.all());
+        let before = lines.iter().rev().skip(1).take(2);
+        assert!(
+            before.into_iter().any(|line| line.contains("plimsoll ")),
+            "no command comes next: {}",
+            self.all()
+        );
+        self
+    }
+
     /// There is nothing on standard output.
     #[track_caller]
     pub(crate) fn prints_nothing(self) -> Self {

@@ -54,7 +54,7 @@ fn a_rate_that_no_such_server_can_carry_is_not_reached_and_the_probes_are_told()
         let rate = probe["offered_per_second"].as_f64().expect("a rate");
         assert!(rate < 1000.0 || probe["finding"] != "held", "500/s at most: {probe}");
     }
-    lab.plimsoll(&["show", "latest"]).prints("Not reached").prints("The search for the limit");
+    lab.plimsoll(&["show", "latest", "--details"]).prints("Not reached").prints("The search for the limit");
     lab.plimsoll(&["show", "latest", "--format", "html"]).prints("id=\"search-1\"");
     lab.plimsoll(&["describe", &experiment]).exits(0).prints("up to 2000/s");
 }

@@ -94,7 +94,7 @@ fn a_relay_delivers_all_mail_after_its_sink_was_down_and_reports_it_as_postal_do
     let messages = lines[1..].iter().map(|line| line.split(',').nth(1)?.parse::<u64>().ok());
     assert_eq!(messages.sum::<Option<u64>>(), Some(400), "{lines:?}");
     assert!(lines[1].starts_with("00:00,"), "{lines:?}");
-    lab.plimsoll(&["show", "latest"])
+    lab.plimsoll(&["show", "latest", "--details"])
         .exits(0)
         .prints("400 acknowledged messages 400 arrived")
         .prints("end of data");

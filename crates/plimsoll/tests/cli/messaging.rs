@@ -62,7 +62,9 @@ fn processes_and_threads_are_measured_and_weighed() {
     // Five points of one trial are few; whatever they say, they are judged.
     let verdicts = report["verdicts"].as_array().expect("verdicts");
     assert!(verdicts.len() == 2 && verdicts.iter().all(|verdict| verdict["claim"] == "growth"), "{report}");
-    lab.plimsoll(&["show", "latest"]).prints("Time over workers, talk").prints("Each further worker needs");
+    lab.plimsoll(&["show", "latest", "--details"])
+        .prints("Time over workers, talk")
+        .prints("Each further worker needs");
     lab.plimsoll(&["show", "latest", "--format", "html"]).prints("id=\"growth-2\"");
     lab.plimsoll(&["describe", "messaging"]).exits(0).prints("messages of 100 bytes over sockets");
 }

@@ -50,7 +50,7 @@ fn the_load_of_each_step_stands_beside_its_cpu_time_and_the_model_beside_both() 
     // On a busy machine nothing is ever idle, so that only this much is sure.
     assert!(used.iter().all(|used| (0.01..1.0).contains(used)), "{used:?}");
     assert!(curve["fits"].as_array().is_some_and(|fits| !fits.is_empty()));
-    lab.plimsoll(&["show", "latest"]).prints("Load against CPU, loaded");
+    lab.plimsoll(&["show", "latest", "--details"]).prints("Load against CPU, loaded");
     lab.plimsoll(&["show", "latest", "--format", "html"]).prints("id=\"load-curve-1\"");
 
     let model =
@@ -100,6 +100,7 @@ fn reno_follows_the_formula_over_a_lossy_path_and_bbr_is_said_not_to() {
         "json",
     ]);
     let report = run.json();
+    lab.plimsoll(&["show"]).fits_on_a_screen();
     let verdicts = report["verdicts"].as_array().expect("verdicts");
     let curve = |control: &str| {
         let mut curves = verdicts.iter().map(|verdict| &verdict["details"]);
@@ -119,7 +120,7 @@ fn reno_follows_the_formula_over_a_lossy_path_and_bbr_is_said_not_to() {
         verdict["reason"].as_str().is_some_and(|reason| reason.starts_with("control = bbr: "))
     });
     assert!(of_bbr.all(|verdict| verdict["outcome"] != "estimated"), "{report}");
-    lab.plimsoll(&["show", "latest"]).prints("Rate over loss, stream, control = reno");
+    lab.plimsoll(&["show", "latest", "--details"]).prints("Rate over loss, stream, control = reno");
 }
 
 #[test]
@@ -201,7 +202,7 @@ fn the_hops_of_a_chain_are_told_apart_and_one_that_hides_is_not_measurable() {
     }
     assert_eq!(hops[2]["bits_per_second"], Value::Null, "{report}");
     assert!((6.0..14.0).contains(&number(&hops[1], "latency_ms")), "{report}");
-    lab.plimsoll(&["show", "latest"]).prints("Hops, probed").prints("over ");
+    lab.plimsoll(&["show", "latest", "--details"]).prints("Hops, probed").prints("over ");
     lab.plimsoll(&["show", "latest", "--format", "html"]).prints("id=\"hops-1\"");
     let bulk = lab.file("bulk.toml", &CHAIN.replace("hops = { probes = 14, sizes = 8 }", "udp = {}"));
     lab.plimsoll(&["check", &bulk]).exits(2).says("does not probe a path");

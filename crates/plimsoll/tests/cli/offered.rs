@@ -74,7 +74,7 @@ fn every_step_up_and_down_the_load_is_told() {
         assert!(phase["offer"]["offered_per_second"].as_f64().is_some_and(|rate| (rate - 104.0).abs() < 1.0));
         assert!(phase["errors"]["timeout"].as_u64().is_some_and(|errors| errors > 0), "{phase}");
     }
-    lab.plimsoll(&["show", "latest"])
+    lab.plimsoll(&["show", "latest", "--details"])
         .prints("Up and down the load")
         .prints("Offered load")
         .prints("The offered rate was");

@@ -146,7 +146,7 @@ fn every_output_has_the_same_figures_and_none_that_a_load_lacks() {
 
     // Tables round, and the rate of a program carries its own unit.
     for format in ["text", "markdown", "html"] {
-        let shown = lab.plimsoll(&["show", "latest", "--format", format]).stdout;
+        let shown = lab.plimsoll(&["show", "latest", "--details", "--format", format]).stdout;
         assert!(shown.contains("42.5 widgets"), "{format}: {shown}");
     }
 }

@@ -76,7 +76,7 @@ fn the_fault_of_each_path_is_named_with_what_to_do_about_it() {
     let short = checks(&report, "queue", "3k");
     assert!(short.contains(&("buffer".into(), Some(false))), "{report}");
     assert!(short.contains(&("send_buffer".into(), Some(true))), "{report}");
-    lab.plimsoll(&["show", "latest"]).prints("Is checked good enough for 20 Mbit/s over 4 ms");
+    lab.plimsoll(&["show", "latest", "--details"]).prints("Is checked good enough for 20 Mbit/s over 4 ms");
     lab.plimsoll(&["show", "latest", "--format", "html"]).prints("id=\"diagnose\"");
     let far = lab.file("far.toml", &PATH.replace("4ms\", packets", "20s\", packets"));
     lab.plimsoll(&["check", &far]).exits(2).says("from 100us to 10s");
@@ -85,7 +85,8 @@ fn the_fault_of_each_path_is_named_with_what_to_do_about_it() {
 #[test]
 fn the_knee_of_a_link_is_near_its_rate() {
     let lab = Lab::new();
-    lab.plimsoll(&["run", "udp-knee", "--quick", "--set", "loads.flow.udp.duration=500ms"]);
+    lab.plimsoll(&["run", "udp-knee", "--quick", "--set", "loads.flow.udp.duration=500ms"])
+        .fits_on_a_screen();
     let report = lab.plimsoll(&["show", "latest", "--format", "json"]).json();
     let knee = &report["verdicts"][0]["details"];
     let points = knee["points"].as_array().expect("points");
@@ -93,6 +94,6 @@ fn the_knee_of_a_link_is_near_its_rate() {
     // A sender that is held up sends in bursts, and loses some of them below the knee; beyond it what arrives is the link's rate.
     let arrived = points[5]["arrived_bits_per_second"].as_f64().expect("a rate");
     assert!((30e6..55e6).contains(&arrived), "{report}");
-    lab.plimsoll(&["show", "latest"]).prints("Loss over rate, offered");
+    lab.plimsoll(&["show", "latest", "--details"]).prints("Loss over rate, offered");
     lab.plimsoll(&["show", "latest", "--format", "html"]).prints("id=\"knee-1\"");
 }

@@ -108,7 +108,9 @@ fn the_experiments_with_real_programs_come_to_an_answer() {
     let lab = Lab::new();
     let run = |name: &str, settings: &[&str]| {
         let args = [&["run", name, "--quick", "--format", "json"], settings].concat();
-        lab.plimsoll(&args).exits_as_it_judges().json()
+        let report = lab.plimsoll(&args).exits_as_it_judges().json();
+        lab.plimsoll(&["show"]).fits_on_a_screen();
+        report
     };
     // How sure a verdict is depends on what else the machine does meanwhile; where the figures lie does not. A machine that its hypervisor
     // takes away brings no figures.

@@ -234,7 +234,9 @@ fn machines_whose_clocks_differ_drive_as_one_and_each_is_told() {
             );
         }
     }
-    lab.plimsoll(&["show", "latest"]).prints("Generators").prints("Clocks against the controller's");
+    lab.plimsoll(&["show", "latest", "--details"])
+        .prints("Generators")
+        .prints("Clocks against the controller's");
 }
 
 #[test]

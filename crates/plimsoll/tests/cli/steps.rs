@@ -62,7 +62,11 @@ step_recovery = { phase = "visits", step = "back", margin = "40 %" }
     assert_eq!(killed["lowest"], 0.0, "nobody is served by a service that is dead: {killed}");
     assert!(event(&report, "back")["recovery"]["after_s"].as_f64().is_some(), "{report}");
     // The same in text, and as lines in the page.
-    lab.plimsoll(&["show", "latest"]).exits(0).prints("Steps").prints("lossy").prints("not recovered");
+    lab.plimsoll(&["show", "latest", "--details"])
+        .exits(0)
+        .prints("Steps")
+        .prints("lossy")
+        .prints("not recovered");
     let page = lab.plimsoll(&["show", "latest", "--format", "html"]).exits(0);
     page.prints("Steps").prints("\"dash\":\"dot\"");
 }

@@ -115,7 +115,9 @@ fn a_user_measures_a_folder_that_is_gone_afterwards_and_is_told_what_was_measure
         assert_eq!(phase(&report)["storage"]["reads"], 128);
         assert_eq!(entries(&parent), [] as [String; 0]);
     }
-    lab.plimsoll(&["show", "latest"]).prints("Storage, all trials of a phase together").prints("MB/s");
+    lab.plimsoll(&["show", "latest", "--details"])
+        .prints("Storage, all trials of a phase together")
+        .prints("MB/s");
     lab.plimsoll(&["compare", "latest", "latest"]).prints("The machine was the same in both runs");
 }
 

@@ -137,7 +137,7 @@ fn a_run_on_a_server_is_what_one_in_a_file_is_for_every_command_and_goes_from_on
     team.tells_of(&file, &["push", &id, "--to", &team.url]).exits(0).says("is the same already");
     for words in [
         &["show", "latest", "--format", "json"][..],
-        &["show", "latest"],
+        &["show", "latest", "--details"],
         &["show", "latest", "--format", "html"],
         &["gate", "latest", "--format", "junit"],
         &["export", "latest", "--format", "csv"],

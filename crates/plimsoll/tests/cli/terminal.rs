@@ -95,7 +95,7 @@ fn a_run_says_what_it_was_measured_on_in_every_format_and_obeys_nothing() {
     assert!(vmstat.iter().all(|row| row["context_switches_per_second"].as_f64() > Some(0.0)), "{vmstat:?}");
 
     for columns in ["60", "80", "120", "200"] {
-        let shown = harmless(lab.plimsoll_in(&["show"], &[("COLUMNS", columns)]).exits(0));
+        let shown = harmless(lab.plimsoll_in(&["show", "--details"], &[("COLUMNS", columns)]).exits(0));
         let width: usize = columns.parse().unwrap();
         let wide: Vec<_> = shown.stdout.lines().filter(|line| line.chars().count() > width).collect();
         // A path stays whole, however long it is: the test's own, or that of a file which the kernel does not show.

@@ -100,6 +100,12 @@ impl ClaimKind for RecoveryClaim {
 pub struct RecoveryDetails {
     /// The level of each factor.
     pub cell: BTreeMap<String, String>,
+    /// The phase before the first flood.
+    #[serde(default)]
+    pub baseline: String,
+    /// The phase after each flood.
+    #[serde(default)]
+    pub after: String,
     /// How much less is still as good, as a share.
     pub margin: f64,
     /// From the end of the drive to the first of the windows that pass, in seconds, the median over cycles; null when it was not

@@ -143,6 +143,7 @@ fn said(tries: &[Tried]) -> Vec<Limit> {
                 NoteKind::OtherProcesses
                 | NoteKind::NotSeen { .. }
                 | NoteKind::Link { .. }
+                | NoteKind::Failed
                 | NoteKind::Other => {}
             }
         }
