@@ -151,6 +151,64 @@ fn a_sleep_that_is_five_times_as_long_is_found_in_few_pairs() {
 }
 
 #[test]
+fn two_command_lines_are_enough_and_the_times_of_both_are_printed() {
+    let told = Bench::new().plimsoll(&[
+        "compare",
+        "sleep 0.02",
+        "sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done'",
+    ]);
+    told.ends_with(1);
+    let times: Vec<&str> =
+        told.stdout.lines().filter(|line| line.trim_start().starts_with("wall ")).collect();
+    assert_eq!(times.len(), 2, "{}", told.stdout);
+    assert!(times.iter().all(|line| line.contains(", user ") && line.contains(", system ")), "{times:?}");
+    let told = Bench::new()
+        .plimsoll(&[
+            "compare",
+            "sleep 0.02",
+            "sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done'",
+            "--format",
+            "json",
+        ])
+        .json();
+    let seconds = |cell: usize, name: &str| told["cells"][cell][name].as_f64().expect("a time");
+    assert!(seconds(0, "wall_s") >= 0.02 && seconds(0, "user_s") < 0.01, "a sleeper uses no CPU: {told}");
+    // The loop does nothing but count: its wall time is its own CPU time and what it waited for CPUs.
+    assert!(
+        seconds(1, "user_s") > seconds(1, "system_s") && seconds(1, "user_s") <= seconds(1, "wall_s"),
+        "{told}"
+    );
+    Bench::new()
+        .plimsoll(&["compare", "latest", "no-such-run"])
+        .ends_with(2)
+        .complains("no run and no baseline");
+}
+
+#[test]
+fn what_stays_undecided_ends_with_the_command_that_decides_it() {
+    let bench = Bench::new();
+    bench.write_noisy_script();
+    let told = bench.plimsoll(&with_figure(&[
+        "--a",
+        "sh noisy 100000",
+        "--b",
+        "sh noisy 101000",
+        "--seed",
+        "1",
+        "--max-pairs",
+        "8",
+    ]));
+    told.ends_with(4);
+    let last = told.stdout.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with("To decide it")
+            && last.contains(": plimsoll compare ")
+            && !last.contains("--max-pairs 8"),
+        "{last}"
+    );
+}
+
+#[test]
 fn memory_is_that_of_each_command_and_not_of_the_largest_so_far() {
     let hungry = |megabytes: usize| format!("dd if=/dev/zero of=/dev/null bs={megabytes}M count=1");
     let (much, more) = (hungry(128), hungry(64));

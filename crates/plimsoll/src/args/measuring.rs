@@ -45,8 +45,8 @@ pub struct FigureArgs {
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(false).args(["runs", "a", "cells"]))]
 pub struct CompareArgs {
-    /// Two stored runs instead of commands: ids, starts of ids, or `latest`. Either may be an imported run, or a file that another tool wrote.
-    #[arg(value_name = "RUN", num_args = 2)]
+    /// Two commands, or two stored runs: ids, starts of ids, or `latest`. A run may be an imported one, or a file that another tool wrote.
+    #[arg(value_names = ["A", "B"], num_args = 2)]
     #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub runs: Vec<String>,
     /// Which figure of imported runs and files to compare: a metric, and labels that it must have (latency,percentile=99). Given twice, one for each side
@@ -56,7 +56,7 @@ pub struct CompareArgs {
     /// Which way that figure is better, where that is not known.
     #[arg(long, value_enum, value_name = "WAY", requires = "runs")]
     pub better: Option<BetterDirection>,
-    /// The command that the other is judged against. Plain words are run as they are, all else by `sh -c`.
+    /// The first command by name: the one that the other is judged against. Plain words are run as they are, all else by `sh -c`.
     #[arg(long, value_name = "COMMAND", requires = "b")]
     pub a: Option<String>,
     /// The command that is judged.
@@ -91,7 +91,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "COMMAND")]
     pub prepare: Option<String>,
     /// Say why one of two commands is worse: from the kernel's counters and from samples of the stacks of all CPUs, while either runs.
-    #[arg(long, requires = "a")]
+    #[arg(long, conflicts_with = "cells")]
     pub explain: bool,
     /// What to look at for that: `host`, this network namespace; `namespace=WHICH`, another one, by the number of a process in it, the name that `ip netns`
     /// gave it, or its path; `cgroup=PATH`, the network of a control group's processes, which are then what is measured.

@@ -39,6 +39,16 @@ pub(crate) fn invocations<S: AsRef<str>>(lines: &[S]) -> Vec<Invocation> {
     direct.unwrap_or_else(|| lines.iter().map(|line| Invocation::Shell(line.as_ref().to_owned())).collect())
 }
 
+/// Whether a text can only be a command: a line for the shell, words, or the name of a program.
+pub(crate) fn is_command(text: &str) -> bool {
+    match plain_words(text).as_deref() {
+        Some([name]) => find_program(name).is_some_and(|program| is_executable(&program)),
+        Some([]) => false,
+        // The name of a file may have blanks in it.
+        Some(_) | None => !text.trim().is_empty() && !Path::new(text).is_file(),
+    }
+}
+
 /// How to run words that were given one by one. A program that is not found is left for the system to complain about.
 pub(crate) fn of_words(words: Vec<String>) -> Invocation {
     let name = words.first().cloned().unwrap_or_default();
@@ -112,6 +122,16 @@ mod tests {
         assert_eq!(words("sha256sum  /tmp/a-b.txt").as_deref(), Some("sha256sum|/tmp/a-b.txt"));
         assert_eq!(words("grep 'a b|c' \"d e\" --x=1").as_deref(), Some("grep|a b|c|d e|--x=1"));
         assert_eq!(words("printf ''").as_deref(), Some("printf|"));
+    }
+
+    #[test]
+    fn an_id_is_no_command_and_a_program_or_several_words_are() {
+        for text in ["sh", "sleep 1", "a | b", "/bin/sh"] {
+            assert!(is_command(text), "{text}");
+        }
+        for text in ["latest", "20261128-005", "no-such-program", "", "results.csv"] {
+            assert!(!is_command(text), "{text}");
+        }
     }
 
     #[test]

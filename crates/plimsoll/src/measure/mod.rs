@@ -10,11 +10,11 @@ mod interrupt;
 mod process;
 mod schedule;
 
-pub(crate) use command_line::{Invocation, invocations, of_words, substituted};
+pub(crate) use command_line::{Invocation, invocations, is_command, of_words, substituted};
 pub(crate) use error::MeasureError;
 pub(crate) use gauge::Gauge;
 pub(crate) use interrupt::Interrupts;
-pub(crate) use process::{Place, Runner};
+pub(crate) use process::{Place, Runner, Times};
 
 /// One figure that was read off a command.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -40,6 +40,14 @@ pub(super) struct Ran {
     pub(super) stderr: Vec<u8>,
 }
 
+/// The times of a command: of its clock, and of the CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Times {
+    pub(crate) wall: Duration,
+    pub(crate) user: Duration,
+    pub(crate) system: Duration,
+}
+
 /// Who waited for a CPU within a wall time.
 #[derive(Clone, Copy, Debug)]
 struct Waits {
@@ -70,6 +78,8 @@ pub(crate) struct Runner {
     guard: Option<Watch>,
     /// Whether a command may end with another status than 0.
     ignore_failure: bool,
+    /// The times of the command that ended last.
+    times: Times,
 }
 
 /// The guard, and what says whether it has to act in the end.
@@ -94,7 +104,19 @@ impl Runner {
         let unlinked =
             || tempfile::Builder::new().append(true).tempfile().map(tempfile::NamedTempFile::into_file);
         let file = || unlinked().map_err(MeasureError::io("make a temporary file"));
-        Ok(Self { stdout: file()?, stderr: file()?, interrupts, guard: None, ignore_failure })
+        Ok(Self {
+            stdout: file()?,
+            stderr: file()?,
+            interrupts,
+            guard: None,
+            ignore_failure,
+            times: Times::default(),
+        })
+    }
+
+    /// The times of the command that ended last.
+    pub(crate) fn times(&self) -> Times {
+        self.times
     }
 
     /// Has what runs ended when this process is killed.
@@ -188,7 +210,8 @@ impl Runner {
         if self.interrupts.seen() {
             return Err(MeasureError::Interrupted);
         }
-        let cpu = used.rusage.utime + used.rusage.stime;
+        self.times = Times { wall, user: used.rusage.utime, system: used.rusage.stime };
+        let cpu = self.times.user + self.times.system;
         let waited = waits.and_then(|waits| waits.foreign(cpu));
         let ran = Ran {
             wall,

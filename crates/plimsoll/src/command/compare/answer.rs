@@ -6,7 +6,7 @@ use plimsoll_judge::sequential::SequentialSettings;
 
 use super::cells::Cell;
 use crate::contest::Contest;
-use crate::measure::Gauge;
+use crate::measure::{Gauge, Times};
 
 /// All that an answer is written from.
 pub(super) struct Answer<'a> {
@@ -23,6 +23,10 @@ pub(super) struct Answer<'a> {
     pub(super) explained: Option<Explained>,
     /// What a reader must know of how that was found.
     pub(super) missing: Vec<String>,
+    /// The times of each measured run, by cell.
+    pub(super) times: &'a [Vec<Times>],
+    /// The command line.
+    pub(super) words: Vec<String>,
     /// Whether the user has seen enough before it was decided.
     pub(super) interrupted: bool,
 }

@@ -13,8 +13,8 @@ pub(super) struct Cell {
 /// The cells that the arguments name, in their order.
 pub(super) fn of(args: &CompareArgs) -> Result<Vec<Cell>, Failure> {
     let cell = |name: &str, command: &str| Cell { name: name.into(), command: command.into() };
-    let cells = match (&args.a, &args.b) {
-        (Some(a), Some(b)) => vec![cell("A", a), cell("B", b)],
+    let cells = match (args.runs.as_slice(), &args.a, &args.b) {
+        ([a, b], ..) | ([], Some(a), Some(b)) => vec![cell("A", a), cell("B", b)],
         _ => args.cells.iter().map(|text| named(text)).collect::<Result<_, _>>()?,
     };
     if let Some(empty) = cells.iter().find(|cell| cell.command.trim().is_empty()) {

@@ -15,7 +15,7 @@ use crate::contest::{Contest, ContestError};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::measure::{
-    Figure, Gauge, Interrupts, Invocation, MeasureError, Meter, Place, Runner, invocations,
+    Figure, Gauge, Interrupts, Invocation, MeasureError, Meter, Place, Runner, Times, invocations,
 };
 use crate::output;
 
@@ -63,6 +63,8 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         comparisons,
         ranking: contest.ranking(metric).map_err(judged)?,
         interrupted,
+        times: &meter.times,
+        words: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
     };
     match args.format {
         PlainFormat::Text => output::styled(|out, options| text::write(out, &answer, options)),
@@ -113,6 +115,8 @@ struct Commands<'a> {
     runner: Runner,
     prepare: Option<&'a str>,
     place: Place,
+    /// The times of each measured run, by command.
+    times: Vec<Vec<Times>>,
     /// Looks at the machine while a command runs, where it is asked for why one is worse.
     observer: Option<Observer>,
 }
@@ -131,6 +135,7 @@ impl<'a> Commands<'a> {
             runner: Runner::new(interrupts, args.figure.ignore_failure)?.guarded(Guard::start()?),
             prepare: args.prepare.as_deref(),
             place: Place::default(),
+            times: vec![Vec::new(); cells.len()],
             observer: args.explain.then(|| Observer::open(args, cells)).transpose()?,
         })
     }
@@ -152,6 +157,7 @@ impl<'a> Commands<'a> {
     fn run(&mut self, which: usize) -> Result<(), MeasureError> {
         let observer = self.observer.take();
         let ended = self.measure(which).map(drop);
+        self.times[which].pop();
         self.observer = observer;
         ended
     }
@@ -164,9 +170,11 @@ impl Meter for Commands<'_> {
         }
         let Self { invocations, gauge, runner, place, observer, .. } = self;
         let mut run = || gauge.measure(runner, &invocations[which], place);
-        match observer {
+        let figure = match observer {
             Some(observer) => observer.during(which, run),
             None => run(),
-        }
+        }?;
+        self.times[which].push(self.runner.times());
+        Ok(figure)
     }
 }

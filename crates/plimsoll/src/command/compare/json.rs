@@ -2,6 +2,7 @@
 //! give one for each command but the first (schema `plimsoll.compare/1`).
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use plimsoll_assess::Explained;
 use plimsoll_judge::compare::Comparison;
@@ -10,6 +11,7 @@ use plimsoll_model::verdict::VERDICT_SCHEMA;
 use serde_json::{Map, Value, json};
 
 use super::answer::Answer;
+use crate::measure::Times;
 
 /// The name and version of the JSON form of several verdicts. The number rises when a field changes its meaning or goes away.
 pub(super) const COMPARE_SCHEMA: &str = "plimsoll.compare/1";
@@ -71,6 +73,11 @@ pub(crate) fn verdict(found: &Comparison) -> Map<String, Value> {
     fields
 }
 
+/// The median of a time of each run, in seconds.
+fn seconds(of: &[Times], time: fn(&Times) -> Duration) -> f64 {
+    median(&of.iter().map(|times| time(times).as_secs_f64()).collect::<Vec<f64>>())
+}
+
 fn common(answer: &Answer<'_>) -> Map<String, Value> {
     let cells = answer.cells.iter().enumerate().map(|(i, cell)| {
         let values: Vec<f64> = answer.contest.blocks().iter().map(|block| block.values[i]).collect();
@@ -79,6 +86,9 @@ fn common(answer: &Answer<'_>) -> Map<String, Value> {
             "command": cell.command,
             "median": median(&values),
             "waited_share": answer.contest.foreign_share(i),
+            "wall_s": seconds(&answer.times[i], |times| times.wall),
+            "user_s": seconds(&answer.times[i], |times| times.user),
+            "system_s": seconds(&answer.times[i], |times| times.system),
         })
     });
     Map::from_iter([

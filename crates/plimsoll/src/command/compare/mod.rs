@@ -15,11 +15,17 @@ pub(crate) mod versus;
 use crate::args::CompareArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::measure::is_command;
 use crate::state;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     match args.runs.as_slice() {
-        [a, b] => {
+        [a, b] if !are_commands(args, [a, b]) => {
+            if args.explain {
+                return Err(Failure::Usage(format!(
+                    "--explain watches commands while they run; `plimsoll explain {a} {b}` tells why a stored run is worse"
+                )));
+            }
             let store = state::open_to_read(args.store.store.as_deref())?;
             if versus::is_asked(&store, [a, b])? {
                 let question = versus::Question {
@@ -41,4 +47,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         }
         _ => commands::run(args),
     }
+}
+
+/// Whether two words are commands, and neither is a stored run or a file.
+fn are_commands(args: &CompareArgs, both: [&String; 2]) -> bool {
+    let store = state::open_to_read(args.store.store.as_deref()).ok();
+    let is_run = |word: &str| store.as_ref().is_some_and(|store| state::find(store, word).is_ok());
+    both.iter().all(|word| is_command(word) && !is_run(word))
 }

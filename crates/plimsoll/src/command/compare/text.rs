@@ -1,10 +1,12 @@
 //! The answer for people: what was found first, then what it rests on.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use plimsoll_assess::Explained;
 use plimsoll_judge::compare::Comparison;
 use plimsoll_judge::stats::{median, quantile};
+use plimsoll_model::shell::shell_word;
 use plimsoll_model::verdict::{Outcome, Verdict};
 use plimsoll_report::escape::terminal;
 use plimsoll_report::text::{TextOptions, Why};
@@ -12,7 +14,8 @@ use plimsoll_report::text::{TextOptions, Why};
 use super::answer::Answer;
 use super::cells::Cell;
 use crate::amount;
-use crate::measure::Gauge;
+use crate::args::CommandMetric;
+use crate::measure::{Gauge, Times};
 
 /// From this share on it is told how much of the time a command waited for a CPU.
 const WORTH_A_WORD: f64 = 0.02;
@@ -66,11 +69,7 @@ fn sentence(answer: &Answer<'_>, first: &Cell, other: &Cell, found: &Comparison)
             format!("{b} {comparative}{against}{} ({interval}), {pairs}.", judgement(answer.gauge, *outcome))
         }
         _ => {
-            let more = match found.needed {
-                Some(needed) => format!("; about {needed} would probably decide it"),
-                None => String::new(),
-            };
-            format!("Undecided: {b} {comparative}{against} so far ({interval}), {pairs}{more}.")
+            format!("Undecided: {b} {comparative}{against} so far ({interval}), {pairs}.")
         }
     }
 }
@@ -98,8 +97,59 @@ fn figures(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
             write(quantile(&values, 1.0)),
             terminal(&cell.command),
         )?;
+        writeln!(out, "  {:width$}  {}", "", times(&answer.times[i]))?;
     }
     Ok(())
+}
+
+/// `wall 51.2 ms, user 40.1 ms, system 9.8 ms (medians)`.
+fn times(of: &[Times]) -> String {
+    let middle = |time: fn(&Times) -> Duration| {
+        let seconds: Vec<f64> = of.iter().map(|it| time(it).as_secs_f64()).collect();
+        amount::amount(median(&seconds), Some("s"))
+    };
+    format!(
+        "wall {}, user {}, system {} (medians)",
+        middle(|it| it.wall),
+        middle(|it| it.user),
+        middle(|it| it.system)
+    )
+}
+
+/// No more than this many times the pairs so far are proposed.
+const MOST_TIMES: usize = 10;
+
+/// The command that decides what is open: more pairs, where that many are worth their time; else a figure that scatters less, or a wider margin.
+fn deciding(answer: &Answer<'_>) -> Option<String> {
+    let open = answer.comparisons.iter().find(|found| found.verdict.outcome == Outcome::Undecided)?;
+    let pairs = answer.contest.blocks().len();
+    let needed = open.needed.unwrap_or(2 * pairs);
+    let (option, value, takes) = if needed <= MOST_TIMES * pairs {
+        let spent: Duration = answer.times.iter().flatten().map(|times| times.wall).sum();
+        let takes = spent.as_secs_f64() * needed as f64 / pairs.max(1) as f64;
+        ("--max-pairs", needed.to_string(), format!(" (about {})", plimsoll_report::seconds(takes)))
+    } else if matches!(answer.gauge, Gauge::Used(CommandMetric::Wall | CommandMetric::Elapsed)) {
+        ("--metric", "cpu".to_owned(), String::new())
+    } else {
+        let far = |ratio: f64| (100.0 * (ratio - 1.0).abs()).ceil();
+        let widest = open.verdict.interval.map(|interval| far(interval.lo()).max(far(interval.hi())));
+        ("--margin", format!("{}%", widest.unwrap_or(10.0)), String::new())
+    };
+    Some(format!("To decide it{takes}: {}", again(&answer.words, option, &value)))
+}
+
+/// The command line with another value of an option.
+fn again(words: &[String], option: &str, value: &str) -> String {
+    let mut kept = vec!["plimsoll".to_owned()];
+    let mut rest = words.iter().skip(1);
+    while let Some(word) = rest.next() {
+        if word == option {
+            rest.next();
+        } else if word.split_once('=').is_none_or(|(name, _)| name != option) {
+            kept.push(shell_word(word).into_owned());
+        }
+    }
+    format!("{} {option} {value}", kept.join(" "))
 }
 
 /// The ratios of the figures that were measured next to each other: the answer goes by these, and not by the medians of each side.
@@ -207,5 +257,6 @@ fn notes(answer: &Answer<'_>) -> Vec<String> {
     }
     notes.extend(answer.missing.iter().cloned());
     notes.push(format!("The order again: --seed {}", answer.seed));
+    notes.extend(deciding(answer));
     notes
 }
