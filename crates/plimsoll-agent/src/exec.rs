@@ -54,6 +54,10 @@ pub(crate) fn own(
         argv.split_first().ok_or_else(|| other("start a program", "its command is empty"))?;
     let missing = || Failure::NoProgram { program: program.clone(), package: package_of(program) };
     let found = if privileged { find(program) } else { find_for_nobody(program) }.ok_or_else(missing)?;
+    if found.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o111 == 0) {
+        let advice = format!("the file may not be executed; `chmod +x {program}` allows it");
+        return Err(other(format!("start `{program}`"), advice));
+    }
     let kind = if privileged { Kind::Privileged } else { Kind::Program };
     let mut entry = Entry::new(kind, found, arguments);
     entry.environment = passed_environment(pass_env);
@@ -75,7 +79,8 @@ fn fill(word: &str, listen: SocketAddr, to: &[SocketAddr], scratch: &Path) -> St
 }
 
 /// Where a program is, as a shell would find it.
-pub(crate) fn find(program: &str) -> Option<PathBuf> {
+#[must_use]
+pub fn find(program: &str) -> Option<PathBuf> {
     candidates(program).find(|path| is_file(path))
 }
 
@@ -149,6 +154,15 @@ mod tests {
         let argv = ["sh", "--bind={address}:{port}", "{to}", "{scratch}/db"];
         let entry = entry_of(&argv, &["10.0.0.6:8080"], "/dev/shm/x").unwrap();
         assert_eq!(entry.arguments, ["--bind=10.0.0.2:80", "10.0.0.6:8080", "/dev/shm/x/db"]);
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_executed_is_named_with_what_allows_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("serve");
+        std::fs::write(&script, "#!/bin/sh\n").unwrap();
+        let error = entry_of(&[script.to_str().unwrap()], &[], "/x").unwrap_err();
+        assert!(error.to_string().contains("`chmod +x /"), "{error}");
     }
 
     #[test]

@@ -39,6 +39,7 @@ use load::Loads;
 use outbox::Outbox;
 use service::Services;
 
+pub use exec::find as find_program;
 pub use load::main as load_main;
 pub use needs::needs_of;
 pub use program::program_version;

@@ -1,11 +1,14 @@
 //! When a service counts as ready: when it is reached as its loads reach it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::unistd::Pid;
 use plimsoll_model::experiment::Ready;
 use plimsoll_model::frame::{Approach, Failure, FromAgent, Id};
 
@@ -65,7 +68,43 @@ pub(crate) fn reach_from_here(outbox: Outbox, id: Id, targets: Vec<SocketAddr>, 
 /// Where somebody listens on the port of this address, though not at the address; nothing where nobody does, or at the address, too.
 pub(crate) fn listens_elsewhere(at: SocketAddr) -> Option<Vec<SocketAddr>> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| fs::read_to_string(file).unwrap_or_default());
-    elsewhere(at, tables.iter().flat_map(|table| listening(table)))
+    elsewhere(at, tables.iter().flat_map(|table| listening(table)).map(|(address, _)| address))
+}
+
+/// Where a process and its descendants listen, as far as the kernel shows their sockets to this user.
+pub(crate) fn listens(root: Pid) -> Vec<SocketAddr> {
+    let sockets: BTreeSet<u64> = descendants(root.as_raw()).into_iter().flat_map(sockets_of).collect();
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| fs::read_to_string(file).unwrap_or_default());
+    let own = tables.iter().flat_map(|table| listening(table)).filter(|(_, inode)| sockets.contains(inode));
+    own.map(|(address, _)| address).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// A process and all that it started, by the parents that the kernel names.
+fn descendants(root: i32) -> Vec<i32> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let parents: Vec<(i32, i32)> = processes
+        .filter_map(|entry| {
+            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+            let parent = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()?;
+            Some((entry.file_name().to_str()?.parse().ok()?, parent))
+        })
+        .collect();
+    let mut found = vec![root];
+    let mut next = 0;
+    while let Some(&of) = found.get(next) {
+        found.extend(parents.iter().filter(|(_, parent)| *parent == of).map(|(process, _)| *process));
+        next += 1;
+    }
+    found
+}
+
+/// The inodes of a process's sockets.
+fn sockets_of(process: i32) -> Vec<u64> {
+    let files = fs::read_dir(Path::new("/proc").join(process.to_string()).join("fd"));
+    let targets = files.into_iter().flatten().flatten().filter_map(|file| fs::read_link(file.path()).ok());
+    targets
+        .filter_map(|target| target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok())
+        .collect()
 }
 
 fn elsewhere(at: SocketAddr, listening: impl Iterator<Item = SocketAddr>) -> Option<Vec<SocketAddr>> {
@@ -76,12 +115,12 @@ fn elsewhere(at: SocketAddr, listening: impl Iterator<Item = SocketAddr>) -> Opt
     (!here.is_empty() && !here.iter().any(serves)).then_some(here)
 }
 
-/// The addresses that are listened on, by a table of sockets (proc_pid_net(5)).
-fn listening(table: &str) -> impl Iterator<Item = SocketAddr> + '_ {
+/// The addresses that are listened on, with the inodes of the sockets, by a table of sockets (proc_pid_net(5)).
+fn listening(table: &str) -> impl Iterator<Item = (SocketAddr, u64)> + '_ {
     table.lines().skip(1).filter_map(|line| {
-        let mut fields = line.split_ascii_whitespace().skip(1);
-        let local = fields.next()?;
-        (fields.nth(1)? == LISTENS).then(|| address(local)).flatten()
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let [_, local, _, state, _, _, _, _, _, inode, ..] = fields.as_slice() else { return None };
+        Some((address(local).filter(|_| *state == LISTENS)?, inode.parse().ok()?))
     })
 }
 
@@ -135,11 +174,23 @@ mod tests {
 
     #[test]
     fn a_port_that_is_open_on_another_address_only_is_told() {
-        let at = |text: &str| elsewhere(text.parse().unwrap(), listening(TABLE));
+        let at = |text: &str| elsewhere(text.parse().unwrap(), listening(TABLE).map(|(address, _)| address));
         assert_eq!(at("10.0.0.2:8080"), Some(vec!["127.0.0.1:8080".parse().unwrap()]));
         assert_eq!(at("127.0.0.1:8080"), None, "it is reached there");
         assert_eq!(at("10.0.0.2:22"), None, "every address is listened on");
         assert_eq!(at("10.0.0.2:80"), None, "nobody listens");
+    }
+
+    #[test]
+    fn a_listener_of_this_process_is_found_and_one_of_others_is_not() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
+        assert!(listens(Pid::this()).contains(&at));
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let of_child = listens(Pid::from_raw(child.id().cast_signed()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!of_child.contains(&at), "it closed what it did not inherit: {of_child:?}");
     }
 
     #[test]

@@ -365,6 +365,11 @@ fn free_port(address: SocketAddr) -> Result<SocketAddr, Failure> {
     })
 }
 
+/// The part of the time to get ready in which a service may listen on other ports alone.
+const PATIENCE: u32 = 4;
+/// Between two looks at the ports of a service that is not ready.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// What the thread that watches one service knows.
 struct Watch {
     id: Id,
@@ -431,12 +436,23 @@ impl Watch {
             };
         }
         let doors = ready::doors(&self.listen, &self.spec.approaches);
+        // A program that opens its ports one by one has until then to open the right one.
+        let mut look = start + within / PATIENCE;
         loop {
             let Err((door, last)) = ready::try_all(&doors, &self.spec.ready) else { return Ok(()) };
             if let Ok(status) = end.try_recv() {
                 let confined = matches!(self.spec.kind, ServiceKind::Exec(_)) && !self.spec.privileged;
                 let how = self.describe(status);
                 return Err(Failure::Exited { how, stderr: stderr.last_words(), confined });
+            }
+            if Instant::now() >= look {
+                look = Instant::now() + LOOK;
+                let listens = ready::listens(self.group);
+                let port = door.at.port();
+                if !listens.is_empty() && !listens.iter().any(|address| address.port() == port) {
+                    let waited_ms = ready::millis(start.elapsed());
+                    return Err(Failure::WrongPort { waited_ms, port, listens, stderr: stderr.text() });
+                }
             }
             if start.elapsed() >= within {
                 return Err(match (door.from, ready::listens_elsewhere(door.at)) {

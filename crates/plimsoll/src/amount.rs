@@ -5,6 +5,11 @@ use plimsoll_model::verdict::Interval;
 /// From this factor on a change is told as a factor.
 const FACTOR: f64 = 3.0;
 
+/// A number with its noun: `1 host`, `2 hosts`.
+pub(crate) fn counted(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
 /// A figure with its unit, to three digits: 0.0512 s is `51.2 ms`, 12,345,678 bytes are `12.3 MB`.
 pub(crate) fn amount(value: f64, unit: Option<&str>) -> String {
     match unit {
@@ -21,7 +26,10 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
 }
 
 fn three_digits(value: f64) -> String {
-    if value != 0.0 && !(1e-4..1e9).contains(&value.abs()) {
+    if value == 0.0 {
+        return "0".into();
+    }
+    if !(1e-4..1e9).contains(&value.abs()) {
         return format!("{value:.2e}");
     }
     let digits = (2 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 6) as usize;

@@ -181,6 +181,21 @@ impl From<StoreError> for Failure {
     }
 }
 
+/// Whether a program's last words say that it was refused something.
+fn lacked_rights(words: &str) -> bool {
+    let words = words.to_lowercase();
+    let refusals = [
+        "permission denied",
+        "not permitted",
+        "eacces",
+        "eperm",
+        "read-only file system",
+        "as root",
+        "be root",
+    ];
+    refusals.iter().any(|refusal| words.contains(refusal))
+}
+
 /// What helps where permission is missing; to root of a container, another one.
 fn as_root() -> String {
     match plimsoll_host::root_lacks() {
@@ -206,7 +221,11 @@ impl From<RunError> for Failure {
                     between.at.ip()
                 )),
                 Why::NoProgram { package: Some(package), .. } => Some(format!("apt-get install {package}")),
-                Why::Exited { confined: true, .. } => Some(format!(
+                Why::WrongPort { listens, .. } => listens.first().map(|listens| {
+                    let other = listens.port();
+                    format!("--set services.{service}.port={other}; in `exec`, `{{port}}` stands for the port to listen on")
+                }),
+                Why::Exited { confined: true, stderr, .. } if lacked_rights(&stderr) => Some(format!(
                     "--set services.{service}.privileged=true, if it needs to be more than nobody, or to write to more than its \
                      `{{scratch}}` and /tmp"
                 )),
@@ -253,6 +272,26 @@ impl From<plimsoll_host::HostError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_rights_are_proposed_only_where_some_were_missing() {
+        let advice = |stderr: &str| {
+            let why = plimsoll_model::frame::Failure::Exited {
+                how: "exit status: 1".into(),
+                stderr: stderr.into(),
+                confined: true,
+            };
+            let error = RunError::Service { service: "web".into(), host: "server".into(), why };
+            match Failure::from(error) {
+                Failure::CouldNot { advice, .. } => advice.unwrap_or_default(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(advice("open /var/lib/x: Permission denied").contains("privileged=true"));
+        for wrong in ["unknown option --prot", "bind: invalid port `{prot}`", ""] {
+            assert_eq!(advice(wrong), "", "{wrong}");
+        }
+    }
 
     #[test]
     fn a_snippet_shows_what_a_terminal_would_obey_and_points_at_the_same_place() {

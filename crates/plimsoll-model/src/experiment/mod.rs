@@ -23,6 +23,7 @@ pub mod load;
 pub mod metric;
 pub mod open_loop;
 pub mod phase;
+mod placeholder;
 pub mod service;
 mod share;
 pub mod storage;

@@ -30,6 +30,7 @@ pub(super) fn validate(experiment: &Experiment) -> Vec<Problem> {
     found.note(storage::volumes(experiment));
     for (name, load) in &experiment.loads {
         found.note(load.check(experiment, name));
+        found.note(joined(experiment, name));
     }
     let mut names = BTreeMap::new();
     check_phases(experiment, &experiment.phases, &path!["phases"], &mut names, &mut found);
@@ -139,6 +140,27 @@ fn check_link(experiment: &Experiment, index: usize, link: &Link) -> Checked {
         in_range(u64::from(mtu), 68, 65535, path!["links", index, "mtu"])?;
     }
     link_ways(link, index)
+}
+
+/// A load reaches a service on another host of its own network over a link.
+fn joined(experiment: &Experiment, name: &str) -> Checked {
+    let load = &experiment.loads[name];
+    let Some(service) = experiment.services.get(&load.to).filter(|service| service.on != load.from) else {
+        return Ok(());
+    };
+    let alone = |host: &&String| {
+        let has_network = experiment.hosts.get(*host).is_some_and(|host| host.kind.own().network);
+        has_network && !experiment.links.iter().any(|link| link.between.contains(host))
+    };
+    let Some(host) = [&load.from, &service.on].into_iter().find(alone) else { return Ok(()) };
+    Err(problem(
+        path!["loads", name, "to"],
+        format!(
+            "the host `{host}` has no link, so `{}` on `{}` cannot be reached from `{}`",
+            load.to, service.on, load.from
+        ),
+        format!("a link: [[links]] with between = [\"{}\", \"{}\"]", load.from, service.on),
+    ))
 }
 
 /// Every setting of the kernel has a name, and hosts agree on those of the machine.

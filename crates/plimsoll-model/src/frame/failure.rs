@@ -42,6 +42,22 @@ pub enum Failure {
         /// The last that it wrote to its standard error.
         stderr: String,
     },
+    /// A service listens, but on other ports than the one that its loads go to.
+    #[error(
+        "not ready after {waited_ms} ms: nothing listens on port {port}; it listens on {}{}",
+        listed(listens),
+        quoted(stderr)
+    )]
+    WrongPort {
+        /// How long it was waited for.
+        waited_ms: u64,
+        /// The port that loads go to.
+        port: u16,
+        /// Where it listens.
+        listens: Vec<SocketAddr>,
+        /// The last that it wrote to its standard error.
+        stderr: String,
+    },
     /// A service ended before it was ready.
     #[error("ended before it was ready: {how}{}", quoted(stderr))]
     Exited {

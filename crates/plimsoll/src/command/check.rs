@@ -1,8 +1,9 @@
 //! `plimsoll check`.
 
-use plimsoll_model::experiment::Experiment;
+use plimsoll_model::experiment::{Experiment, LoadKind, ServiceKind};
 
 use super::consent;
+use crate::amount::counted;
 use crate::args::{CheckArgs, PlainFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -25,20 +26,41 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
         output::text(|out| {
             writeln!(
                 out,
-                "{} is in order: {} hosts, {} services, {} loads, {} cell(s), {} claim(s)",
+                "{} is in order: {}, {}, {}, {}, {}",
                 source.origin,
-                experiment.hosts.len(),
-                experiment.services.len(),
-                experiment.loads.len(),
-                plan.cells.len(),
-                experiment.claims.len()
+                counted(experiment.hosts.len(), "host"),
+                counted(experiment.services.len(), "service"),
+                counted(experiment.loads.len(), "load"),
+                counted(plan.cells.len(), "cell"),
+                counted(experiment.claims.len(), "claim")
             )?;
             writeln!(out, "{}", effects::heading(&plan))?;
             effects::text(out, &plan, &listed)
         })?;
     }
+    for (what, program) in missing_programs(experiment) {
+        messages::say(format_args!("warning: {what}: there is no program `{program}` on this machine"));
+    }
     plimsoll_assess::shortfalls(&plan)
         .iter()
         .for_each(|shortfall| messages::say(format_args!("note: {shortfall}")));
     Ok(Exit::Holds)
+}
+
+/// The programs that services and loads of this machine start, and that are not on it.
+fn missing_programs(experiment: &Experiment) -> Vec<(String, &str)> {
+    let here = |host: &str| experiment.hosts.get(host).is_some_and(|host| host.reach.is_none());
+    let of_services =
+        experiment.services.iter().filter(|(_, service)| here(&service.on)).filter_map(|(name, service)| {
+            let ServiceKind::Exec(exec) = &service.kind else { return None };
+            Some((format!("services.{name}"), exec.argv.first()?.as_str()))
+        });
+    let of_loads = experiment.loads.iter().filter(|(_, load)| here(&load.from)).filter_map(|(name, load)| {
+        let LoadKind::Exec(exec) = &load.kind else { return None };
+        Some((format!("loads.{name}"), exec.command.first()?.as_str()))
+    });
+    of_services
+        .chain(of_loads)
+        .filter(|(_, program)| plimsoll_agent::find_program(program).is_none())
+        .collect()
 }

@@ -8,6 +8,7 @@ use plimsoll_report::escape::terminal;
 use plimsoll_store::{Store, Times};
 
 use super::consent;
+use crate::amount::counted;
 use crate::args::{DescribeArgs, PlainFormat, PlanArgs};
 use crate::effects::Listing;
 use crate::exit::Exit;
@@ -86,8 +87,8 @@ fn describe(out: &mut dyn Write, plan: &Plan, listed: &Listing, earlier: Option<
         writeln!(out, "\nFactor {name}: {} = {}", settings.join(", "), levels.join(", "))?;
     }
     let run = &experiment.run;
-    let cells = plan.cells.len();
-    writeln!(out, "\n{} to {} trials of each of {cells} cell(s)", run.min_trials, run.max_trials)?;
+    let cells = counted(plan.cells.len(), "cell");
+    writeln!(out, "\n{} to {} trials of each of {cells}", run.min_trials, run.max_trials)?;
     writeln!(out, "  {}", Estimate::of(plan, earlier))?;
     writeln!(out, "\nClaims")?;
     if experiment.claims.is_empty() {

@@ -77,6 +77,57 @@ fn a_full_disk_is_told_and_what_was_stored_before_is_whole() {
 }
 
 #[test]
+fn a_store_that_disappears_is_told_and_what_was_measured_is_printed_all_the_same() {
+    let lab = Lab::new();
+    let file = lab.file("small.toml", FLOOD);
+    let run = lab.start(&["run", &file, "--reps", "5"]);
+    lab.wait_for_the_flood();
+    fs::remove_file(lab.path("state/plimsoll/runs.sqlite")).expect("it is there");
+    let told = run.ends().exits(3).says("runs.sqlite is gone: it was removed or renamed");
+    told.prints("The run could not go on").prints("baseline").fits_on_a_screen();
+}
+
+#[test]
+fn a_run_that_failed_says_why_wherever_it_is_shown_with_one_exit_status() {
+    let lab = Lab::new();
+    let leaves = "exec = [\"sh\", \"-c\", \"echo no licence >&2; exit 7\"]";
+    let file = lab.file("refused.toml", &one_service(leaves));
+    let why = "ended before it was ready: exit status 7";
+    lab.plimsoll(&["run", &file]).exits(3).says(why);
+    lab.plimsoll(&["show"]).exits(3).prints(why).fits_on_a_screen();
+    for format in ["json", "html", "junit", "markdown"] {
+        lab.plimsoll(&["show", "--format", format]).exits(3).prints(why);
+        lab.plimsoll(&["gate", "--format", format]).exits(3).prints(why);
+    }
+    lab.plimsoll(&["history"])
+        .exits(0)
+        .prints(&format!("failed refused: the service `web` on `server`: {why}"));
+    let listed = lab.plimsoll(&["history", "--format", "json"]).json();
+    assert!(listed[0]["failure"].as_str().is_some_and(|told| told.contains(why)), "{listed}");
+}
+
+#[test]
+fn a_service_on_another_port_is_told_with_the_port_before_the_time_is_over() {
+    refused("exec = [\"python3\", \"-m\", \"http.server\", \"9090\"]\nport = 8080\nready.within = \"20s\"")
+        .says("nothing listens on port 8080; it listens on 0.0.0.0:9090")
+        .says("try: --set services.web.port=9090");
+}
+
+#[test]
+fn more_rights_are_proposed_where_a_program_was_refused_something_and_nowhere_else() {
+    let advised = |script: &str| {
+        let service = format!("exec = [\"sh\", \"-c\", \"{script}\"]");
+        refused(&service).stderr.contains("privileged=true")
+    };
+    assert!(advised("echo x >/etc/hostname"));
+    assert!(!advised("sh --no-such-flag"));
+    let lab = Lab::new();
+    let script = lab.path("serve");
+    fs::write(&script, "#!/bin/sh\n").expect("allowed");
+    refused(&format!("exec = [\"{}\"]", script.display())).says("`chmod +x ");
+}
+
+#[test]
 fn a_place_that_may_not_be_written_to_is_told_before_anything_runs() {
     let lab = Lab::of_ordinary_user();
     let file = lab.file("small.toml", FLOOD);

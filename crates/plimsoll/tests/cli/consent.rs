@@ -148,7 +148,7 @@ fn a_file_with_the_name_of_a_shipped_experiment_is_what_runs_and_a_warning_says_
     lab.file("flood-relay", &one_service("web = {}"));
     let warning =
         "`flood-relay` is a file here, and not the experiment recovery/flood-relay that comes with Plimsoll";
-    lab.plimsoll(&["check", "flood-relay"]).exits(0).prints("1 services").says(warning);
+    lab.plimsoll(&["check", "flood-relay"]).exits(0).prints("1 service,").says(warning);
     begun(&lab.plimsoll(&["run", "flood-relay", "--reps", "1", "--quiet"]).says(warning));
     let shipped = lab.plimsoll(&["check", "recovery/flood-relay"]).exits(0);
     assert!(!shipped.stderr.contains("warning"), "{shipped:?}");

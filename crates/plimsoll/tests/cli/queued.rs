@@ -97,7 +97,7 @@ fn has_begun(cluster: &Cluster, lab: &Lab, node: &str) -> bool {
 fn what_no_queue_can_carry_out_is_told_before_anything_is_submitted() {
     let lab = Lab::new();
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/slurm.toml");
-    lab.plimsoll(&["check", shipped]).exits(0).prints("4 cell(s)");
+    lab.plimsoll(&["check", shipped]).exits(0).prints("4 cells");
     let without = format!("PATH=/nowhere \"$PLIMSOLL\" run {shipped} --on slurm");
     lab.script(&without).exits(3).says("starting squeue: No such file").says("apt-get install slurm-client");
     let here = "reach = { command = [\"plimsoll\", \"agent\"] }\nallow = [\"root\"]\n";

@@ -41,6 +41,28 @@ fn a_name_that_is_not_declared_gets_the_declared_ones_and_the_nearest() {
 }
 
 #[test]
+fn what_a_newcomer_mistypes_is_found_before_the_run() {
+    let exec = |words: &str| {
+        format!(
+            "relay = {{ to = \"web\", listeners = 2 }}\n\n[services.mine]\non = \"server\"\nexec = {words}"
+        )
+    };
+    let relay = "relay = { to = \"web\", listeners = 2 }";
+    wrong(relay, &exec("[\"sleep\", \"--port={prot}\"]"))
+        .says("nothing says what `{prot}` stands for")
+        .says("did you mean `{port}`?");
+    wrong("[[links]]\nbetween = [\"client\", \"firewall\"]", "")
+        .says("the host `client` has no link, so `relay` on `firewall` cannot be reached from `client`");
+    let claim = "recovery = { baseline = \"baseline\", after = \"after\", margin = \"60 %\" }";
+    wrong(claim, "limit = { metric = \"p99\", phase = \"after\", below = 5 }").says("did you mean `p99_ms`?");
+    let lab = Lab::new();
+    let file = lab.file("small.toml", &FLOOD.replace(relay, &exec("[\"./my-server\"]")));
+    lab.plimsoll(&["check", &file])
+        .exits(0)
+        .says("warning: services.mine: there is no program `./my-server` on this machine");
+}
+
+#[test]
 fn what_is_no_toml_is_shown_where_it_breaks() {
     wrong("[services.web]", "[services.web").says("[services.web");
 }

@@ -12,6 +12,7 @@ use super::facts::{FactsType, Join};
 use super::{Carrier, LATENCIES, LoadKind, LoadPlace, LoadType, Target};
 use crate::effect::{AsWhom, Effect, EffectKind, word};
 use crate::experiment::Metric;
+use crate::experiment::placeholder;
 use crate::experiment::problem::{Checked, Part, declared, in_range, problem};
 use crate::experiment::share::share;
 use crate::reader::{NamedMetric, Reading};
@@ -23,6 +24,8 @@ const SECONDS: &str = "{seconds}";
 const OPERATIONS: &str = "{operations}";
 /// So begins what stands for the service that is aimed at.
 const TO: &str = "{to";
+/// All that stands for something in its words.
+const PLACEHOLDERS: [&str; 6] = ["to", "to.address", "to.port", "scratch", "seconds", "operations"];
 
 /// A program, and how what it prints is read. It may also be written as the list of its words alone.
 ///
@@ -170,6 +173,7 @@ impl LoadType for ExecLoad {
             let expected = "`{to.address}` and `{to.port}`, or `{to}`, among its words, or no `to`";
             return Err(problem(exec(), "the program is not told what it aims at", expected));
         }
+        placeholder::check(&self.command, &PLACEHOLDERS, exec())?;
         for (placeholder, key, given) in [
             (SECONDS, "duration", self.duration.is_some()),
             (OPERATIONS, "operations", self.operations.is_some()),

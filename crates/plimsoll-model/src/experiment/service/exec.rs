@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ServicePlace, ServiceType};
 use crate::effect::{AsWhom, Effect, word};
+use crate::experiment::placeholder;
 use crate::experiment::problem::{Checked, Part, problem};
 
 /// A program of the user's own, and its arguments. The agent replaces `{port}`, `{address}`, `{to}` and `{scratch}` when it starts the program.
@@ -15,13 +16,16 @@ pub struct ExecService {
     pub argv: Vec<String>,
 }
 
+/// What stands for something in its words.
+const PLACEHOLDERS: [&str; 5] = ["port", "address", "to", "scratch", "config"];
+
 impl ServiceType for ExecService {
     fn check(&self, at: &ServicePlace<'_>) -> Checked {
         if self.argv.is_empty() {
             let here = path!["services", at.name, "exec"];
             return Err(problem(here, "the command is empty", "a program and its arguments"));
         }
-        Ok(())
+        placeholder::check(&self.argv, &PLACEHOLDERS, path!["services", at.name, "exec"])
     }
 
     fn describe(&self) -> String {
