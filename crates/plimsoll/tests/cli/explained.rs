@@ -277,7 +277,9 @@ fn of_two_commands_the_worse_one_is_explained() {
     assert!(told["evidence"].is_array() && told["causes"].is_array(), "{told}");
     let alike = ["compare", "--explain", "--a", few, "--b", few, "--min-pairs", "3", "--max-pairs", "3"];
     lab.plimsoll(&alike).exits(4).prints("nothing to explain");
-    lab.plimsoll(&["compare", "--explain", "latest", "latest"]).exits(2).says("--a <COMMAND>");
+    lab.plimsoll(&["compare", "--explain", "latest", "latest"])
+        .exits(2)
+        .says("`plimsoll explain latest latest` tells why a stored run is worse");
 }
 
 #[test]
