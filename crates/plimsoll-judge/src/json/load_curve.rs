@@ -3,7 +3,7 @@
 use super::table::Table;
 use super::{Answer, Request};
 use crate::input::JudgeError;
-use crate::models::load_curve::{LoadCurve, LoadPoint, fit_load_curve};
+use crate::models::load_curve::{Form, LoadCurve, LoadPoint, NoQueue, fit_load_curve};
 use plimsoll_model::numbers::{Curve, Numbers};
 use serde::Deserialize;
 
@@ -49,10 +49,15 @@ impl Request for LoadCurveRequest {
     fn numbers(&self) -> Result<Numbers, JudgeError> {
         let found = self.fit()?;
         let queues = found.fits.iter().map(|fit| (fit.name.clone(), fit.drawn(found.cpus)));
-        let line = found.line.map(|line| {
-            let at = |utilisation: f64| [100.0 * utilisation, line.level + line.slope * utilisation];
-            ("a straight line".to_owned(), vec![at(0.0), at(1.0)])
-        });
+        let name = |form| match form {
+            Form::Level | Form::Line => "a straight line",
+            Form::Exponential => "an exponential",
+        };
+        let drawn = |curve: NoQueue| {
+            let at = |i: u32| [f64::from(i) / 20.0, curve.load(f64::from(i) / 20.0)];
+            (name(curve.form).to_owned(), (0..=20).map(at).collect())
+        };
+        let other = found.no_queue.map(drawn);
         let percent = |(name, curve): (String, Vec<[f64; 2]>)| {
             (name, curve.into_iter().map(|[used, load]| [100.0 * used, load]).collect())
         };
@@ -62,7 +67,7 @@ impl Request for LoadCurveRequest {
             logarithmic: [false, true],
             told: "measured",
             points: self.rows.iter().map(|row| [100.0 * row.utilisation, row.load]).collect(),
-            curves: line.into_iter().chain(queues.map(percent)).collect(),
+            curves: other.into_iter().chain(queues).map(percent).collect(),
         }))
     }
 }
