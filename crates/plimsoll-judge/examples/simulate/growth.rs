@@ -51,13 +51,14 @@ impl Design {
 
 /// The rows of the table.
 pub(crate) fn rows(quick: bool) -> Vec<String> {
-    let count = if quick { 200 } else { 1_000 };
+    let count = if quick { 60 } else { 1_000 };
     let each = |judge: fn(&mut SmallRng) -> bool, stream: u64| {
         let right = |&i: &usize| judge(&mut SmallRng::new((stream << 32) + i as u64));
         share((0..count).filter(right).count(), count)
     };
     let drawn = "growth, 6 to 10 numbers, 3 to 6 points each, time ± 1 to 6 % with heavy tails";
     let none = "growth, the same, of no kind";
+    let bare = "growth, 5 to 8 numbers without repeats, time ± 1 to 5 %";
     vec![
         row(
             drawn,
@@ -67,12 +68,31 @@ pub(crate) fn rows(quick: bool) -> Vec<String> {
         ),
         row(drawn, "linear + quadratic called a knee", &each(square_is_a_knee, 22), "≤ 2 %"),
         row(drawn, "linear + quadratic: doubling within 10 %", &each(doubling_is_near, 23), "≥ 95 %"),
+        row(bare, "n log n called so", &each(|rng| is_of(Kind::Linearithmic, rng) == Some(true), 51), ""),
+        row(
+            bare,
+            "n log n called another kind, and no other named",
+            &each(|rng| is_of(Kind::Linearithmic, rng) == Some(false), 51),
+            "≤ 5 %",
+        ),
+        row(bare, "log n called so", &each(|rng| is_of(Kind::Logarithmic, rng) == Some(true), 52), ""),
+        row(
+            bare,
+            "log n called another kind, and no other named",
+            &each(|rng| is_of(Kind::Logarithmic, rng) == Some(false), 52),
+            "≤ 5 %",
+        ),
+        row(bare, "a climb to a level called log n", &each(climb_is_a_logarithm, 53), "≤ 5 %"),
+        row(drawn, "knee: doubling within its 95 % interval", &each(doubling_is_held, 54), "93 to 97 %"),
         row(drawn, "refused", &each(is_refused, 24), "≤ 2 %"),
         row(none, "a step by 2 to 5 refused", &each(step_is_refused, 25), "≥ 95 %"),
         row(none, "a wave of 20 % refused", &each(wave_is_refused, 26), "≥ 95 %"),
         row(none, "a climb to a plateau refused", &each(plateau_is_refused, 27), "≥ 95 %"),
     ]
 }
+
+/// The kinds that such experiments tell apart.
+const KINDS: [Kind; 5] = [Kind::Constant, Kind::Linear, Kind::Quadratic, Kind::Power, Kind::Knee];
 
 /// A time that is of a kind, and so clearly that a simpler one would be wrong by a factor: each part makes up half of the time somewhere.
 fn of_kind(kind: Kind, design: &Design, rng: &mut SmallRng) -> Box<dyn Fn(f64) -> f64> {
@@ -81,6 +101,8 @@ fn of_kind(kind: Kind, design: &Design, rng: &mut SmallRng) -> Box<dyn Fn(f64) -
     match kind {
         Kind::Constant => Box::new(move |_| level),
         Kind::Linear => Box::new(move |n| level * (1.0 + n / within)),
+        Kind::Logarithmic => Box::new(move |n| level * (0.5 + n.log2())),
+        Kind::Linearithmic => Box::new(move |n| level * (0.5 + n * n.log2())),
         Kind::Power => {
             let exponent = [1.4, 1.6, 1.8][rng.below(3)];
             Box::new(move |n: f64| level * n.powf(exponent))
@@ -92,9 +114,55 @@ fn of_kind(kind: Kind, design: &Design, rng: &mut SmallRng) -> Box<dyn Fn(f64) -
 
 fn is_told(rng: &mut SmallRng) -> bool {
     let design = Design::drawn(rng);
-    let kind = [Kind::Constant, Kind::Linear, Kind::Quadratic, Kind::Power, Kind::Knee][rng.below(5)];
+    let kind = KINDS[rng.below(KINDS.len())];
     let time = of_kind(kind, &design, rng);
     design.measured(time, rng).is_some_and(|found| found.is_described && found.kind == kind)
+}
+
+/// One time at each of 5 to 8 numbers, that double or grow by a factor of 4.
+fn bare(time: impl Fn(f64) -> f64, rng: &mut SmallRng) -> Growth {
+    let (first, factor) = ([10.0, 32.0][rng.below(2)], [2.0, 4.0][rng.below(2)]);
+    let (count, scatter) = (5 + rng.below(4), 0.01 + 0.04 * rng.uniform());
+    let points: Vec<GrowthPoint> = (0..count)
+        .map(|i| first * f64::powi(factor, i as i32))
+        .map(|n| GrowthPoint { n, time: time(n) * (scatter * rng.normal()).exp() })
+        .collect();
+    fit_growth(&points).expect("points of a curve can be fitted")
+}
+
+/// Whether such a kind is told; nothing where it is refused, or where another kind is said to describe the points as well.
+fn is_of(kind: Kind, rng: &mut SmallRng) -> Option<bool> {
+    let level = rng.uniform();
+    let found = if kind == Kind::Logarithmic {
+        bare(|n| 0.5 + 4.0 * level + n.log2(), rng)
+    } else {
+        bare(|n| 10.0 * level + n * n.log2(), rng)
+    };
+    let is_sure = !found.verdict("time").reason.contains("about as well");
+    (found.is_described && (is_sure || found.kind == kind)).then_some(found.kind == kind)
+}
+
+fn climb_is_a_logarithm(rng: &mut SmallRng) -> bool {
+    let (half, level) = (20.0 * 50.0_f64.powf(rng.uniform()), 0.5 * rng.uniform());
+    let found = if rng.coin() {
+        bare(|n| level + n / (n + half), rng)
+    } else {
+        bare(|n| level + 1.0 - (-n / half).exp(), rng)
+    };
+    found.is_described && found.kind == Kind::Logarithmic
+}
+
+/// Where no knee is told there is no such interval; another experiment is drawn.
+fn doubling_is_held(rng: &mut SmallRng) -> bool {
+    loop {
+        let design = Design::drawn(rng);
+        let time = of_kind(Kind::Knee, &design, rng);
+        let truth = time(design.largest()) / time(design.largest() / 2.0);
+        let Some(found) = design.measured(time, rng).filter(|found| found.kind == Kind::Knee) else {
+            continue;
+        };
+        return found.doubling_interval.lo() <= truth && truth <= found.doubling_interval.hi();
+    }
 }
 
 fn square_is_a_knee(rng: &mut SmallRng) -> bool {
@@ -112,7 +180,7 @@ fn doubling_is_near(rng: &mut SmallRng) -> bool {
 
 fn is_refused(rng: &mut SmallRng) -> bool {
     let design = Design::drawn(rng);
-    let kind = [Kind::Constant, Kind::Linear, Kind::Quadratic, Kind::Power, Kind::Knee][rng.below(5)];
+    let kind = KINDS[rng.below(KINDS.len())];
     let time = of_kind(kind, &design, rng);
     design.measured(time, rng).is_some_and(|found| !found.is_described)
 }

@@ -129,9 +129,9 @@ fn worse_is_claimed(rng: &mut SmallRng) -> bool {
     let (start, slope) = ([0.0, 20.0, 100.0][rng.below(3)], [0.0, 0.2, 0.5][rng.below(3)]);
     let found = grown(|n| start + slope * n + f64::from(start + slope == 0.0), rng);
     found.is_some_and(|found| match found.kind {
-        Kind::Constant | Kind::Linear => false,
+        Kind::Constant | Kind::Linear | Kind::Logarithmic => false,
         Kind::Power => found.exponent > 1.0,
-        Kind::Quadratic | Kind::Knee => true,
+        Kind::Linearithmic | Kind::Quadratic | Kind::Knee => true,
     })
 }
 

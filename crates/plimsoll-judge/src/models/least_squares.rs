@@ -66,25 +66,45 @@ pub(super) fn weighted<const K: usize>(
     values: &[f64],
     weights: &[f64],
 ) -> Option<[f64; K]> {
-    // Columns of length 1 under their weights, lest the equations lose digits.
-    let scale: [f64; K] = std::array::from_fn(|k| {
-        let squares: f64 = columns.iter().zip(weights).map(|(row, weight)| weight * row[k] * row[k]).sum();
-        squares.sqrt().max(f64::MIN_POSITIVE)
-    });
-    let mut matrix = [[0.0; K]; K];
+    let scale = lengths(columns, weights);
     let mut right = [0.0; K];
     for ((row, value), weight) in columns.iter().zip(values).zip(weights) {
+        (0..K).for_each(|i| right[i] += weight * row[i] / scale[i] * value);
+    }
+    let solved = eliminate(normal(columns, weights, &scale), right)?;
+    let coefficients = std::array::from_fn(|k| solved[k] / scale[k]);
+    coefficients.iter().all(|c| c.is_finite()).then_some(coefficients)
+}
+
+/// The variance of a figure with these `slopes` by the coefficients of `K` columns, where each value has a variance of 1.
+pub(super) fn variance<const K: usize>(columns: &[[f64; K]], slopes: [f64; K]) -> Option<f64> {
+    let weights = vec![1.0; columns.len()];
+    let scale = lengths(columns, &weights);
+    let slopes: [f64; K] = std::array::from_fn(|k| slopes[k] / scale[k]);
+    let solved = eliminate(normal(columns, &weights, &scale), slopes)?;
+    Some(solved.iter().zip(slopes).map(|(solved, slope)| solved * slope).sum::<f64>().max(0.0))
+}
+
+/// The length of each column under its weights: the equations of columns of length 1 lose no digits.
+fn lengths<const K: usize>(columns: &[[f64; K]], weights: &[f64]) -> [f64; K] {
+    std::array::from_fn(|k| {
+        let squares: f64 = columns.iter().zip(weights).map(|(row, weight)| weight * row[k] * row[k]).sum();
+        squares.sqrt().max(f64::MIN_POSITIVE)
+    })
+}
+
+fn normal<const K: usize>(columns: &[[f64; K]], weights: &[f64], scale: &[f64; K]) -> [[f64; K]; K] {
+    let mut matrix = [[0.0; K]; K];
+    for (row, weight) in columns.iter().zip(weights) {
+        let row: [f64; K] = std::array::from_fn(|k| row[k] / scale[k]);
         for i in 0..K {
-            let left = weight * row[i] / scale[i];
-            right[i] += left * value;
+            let left = weight * row[i];
             for j in 0..K {
-                matrix[i][j] += left * row[j] / scale[j];
+                matrix[i][j] += left * row[j];
             }
         }
     }
-    let solved = eliminate(matrix, right)?;
-    let coefficients = std::array::from_fn(|k| solved[k] / scale[k]);
-    coefficients.iter().all(|c| c.is_finite()).then_some(coefficients)
+    matrix
 }
 
 /// Gauss' elimination with the largest pivot of each column.
@@ -128,6 +148,15 @@ mod tests {
         let falling: Vec<Row> = [1.0, 2.0, 5.0, 9.0].map(|n| row(n, 30.0 - n)).into();
         let found = fit(&falling, &[&[0, 1], &[0]], |c| c.iter().all(|c| *c >= 0.0)).unwrap();
         assert_eq!(found[1], 0.0);
+    }
+
+    #[test]
+    fn the_variance_of_a_line_at_its_middle_and_of_its_slope_is_the_textbooks() {
+        let columns = [1.0, 2.0, 3.0, 4.0, 5.0].map(|x| [1.0, x]);
+        // 1/n at the mean of x, and 1/Σ(x - mean)² for the slope.
+        assert!((variance(&columns, [1.0, 3.0]).unwrap() - 0.2).abs() < 1e-12);
+        assert!((variance(&columns, [0.0, 1.0]).unwrap() - 0.1).abs() < 1e-12);
+        assert_eq!(variance(&[[1.0, 2.0], [2.0, 4.0]], [1.0, 0.0]), None);
     }
 
     #[test]

@@ -2,8 +2,11 @@
 
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 
-use super::{CONFIDENCE, DIFFERS, EARNS, EXACT, Growth, GrowthFit, Kind, LackOfFit, Steepest};
+use super::{
+    AHEAD, BELIEVED, CONFIDENCE, DIFFERS, EARNS, EXACT, Growth, GrowthFit, Kind, LackOfFit, Steepest,
+};
 use crate::models::rms;
+use crate::stats::dist::t_quantile;
 use crate::wording::{figure, p_value, percent};
 
 impl Growth {
@@ -18,6 +21,13 @@ impl Growth {
             (Kind::Constant, _) => format!("constant {range}"),
             (Kind::Linear, each) => {
                 format!("linear {range}: each further one adds {}", figure(each.unwrap_or(0.0)))
+            }
+            (Kind::Logarithmic, _) => format!(
+                "with the logarithm of their number {range}: each doubling adds {}",
+                figure(self.logarithm.unwrap_or(0.0) * std::f64::consts::LN_2)
+            ),
+            (Kind::Linearithmic, _) => {
+                format!("as n log n {range}: {} n ln n", figure(self.logarithm.unwrap_or(0.0)))
             }
             (Kind::Power, _) => format!(
                 "{} than linear {range}: it goes with their number to the power {} ({} to {})",
@@ -52,19 +62,32 @@ impl Growth {
         }
     }
 
-    /// Another kind that the points support nearly as well, and that says something else of doubling.
+    /// Another kind that the points support nearly as well, and that is as simple or says something else of doubling, or of many more workers.
     fn rival(&self) -> String {
-        let chosen = self.fits.iter().find(|fit| fit.kind == self.kind).map_or(f64::NAN, |fit| fit.aicc);
-        let differs = |fit: &&GrowthFit| {
-            let factor = fit.doubling / self.doubling;
-            fit.kind != self.kind && fit.aicc < chosen + EARNS && !(1.0 / DIFFERS..=DIFFERS).contains(&factor)
+        let Some(chosen) = self.fits.iter().find(|fit| fit.kind == self.kind) else { return String::new() };
+        let differs = |factor: f64| !(1.0 / DIFFERS..=DIFFERS).contains(&factor);
+        let freedom = (self.n as f64 - self.kind.figures() as f64 - 1.0).max(1.0);
+        let t = t_quantile(f64::midpoint(1.0, CONFIDENCE), freedom);
+        // Between two kinds of as many figures, a mixture of both decides: the share of the other is one figure more.
+        let is_near = |fit: &GrowthFit| {
+            if fit.kind.figures() == self.kind.figures() {
+                fit.aicc.is_finite() && fit.squares <= chosen.squares * (1.0 + t * t / freedom)
+            } else {
+                fit.aicc < chosen.aicc + EARNS
+            }
         };
-        let best = self.fits.iter().filter(differs).min_by(|a, b| a.aicc.total_cmp(&b.aicc));
+        let other = |fit: &&GrowthFit| {
+            let is_other = differs(fit.doubling / chosen.doubling) || differs(fit.ahead / chosen.ahead);
+            fit.kind != self.kind && is_near(fit) && (fit.kind.class() == self.kind.class() || is_other)
+        };
+        let best = self.fits.iter().filter(other).min_by(|a, b| a.squares.total_cmp(&b.squares));
         best.map_or_else(String::new, |fit| {
             format!(
-                "; {} describes them about as well, with {} times: measure further numbers",
+                "; {} describes them about as well, with {} times, and {} times the time at {} workers: measure further numbers",
                 fit.kind.name(),
-                figure(fit.doubling)
+                figure(fit.doubling),
+                figure(fit.ahead / chosen.ahead),
+                figure(AHEAD * self.largest)
             )
         })
     }
@@ -81,7 +104,9 @@ impl Growth {
     fn lacking(&self) -> String {
         let LackOfFit { p, size, scatter, by_repeats } = self.lack_of_fit;
         let name = self.kind.name();
-        let why = if !self.lack_of_fit.is_far() {
+        let why = if self.may_level_off && rms(&self.residuals) < BELIEVED && !self.lack_of_fit.is_far() {
+            "a logarithm fits, and so do a small power or a climb to a level; measure larger numbers, each three times".into()
+        } else if !self.lack_of_fit.is_far() {
             let hint =
                 if by_repeats { "" } else { "; measure each number three times, to tell that from scatter" };
             format!("the best, {name}, is off by a factor of {}{hint}", figure(rms(&self.residuals).exp()))

@@ -63,7 +63,7 @@ pub struct GrowthDetails {
     pub cell: BTreeMap<String, String>,
     /// The measured phase.
     pub phase: String,
-    /// How the time grows: `constant`, `linear`, `power` or `knee`; null where there are too few points.
+    /// How the time grows: `constant`, `linear`, `logarithmic`, `linearithmic`, `power`, `quadratic` or `knee`; null where there are too few points.
     pub kind: Option<String>,
     /// The number of workers from which on it grows faster; null where there is no such knee.
     pub knee: Option<f64>,

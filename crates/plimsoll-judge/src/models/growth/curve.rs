@@ -1,0 +1,142 @@
+//! The curve of each kind, fitted by least squares on relative errors.
+
+use super::knee::places;
+use super::{GrowthPoint, Kind};
+use crate::models::least_squares::{self, Row};
+
+/// The terms whose sum a curve is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Basis {
+    /// 1, n and what n is above the knee.
+    Lines { knee: f64 },
+    /// 1, n and n².
+    Square,
+    /// 1 and ln n.
+    Logarithm,
+    /// 1 and n·ln n.
+    Linearithm,
+}
+
+impl Basis {
+    pub(super) fn terms(self, n: f64) -> [f64; 3] {
+        match self {
+            Self::Lines { knee } => [1.0, n, (n - knee).max(0.0)],
+            Self::Square => [1.0, n, n * n],
+            Self::Logarithm => [1.0, n.ln(), 0.0],
+            Self::Linearithm => [1.0, n * n.ln(), 0.0],
+        }
+    }
+
+    fn rows(self, points: &[GrowthPoint]) -> Vec<Row> {
+        points.iter().map(|point| Row { terms: self.terms(point.n), value: point.time }).collect()
+    }
+}
+
+/// A fitted curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Curve {
+    /// The sum of some terms.
+    Sum { basis: Basis, coefficients: [f64; 3] },
+    /// `factor · n^exponent`.
+    Power { factor: f64, exponent: f64 },
+}
+
+impl Curve {
+    pub(super) fn time(&self, n: f64) -> f64 {
+        match self {
+            Self::Sum { basis, coefficients } => least_squares::value(coefficients, &basis.terms(n)),
+            Self::Power { factor, exponent } => factor * n.powf(*exponent),
+        }
+    }
+
+    /// The power of the number, for a curve that is one.
+    pub(super) fn exponent(&self) -> f64 {
+        match self {
+            Self::Power { exponent, .. } => *exponent,
+            Self::Sum { .. } => f64::NAN,
+        }
+    }
+
+    pub(super) fn residuals(&self, points: &[GrowthPoint]) -> Vec<f64> {
+        points.iter().map(|point| (point.time / self.time(point.n)).ln()).collect()
+    }
+
+    pub(super) fn squares(&self, points: &[GrowthPoint]) -> f64 {
+        self.residuals(points).iter().map(|residual| residual * residual).sum()
+    }
+}
+
+/// The curve of a kind that describes the points best; a knee is looked for at so many places between these `numbers`.
+pub(super) fn fitted(kind: Kind, points: &[GrowthPoint], (numbers, count): (&[f64], usize)) -> Curve {
+    match kind {
+        Kind::Constant => broken(points, &[&[0]], f64::INFINITY),
+        Kind::Linear => broken(points, &[&[0, 1], &[1], &[0]], f64::INFINITY),
+        Kind::Logarithmic => logarithm(points),
+        Kind::Linearithmic => sum(Basis::Linearithm, points, &[&[0, 1], &[1], &[0]]),
+        Kind::Power => power(points),
+        Kind::Quadratic => square(points),
+        Kind::Knee => {
+            let all = places(numbers, count).map(|knee| with_knee(points, knee));
+            let least = all.min_by(|a, b| a.squares(points).total_cmp(&b.squares(points)));
+            least.unwrap_or_else(|| with_knee(points, numbers[0]))
+        }
+    }
+}
+
+/// The line that breaks at a knee. Where all three terms may stay, none of them is better left out.
+pub(super) fn with_knee(points: &[GrowthPoint], knee: f64) -> Curve {
+    let basis = Basis::Lines { knee };
+    let rows = basis.rows(points);
+    let fit = |candidates: &[&[usize]]| least_squares::fit(&rows, candidates, is_rising);
+    let found = fit(&[&[0, 1, 2]]).or_else(|| fit(&[&[1, 2], &[0, 2], &[0, 1], &[1], &[0]]));
+    of_terms(basis, points, found)
+}
+
+/// Whether no term falls, and the first two are above 0 together.
+fn is_rising(coefficients: &[f64; 3]) -> bool {
+    coefficients.iter().all(|c| *c >= 0.0) && coefficients[0] + coefficients[1] > 0.0
+}
+
+fn broken(points: &[GrowthPoint], candidates: &[&[usize]], knee: f64) -> Curve {
+    let basis = Basis::Lines { knee };
+    of_terms(basis, points, least_squares::fit(&basis.rows(points), candidates, is_rising))
+}
+
+/// Terms none of which falls.
+fn sum(basis: Basis, points: &[GrowthPoint], candidates: &[&[usize]]) -> Curve {
+    let allowed = |c: &[f64; 3]| c.iter().all(|c| *c >= 0.0) && c.iter().sum::<f64>() > 0.0;
+    of_terms(basis, points, least_squares::fit(&basis.rows(points), candidates, allowed))
+}
+
+/// A line and a square. Where all three terms may stay, none of them is better left out.
+fn square(points: &[GrowthPoint]) -> Curve {
+    let rows = Basis::Square.rows(points);
+    let allowed = |c: &[f64; 3]| c.iter().all(|c| *c >= 0.0) && c.iter().sum::<f64>() > 0.0;
+    let fit = |candidates: &[&[usize]]| least_squares::fit(&rows, candidates, allowed);
+    let found = fit(&[&[0, 1, 2]]).or_else(|| fit(&[&[1, 2], &[0, 2], &[2], &[0, 1], &[1], &[0]]));
+    of_terms(Basis::Square, points, found)
+}
+
+/// A logarithm that rises, and is above 0 from the smallest number on; its level may lie below.
+fn logarithm(points: &[GrowthPoint]) -> Curve {
+    let basis = Basis::Logarithm;
+    let smallest = points.iter().map(|point| point.n).fold(f64::INFINITY, f64::min);
+    let allowed = |c: &[f64; 3]| c[1] >= 0.0 && least_squares::value(c, &basis.terms(smallest)) > 0.0;
+    of_terms(basis, points, least_squares::fit(&basis.rows(points), &[&[0, 1], &[0]], allowed))
+}
+
+/// One value for all always fits, since times are above 0.
+fn of_terms(basis: Basis, points: &[GrowthPoint], coefficients: Option<[f64; 3]>) -> Curve {
+    Curve::Sum { basis, coefficients: coefficients.unwrap_or([points[0].time, 0.0, 0.0]) }
+}
+
+/// Least squares of ln(time) on ln(n).
+fn power(points: &[GrowthPoint]) -> Curve {
+    let count = points.len() as f64;
+    let middle = |of: fn(&GrowthPoint) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (middle(|point| point.n.ln()), middle(|point| point.time.ln()));
+    let products = points.iter().map(|point| (point.n.ln() - x) * (point.time.ln() - y)).sum::<f64>();
+    let squares = points.iter().map(|point| (point.n.ln() - x).powi(2)).sum::<f64>();
+    let exponent = if squares > 0.0 { products / squares } else { 0.0 };
+    Curve::Power { factor: (y - exponent * x).exp(), exponent }
+}
