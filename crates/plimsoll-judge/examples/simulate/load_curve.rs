@@ -195,7 +195,7 @@ fn is_called_another(rng: &mut SmallRng) -> bool {
     called(&curve).is_some_and(|name| name != format!("M/M/{}", curve.cpus))
 }
 
-/// The same with users, each of whom has one job at most, and who think for a shorter time at each point.
+/// A closed system: every user has at most one job, and thinks for a shorter time at each point.
 fn is_closed(rng: &mut SmallRng, given: bool) -> bool {
     let (cpus, users) = ([1, 2, 4][rng.below(3)], 8 + rng.below(33));
     let points: Vec<LoadPoint> = (0..9)

@@ -35,7 +35,7 @@ impl Weather {
 pub(crate) enum Own {
     /// Normal, so that differences of pairs have a standard deviation of 1.1 %.
     Normal,
-    /// The same, and one pair in twenty has a side that a neighbour slowed by up to a half.
+    /// Noise as above; one pair in twenty has a side that a neighbour slowed by up to a half.
     Neighbour,
     /// The same, and each side is in one of two modes 3 % apart.
     Modes,

@@ -17,7 +17,7 @@ const OTHERS: std::ops::RangeInclusive<usize> = 3..=60;
 const LEAST_SEEN: usize = 3;
 /// The chance at which a usual cycle is believed, for each harmonic that is tried.
 const USUAL_CHANCE: f64 = 1e-3;
-/// What has days may have weeks.
+/// A series with days may have weeks.
 pub(super) const DAYS: usize = 7;
 /// Lengths of a day: of hours, half hours, quarters of an hour, ten and five minutes. A cycle of another length, such as the days of a
 /// week, has no weeks of its own: seven times its length follows growth instead of repeating itself.

@@ -49,7 +49,7 @@ pub(super) enum Said {
     Nothing,
     /// Something to tell; the drift goes on.
     News(News),
-    /// It has ended.
+    /// The drift has ended.
     Ended(Drift),
 }
 

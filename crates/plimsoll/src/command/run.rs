@@ -275,7 +275,7 @@ fn heartbeat(args: &RunArgs) -> Option<Duration> {
     args.heartbeat.map(|every| every.0).filter(|every| !every.is_zero())
 }
 
-/// What is on a block device of the machine is lost when a load writes to it: only where the user has named it.
+/// A load that writes to a block device destroys its contents, so the user has to name the device.
 fn refuse_to_destroy(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
     for experiment in plan.cells.iter().map(|cell| &cell.experiment) {
         for (name, load) in &experiment.loads {

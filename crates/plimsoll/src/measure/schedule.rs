@@ -22,7 +22,7 @@ pub(super) struct Scheduled {
 }
 
 impl Scheduled {
-    /// What was counted of a process that is running, or has ended and was not waited for. `None` where the kernel counts nothing.
+    /// Counts of a process that runs, or has ended and was not waited for; `None` if the kernel counts nothing.
     pub(super) fn of(pid: Pid) -> Option<Self> {
         let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
         Self::parse(&text).filter(|counted| counted.ran > Duration::ZERO)

@@ -1,8 +1,14 @@
 //! The curve of each kind, fitted by least squares on relative errors.
 
-use super::knee::places;
 use super::{GrowthPoint, Kind};
 use crate::models::least_squares::{self, Row};
+
+/// Where a knee may be: between the second and the last but one number of workers.
+pub(super) fn places(numbers: &[f64], count: usize) -> impl Iterator<Item = f64> + use<> {
+    let last = numbers.len() - 1;
+    let (low, high) = (numbers[1.min(last)].ln(), numbers[last.saturating_sub(1)].ln());
+    (0..=count).map(move |i| (low + (high - low) * i as f64 / count as f64).exp())
+}
 
 /// The terms whose sum a curve is.
 #[derive(Clone, Copy, Debug, PartialEq)]

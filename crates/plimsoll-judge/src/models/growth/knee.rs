@@ -1,7 +1,7 @@
 //! Where a knee may be, and what that leaves open of doubling, by profiles of the sum of squares: a figure may be what it is in any curve that is
 //! not significantly worse than the best, by an F test of one parameter.
 
-use super::curve::{Basis, Curve, with_knee};
+use super::curve::{Basis, Curve, places, with_knee};
 use super::{CONFIDENCE, GrowthPoint};
 use crate::models::least_squares;
 use crate::stats::dist::t_quantile;
@@ -11,13 +11,6 @@ use plimsoll_model::verdict::Interval;
 pub(super) const PLACES: usize = 120;
 /// The figures of a line with a knee.
 const FIGURES: f64 = 4.0;
-
-/// Where a knee may be: between the second and the last but one number of workers.
-pub(super) fn places(numbers: &[f64], count: usize) -> impl Iterator<Item = f64> + use<> {
-    let last = numbers.len() - 1;
-    let (low, high) = (numbers[1.min(last)].ln(), numbers[last.saturating_sub(1)].ln());
-    (0..=count).map(move |i| (low + (high - low) * i as f64 / count as f64).exp())
-}
 
 /// The line with a knee at each place, with its squares, and the most squares that are not significantly worse than the least.
 pub(super) struct Profile {

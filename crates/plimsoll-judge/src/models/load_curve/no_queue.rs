@@ -15,7 +15,7 @@ const ROUNDS: usize = 40;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// It has the same level at every utilisation.
+    /// Constant: one level at every utilisation.
     Level,
     /// `level + growth · utilisation`.
     Line,

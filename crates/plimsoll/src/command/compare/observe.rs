@@ -17,7 +17,7 @@ use crate::args::CompareArgs;
 use crate::failure::Failure;
 use crate::profiler::missing;
 
-/// What is sampled while the first command runs, and while the second does, under the names that a profiler has for two sides.
+/// Samples of both commands, under the names that a profiler has for two sides.
 const SIDES: [Arm; 2] = [Arm::Control, Arm::Treatment];
 
 /// The counters and the stacks of the machine, by the command that ran meanwhile.
