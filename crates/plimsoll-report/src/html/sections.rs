@@ -23,10 +23,20 @@ use crate::{answer, claims, events, loads, wording};
 /// Everything between the head and the script.
 pub(super) fn body(report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_>) -> Markup {
     let cells = summary::cells(report);
-    let before = [remedies(report), causes(report, drawn.served)];
+    // Below the answer and its causes: what the load saw over time, then whatever explains it.
+    let top = [remedies(report), causes(report, drawn.served)];
     let claimed = claims::groups(report);
     let claimed = claimed.iter().map(|group| Some(tables::group(group)));
-    let seen = [
+    let measured = [
+        up_and_down(report),
+        levels::section(report),
+        over_time(report, records),
+        rates(report, &cells, records),
+        latencies(&cells, records),
+    ];
+    let of_loads = loads::groups(report, records);
+    let of_loads = of_loads.iter().map(|group| Some(tables::group(group)));
+    let explaining = [
         packets::section(report, drawn.time_sequences),
         profile(report, drawn.stacks),
         tables::found(
@@ -34,26 +44,17 @@ pub(super) fn body(report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_
             "Waits and calls",
             seen::sections(answer::evidence_sides(report), report.profile.as_ref()),
         ),
-    ];
-    let of_loads = loads::groups(report, records);
-    let of_loads = of_loads.iter().map(|group| Some(tables::group(group)));
-    let after = [
-        up_and_down(report),
-        levels::section(report),
-        rates(report, &cells, records),
-        over_time(report, records),
+        evidence(report),
         of_hosts(records),
         tables::found("steps-done", "Steps", events::section(report)),
-        latencies(&cells, records),
-        evidence(report),
         tables::figures(report, &cells),
         tables::found("offers", "Offered load", findings::offers(report)),
         tables::found("machine", "The machine", findings::vmstat(report)),
         tables::environment(report),
         tables::about(report),
     ];
-    let sections: Vec<Section> =
-        before.into_iter().chain(claimed).chain(seen).chain(of_loads).chain(after).flatten().collect();
+    let sections = top.into_iter().chain(claimed).chain(measured).chain(of_loads).chain(explaining);
+    let sections: Vec<Section> = sections.flatten().collect();
     html! {
         header .page {
             h1 { (report.experiment) }
@@ -335,6 +336,7 @@ fn trial_title(trial: &TrialRecord) -> String {
 fn profile(report: &RunReport, drawn: Option<&[Profile; 2]>) -> Option<Section> {
     let found = report.profile.as_ref().filter(|found| found.hertz > 0)?;
     let (_, before, after) = answer::evidence_sides(report);
+    let drawn = drawn.filter(|_| found.tells());
     let several = report.profiles.iter().map(|compared| {
         html! {
             h3 { (told::heading(compared)) }
