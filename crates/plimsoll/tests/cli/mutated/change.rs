@@ -27,7 +27,7 @@ const NUMBERS: [&str; 16] = [
     "0x7fffffffffffffff",
     "99999999999999999999999999999999999999999999999999999999999999999999",
 ];
-/// What is no UTF-8, or hard to show.
+/// Bytes that are no UTF-8, or hard to show.
 const BYTES: [&[u8]; 8] = [
     b"\xff\xfe",
     b"\xc0\x80",
@@ -38,10 +38,10 @@ const BYTES: [&[u8]; 8] = [
     b"\xe2\x80\xae",
     b"\xcc\x81",
 ];
-/// What opens something, again and again.
+/// Beginnings of nested values.
 const NESTS: [&[u8]; 6] = [b"[", b"{\"a\":", b"(", b"[[", b"{a=", b"\"\\"];
 /// Longest that something repeated is: mostly, and now and then.
-const LONG: [usize; 2] = [64 << 10, 2 << 20];
+const LONG: [usize; 2] = [64 << 10, 12 << 20];
 
 /// One to three changes.
 pub(super) fn some(mut bytes: Vec<u8>, other: &[u8], random: &mut StdRng) -> Vec<u8> {

@@ -14,7 +14,7 @@ mod change;
 mod samples;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
@@ -24,7 +24,6 @@ use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use wait4::Wait4;
 
 use crate::lab::Lab;
 use samples::Sample;
@@ -38,9 +37,12 @@ const TIME: Duration = Duration::from_secs(10);
 /// What takes longer by the clock hangs, in seconds.
 const HANGS_AFTER: &str = "120";
 /// Inputs that are tried where the environment names none.
-const FEW: Range<u64> = 0..500;
+const FEW: Range<u64> = 0..400;
 /// The inputs to try, as `FROM..TO`.
 const WHICH: &str = "PLIMSOLL_MUTATED";
+
+/// Runs a command with a limit of memory. A process of little memory starts it: the kernel counts the parent's as the child's until `execve`.
+const LAUNCHER: &str = include_str!("launch.py");
 
 /// Greatest needs of a command over all inputs, each with the number of its input.
 #[derive(Clone, Copy, Default)]
@@ -156,39 +158,31 @@ fn attempt(folder: &Path, samples: &[Sample], number: u64) -> Result<(String, Ne
     let is_empty = |path: &Path| path.metadata().is_ok_and(|meta| meta.len() == 0);
     let panicked = fs::read(&said).is_ok_and(|text| String::from_utf8_lossy(&text).contains("panicked at"));
     let wrong = match ended {
-        Some(0..=4) if panicked => "it panicked".to_owned(),
-        Some(0) if is_empty(&printed) && is_empty(&said) => "it said nothing".to_owned(),
-        Some(1..=4) if is_empty(&said) && is_empty(&printed) => "it failed without a message".to_owned(),
-        Some(0..=4) if time > TIME => format!("it took {time:?}"),
-        Some(0..=4) if command[0] == "check" && memory > MEMORY_OF_CHECK => format!("it took {memory} bytes"),
-        Some(0..=4) => {
+        0..=4 if panicked => "it panicked".to_owned(),
+        0 if is_empty(&printed) && is_empty(&said) => "it said nothing".to_owned(),
+        1..=4 if is_empty(&said) && is_empty(&printed) => "it failed without a message".to_owned(),
+        0..=4 if time > TIME => format!("it took {time:?}"),
+        0..=4 if command[0] == "check" && memory > MEMORY_OF_CHECK => format!("it took {memory} bytes"),
+        0..=4 => {
             return Ok((name, Needs { inputs: 1, memory: (memory, number), time: (time, number) }));
         }
-        ended => format!("it ended with {ended:?} after {time:?} with {memory} bytes"),
+        ended => format!("it ended with {ended} after {time:?} with {memory} bytes"),
     };
     Err(format!("{wrong}: {}", about()))
 }
 
-/// Runs the program within the limits; its exit status, the most memory that it had at once (or that this process had when it started it), and its time.
-fn run(folder: &Path, words: impl Iterator<Item = String>) -> (Option<i32>, u64, Duration) {
-    let output = |name: &str| File::create(folder.join(name)).expect("writable");
-    let child = Command::new("timeout")
-        .args([
-            "--signal=KILL",
-            HANGS_AFTER,
-            "prlimit",
-            &format!("--data={MEMORY}"),
-            env!("CARGO_BIN_EXE_plimsoll"),
-        ])
+/// Runs the program within the limits; its exit status (below 0 the signal that ended it), the most memory that it had at once, and its time.
+fn run(folder: &Path, words: impl Iterator<Item = String>) -> (i32, u64, Duration) {
+    let told = Command::new("/usr/bin/python3")
+        .args(["-I", "-S", "-c", LAUNCHER, &MEMORY.to_string(), HANGS_AFTER, env!("CARGO_BIN_EXE_plimsoll")])
         .args(words)
         .current_dir(folder)
         .env_clear()
         .env("HOME", folder)
-        .stdin(std::process::Stdio::null())
-        .stdout(output("stdout"))
-        .stderr(output("stderr"))
-        .spawn()
-        .expect("timeout starts");
-    let used = child.wait4().expect("it can be waited for");
-    (used.status.code(), used.rusage.maxrss, used.rusage.utime + used.rusage.stime)
+        .output()
+        .expect("python3 starts");
+    let text = String::from_utf8_lossy(&told.stdout);
+    let numbers: Vec<f64> = text.split_whitespace().filter_map(|number| number.parse().ok()).collect();
+    let [ended, kilobytes, seconds] = numbers[..] else { panic!("no result of the launcher: {told:?}") };
+    (ended as i32, kilobytes as u64 * 1024, Duration::from_secs_f64(seconds))
 }
