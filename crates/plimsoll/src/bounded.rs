@@ -15,7 +15,7 @@ pub(crate) fn bytes(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     if path == Path::new("-") { of(io::stdin().lock(), limit) } else { of(File::open(path)?, limit) }
 }
 
-/// The same for text in UTF-8.
+/// Reads text in UTF-8, from a file or from standard input.
 ///
 /// # Errors
 /// Those of [`bytes`], and other text.
