@@ -26,6 +26,7 @@ const VERDICT_LINES: usize = 3;
 const SENTENCE_LINES: usize = 5;
 const ANSWER_LINES: usize = 7;
 const ARITHMETIC_LINES: usize = 2;
+const REMEDY_LINES: usize = 2;
 const DISTURBANCE_LINES: usize = 2;
 const CAUSES_SHOWN: usize = 3;
 const CAUSE_LINES: usize = 4;
@@ -158,7 +159,8 @@ fn reasons(report: &RunReport, width: usize) -> Vec<Line> {
     let others = report.notes.iter().filter(|note| note.kind == NoteKind::OtherProcesses);
     disturbed.extend(others.map(|note| note.text.clone()));
     let disturbed = if disturbed.is_empty() { "none seen".to_owned() } else { disturbed.join("; ") };
-    let mut lines = clipped(&format!("Disturbances: {disturbed}."), width, 2, DISTURBANCE_LINES);
+    let mut lines = remedies(report).map_or_else(Vec::new, |it| clipped(&it, width, 2, REMEDY_LINES));
+    lines.extend(clipped(&format!("Disturbances: {disturbed}."), width, 2, DISTURBANCE_LINES));
     let causes = report.causes.iter().take(CAUSES_SHOWN);
     let each = if report.causes.len() > 1 { CAUSE_LINES / 2 } else { CAUSE_LINES };
     let mut why: Vec<String> = causes.flat_map(|it| clipped(&cause(it), width, 2, each)).collect();
@@ -173,6 +175,16 @@ fn reasons(report: &RunReport, width: usize) -> Vec<Line> {
     why.truncate(CAUSE_LINES);
     lines.extend(why);
     lines.into_iter().map(Line::from).collect()
+}
+
+/// What each remedy brought the figure to.
+fn remedies(report: &RunReport) -> Option<String> {
+    let each = report.remedies.iter().map(|remedy| {
+        let ratio = remedy.estimate.map_or_else(|| wording::rung_outcome(remedy).to_owned(), ratio);
+        format!("{} {ratio}", wording::rung(remedy.rung))
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| format!("Remedies, after/baseline: {}.", each.join(", ")))
 }
 
 fn fails(report: &RunReport) -> bool {
