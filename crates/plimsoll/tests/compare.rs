@@ -199,13 +199,9 @@ fn what_stays_undecided_ends_with_the_command_that_decides_it() {
         "8",
     ]));
     told.ends_with(4);
+    // The figures scatter by 3 %: more than ten times the pairs would be needed for 1 %.
     let last = told.stdout.lines().last().unwrap_or_default();
-    assert!(
-        last.starts_with("To decide it")
-            && last.contains(": plimsoll compare ")
-            && !last.contains("--max-pairs 8"),
-        "{last}"
-    );
+    assert!(last.starts_with("To decide it: plimsoll compare ") && last.ends_with(" --margin 4%"), "{last}");
 }
 
 #[test]
