@@ -3,12 +3,8 @@
 use super::{GrowthPoint, Kind};
 use crate::models::least_squares::{self, Row};
 
-/// Where a knee may be: between the second and the last but one number of workers.
-pub(super) fn places(numbers: &[f64], count: usize) -> impl Iterator<Item = f64> + use<> {
-    let last = numbers.len() - 1;
-    let (low, high) = (numbers[1.min(last)].ln(), numbers[last.saturating_sub(1)].ln());
-    (0..=count).map(move |i| (low + (high - low) * i as f64 / count as f64).exp())
-}
+/// Places at which a knee is looked for.
+pub(super) const PLACES: usize = 120;
 
 /// The terms whose sum a curve is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,6 +83,13 @@ pub(super) fn fitted(kind: Kind, points: &[GrowthPoint], (numbers, count): (&[f6
             least.unwrap_or_else(|| with_knee(points, numbers[0]))
         }
     }
+}
+
+/// Where a knee may be: between the second and the last but one number of workers.
+pub(super) fn places(numbers: &[f64], count: usize) -> impl Iterator<Item = f64> + use<> {
+    let last = numbers.len() - 1;
+    let (low, high) = (numbers[1.min(last)].ln(), numbers[last.saturating_sub(1)].ln());
+    (0..=count).map(move |i| (low + (high - low) * i as f64 / count as f64).exp())
 }
 
 /// The line that breaks at a knee. Where all three terms may stay, none of them is better left out.

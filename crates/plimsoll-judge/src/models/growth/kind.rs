@@ -67,7 +67,7 @@ impl Kind {
         }
     }
 
-    /// What is fitted, the variance among it. The place of a knee, which is looked for all along the line, counts as three parameters
+    /// Fitted parameters, the variance among them. The place of a knee, which is looked for all along the line, counts as three parameters
     /// (Hall, Osborn & Sakkas, "Inference on structural breaks using information criteria", 2013).
     pub(super) fn parameters(self) -> usize {
         if self == Self::Knee { 7 } else { self.figures() + 1 }

@@ -1,14 +1,12 @@
 //! Where a knee may be, and what that leaves open of doubling, by profiles of the sum of squares: a figure may be what it is in any curve that is
 //! not significantly worse than the best, by an F test of one parameter.
 
-use super::curve::{Basis, Curve, places, with_knee};
+use super::curve::{Basis, Curve, PLACES, places, with_knee};
 use super::{CONFIDENCE, GrowthPoint};
 use crate::models::least_squares;
 use crate::stats::dist::t_quantile;
 use plimsoll_model::verdict::Interval;
 
-/// Places at which a knee is looked for.
-pub(super) const PLACES: usize = 120;
 /// The figures of a line with a knee.
 const FIGURES: f64 = 4.0;
 

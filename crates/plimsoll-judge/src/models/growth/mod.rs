@@ -24,8 +24,8 @@ use super::structure::{Structure, structure};
 use super::{aicc, rms, without};
 use crate::input::{JudgeError, positive};
 use crate::stats::{bootstrap::widening, median, middle, rng::SmallRng};
-use curve::{Basis, Curve, fitted};
-use knee::{PLACES, Profile};
+use curve::{Basis, Curve, PLACES, fitted};
+use knee::Profile;
 use plimsoll_model::verdict::Interval;
 use serde::{Deserialize, Serialize};
 

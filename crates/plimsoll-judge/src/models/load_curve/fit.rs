@@ -36,7 +36,7 @@ pub struct QueueFit {
     /// Which squared coefficients the points allow, for jobs that come by themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_variation_interval: Option<Interval>,
-    /// The same at the confidence that it takes to exclude exponential times.
+    /// Squared coefficients at the confidence that it takes to exclude exponential times.
     #[serde(skip)]
     surely: Interval,
     /// Akaike's corrected criterion; lower is better.
@@ -156,7 +156,7 @@ struct Row {
     waiting: f64,
 }
 
-/// What is fitted.
+/// Figures of a fit.
 #[derive(Clone, Copy)]
 struct Figures {
     background: f64,

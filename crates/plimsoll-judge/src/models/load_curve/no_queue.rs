@@ -15,11 +15,11 @@ const ROUNDS: usize = 40;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// Constant: one level at every utilisation.
+    /// One level at every utilisation.
     Level,
-    /// `level + growth · utilisation`.
+    /// `level + rise · utilisation`.
     Line,
-    /// `level · exp(growth · utilisation)`.
+    /// `level · exp(rise · utilisation)`.
     Exponential,
 }
 
@@ -31,7 +31,7 @@ pub struct NoQueue {
     /// The load of an idle machine.
     pub level: f64,
     /// How much the load, or its logarithm, rises up to full utilisation.
-    pub growth: f64,
+    pub rise: f64,
     /// What it is off by: a weighed root mean square on ln(1 + load).
     pub error: f64,
 }
@@ -40,30 +40,30 @@ impl NoQueue {
     /// The load at a utilisation.
     #[must_use]
     pub fn load(&self, utilisation: f64) -> f64 {
-        load(self.form, [self.level, self.growth], utilisation)
+        load(self.form, [self.level, self.rise], utilisation)
     }
 
     /// The curve in words.
     pub(super) fn told(&self) -> String {
-        let (level, growth) = (figure(self.level), self.growth);
+        let (level, rise) = (figure(self.level), self.rise);
         match self.form {
             Form::Level => format!("a load of {level} whatever the utilisation"),
             Form::Line => {
-                format!("a load of {level} that changes evenly by {} up to full utilisation", figure(growth))
+                format!("a load of {level} that changes evenly by {} up to full utilisation", figure(rise))
             }
             Form::Exponential => format!(
                 "a load of {level} that every tenth of utilisation multiplies by {}",
-                figure((growth / 10.0).exp())
+                figure((rise / 10.0).exp())
             ),
         }
     }
 }
 
-fn load(form: Form, [level, growth]: [f64; 2], utilisation: f64) -> f64 {
+fn load(form: Form, [level, rise]: [f64; 2], utilisation: f64) -> f64 {
     match form {
         Form::Level => level,
-        Form::Line => (level + growth * utilisation).max(0.0),
-        Form::Exponential => level * (growth * utilisation).exp(),
+        Form::Line => (level + rise * utilisation).max(0.0),
+        Form::Exponential => level * (rise * utilisation).exp(),
     }
 }
 
@@ -78,11 +78,11 @@ pub(super) fn no_queue(points: &[LoadPoint]) -> Option<(NoQueue, f64)> {
     Some(curved.filter(|curved| curved.1 < sloped.1 - EARNS).unwrap_or(sloped))
 }
 
-fn judged(form: Form, [level, growth]: [f64; 2], points: &[LoadPoint]) -> (NoQueue, f64) {
-    let off = |point: &LoadPoint| point.load.ln_1p() - load(form, [level, growth], point.utilisation).ln_1p();
+fn judged(form: Form, [level, rise]: [f64; 2], points: &[LoadPoint]) -> (NoQueue, f64) {
+    let off = |point: &LoadPoint| point.load.ln_1p() - load(form, [level, rise], point.utilisation).ln_1p();
     let residuals: Vec<f64> = points.iter().map(off).collect();
     let parameters = if form == Form::Level { 2 } else { 3 };
-    let found = NoQueue { form, level, growth, error: spread(&residuals, points) };
+    let found = NoQueue { form, level, rise, error: spread(&residuals, points) };
     (found, criterion(&residuals, points, parameters))
 }
 

@@ -50,7 +50,7 @@ impl Queue {
         self.general_load(utilisation, cpus, EXPONENTIAL)
     }
 
-    /// The same with service times of this squared coefficient of variation: exact for one server (Pollaczek and Khinchine), near for several
+    /// The mean number with service times of this squared coefficient of variation: exact for one server (Pollaczek and Khinchine), near for several
     /// (Allen & Cunneen; Allen 1990, *Probability, Statistics, and Queueing Theory*, 5.3).
     #[must_use]
     pub fn general_load(self, utilisation: f64, cpus: usize, variation: f64) -> f64 {
