@@ -1,7 +1,7 @@
 //! Prints what `modes` and `changes` reach on series of another make than those of `simulate`, and what any test of modes could, as a
 //! table in Markdown.
 //!
-//! `cargo run --release -p plimsoll-judge --example unseen -- [--quick] [--tuned] [modes | bound | changes] ...`
+//! `cargo run --release -p plimsoll-judge --example unseen -- [--quick] [--tuned] [modes | bound | changes | smooth] ...`
 //!
 //! The thresholds of both tests were chosen on the series that `--tuned` asks for. Without it, other distributions, other ranges and
 //! other seeds are drawn, which were not looked at before the thresholds stood. Everything is seeded.
@@ -11,6 +11,7 @@ mod changes;
 mod modes;
 #[path = "../simulate/row.rs"]
 mod row;
+mod smooth;
 
 /// Which of the two sets of series is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +25,8 @@ pub(crate) enum Set {
 /// A test's name, and what makes its rows from how many series of a kind there are.
 type Topic = (&'static str, fn(Set, bool) -> Vec<String>);
 
-const TOPICS: [Topic; 3] = [("modes", modes::rows), ("bound", bound::rows), ("changes", changes::rows)];
+const TOPICS: [Topic; 4] =
+    [("modes", modes::rows), ("bound", bound::rows), ("changes", changes::rows), ("smooth", smooth::rows)];
 
 fn main() -> std::process::ExitCode {
     let (options, names): (Vec<String>, Vec<String>) =
@@ -34,7 +36,7 @@ fn main() -> std::process::ExitCode {
     if options.iter().any(|option| !["--quick", "--tuned"].contains(&option.as_str()))
         || !names.iter().all(known)
     {
-        eprintln!("usage: unseen [--quick] [--tuned] [modes | bound | changes] ...");
+        eprintln!("usage: unseen [--quick] [--tuned] [modes | bound | changes | smooth] ...");
         return std::process::ExitCode::from(2);
     }
     let set = if option("--tuned") { Set::Tuned } else { Set::HeldOut };

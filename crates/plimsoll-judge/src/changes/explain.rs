@@ -1,8 +1,9 @@
-//! What a series is made of beside its levels: cycles and a trend, each of which is believed only where it explains the values better than
-//! more levels would, by Schwarz's criterion.
+//! What a series is made of beside its levels: cycles, and a trend or a smooth curve, each of which is believed only where it explains the values
+//! better than more levels would, by Schwarz's criterion.
 
 use super::noise::{self, Noise, without_outliers};
 use super::season::{self, Season};
+use super::smooth::{DEGREES, Smooth, smooth};
 use super::{LEAST_NOISE, PENALTY, exchange, locate, partition, prune};
 use crate::stats::mean;
 
@@ -18,6 +19,8 @@ const REACH: f64 = 3.0;
 const OF_A_CYCLE: f64 = 2.0;
 /// A cycle must gain so much by this criterion.
 const GAIN: f64 = 6.0;
+/// A longer series is not tried as a smooth curve, which takes time for each value.
+const MOST_SMOOTH: usize = 20_000;
 /// The chance that a stretch of random order keeps a change.
 const ALPHA: f64 = 0.02;
 
@@ -35,6 +38,8 @@ pub(super) struct Explained {
     /// By how much the series rises with each index.
     pub(super) slope: f64,
     pub(super) seasons: Vec<Season>,
+    /// The curve that was taken out instead of levels.
+    pub(super) curve: Option<Smooth>,
     /// Whether bursts were replaced before levels were looked for.
     without_bursts: bool,
 }
@@ -63,6 +68,9 @@ pub(super) fn explain(values: &[f64], at: &[usize], cycles: bool) -> Explained {
             best = with;
         }
     }
+    if cycles {
+        best = best.smoothed(values, at).unwrap_or(best);
+    }
     best.keep_what_is_in_order();
     best
 }
@@ -84,7 +92,71 @@ impl Explained {
         let mut boundaries = pruned.boundaries;
         let levels = locate::relocate(&values, &mut boundaries, pruned.noise);
         let noise = pruned.noise;
-        Self { values, clean, boundaries, levels, noise, slope: 0.0, seasons: Vec::new(), without_bursts }
+        Self {
+            values,
+            clean,
+            boundaries,
+            levels,
+            noise,
+            slope: 0.0,
+            seasons: Vec::new(),
+            curve: None,
+            without_bursts,
+        }
+    }
+
+    /// One level for all values.
+    fn level(values: Vec<f64>) -> Self {
+        let clean = without_outliers(&values, Noise::from_differences(&values).sd);
+        let noise = prune::prune(&clean, &[]).noise;
+        let levels = locate::relocate(&values, &mut [], noise);
+        Self {
+            values,
+            clean,
+            boundaries: Vec::new(),
+            levels,
+            noise,
+            slope: 0.0,
+            seasons: Vec::new(),
+            curve: None,
+            without_bursts: true,
+        }
+    }
+
+    /// A smooth curve with the cycles beside it, where it explains the values better than the levels do.
+    fn smoothed(&self, values: &[f64], at: &[usize]) -> Option<Self> {
+        if self.boundaries.is_empty() || values.len() > MOST_SMOOTH {
+            return None;
+        }
+        let known = self.curved(values, at, &self.seasons)?;
+        let period = season::find(&known.values, at, &[]).filter(|_| self.seasons.is_empty());
+        let repeated = period.and_then(|period| {
+            let guess = Season::guess(&known.values, at, period, 1);
+            self.curved(values, at, &[guess])
+        });
+        let best =
+            repeated.filter(|repeated| repeated.criterion() + GAIN < known.criterion()).unwrap_or(known);
+        (best.criterion() < self.criterion()).then_some(best)
+    }
+
+    /// The curve of the best degree, with these cycles refined beside it.
+    fn curved(&self, values: &[f64], at: &[usize], seasons: &[Season]) -> Option<Self> {
+        let of = |degree: usize| {
+            let mut seasons = seasons.to_vec();
+            let mut curve = smooth(&without(values, at, &seasons), at, degree)?;
+            for _ in 1..if seasons.is_empty() { 1 } else { ROUNDS } {
+                for k in 0..seasons.len() {
+                    let others: Vec<Season> =
+                        seasons.iter().enumerate().filter(|(i, _)| *i != k).map(|(_, s)| s.clone()).collect();
+                    let left = less(&without(values, at, &others), &curve.values);
+                    seasons[k] = seasons[k].refined(&left, at, REACH * self.noise.sd);
+                }
+                curve = smooth(&without(values, at, &seasons), at, degree)?;
+            }
+            let rest = less(&without(values, at, &seasons), &curve.values);
+            Some(Self { seasons, curve: Some(curve), ..Self::level(rest) })
+        };
+        DEGREES.filter_map(of).min_by(|a, b| a.criterion().total_cmp(&b.criterion()))
     }
 
     /// Levels of the series with these seasons and this slope taken out.
@@ -157,7 +229,8 @@ impl Explained {
         let n = self.clean.len() as f64;
         let levels = self.boundaries.len() as f64;
         let seasons: usize = self.seasons.iter().map(|s| s.parameters).sum();
-        let parameters = 2.0 * levels + f64::from(u8::from(self.slope != 0.0));
+        let curve = self.curve.as_ref().map_or(0, |curve| curve.degree);
+        let parameters = 2.0 * levels + f64::from(u8::from(self.slope != 0.0)) + curve as f64;
         let sd = self.noise.sd * (1.0 - self.noise.rho.powi(2)).sqrt();
         2.0 * n * sd.ln() + parameters * n.ln() + OF_A_CYCLE * seasons as f64
     }
@@ -186,6 +259,16 @@ impl Explained {
             self.levels = locate::relocate(&self.values, &mut self.boundaries, self.noise);
         }
     }
+}
+
+/// Values without these cycles.
+fn without(values: &[f64], at: &[usize], seasons: &[Season]) -> Vec<f64> {
+    let rest = |index: usize| seasons.iter().map(|season| season.value(index)).sum::<f64>();
+    values.iter().zip(at).map(|(value, index)| value - rest(*index)).collect()
+}
+
+fn less(values: &[f64], others: &[f64]) -> Vec<f64> {
+    values.iter().zip(others).map(|(value, other)| value - other).collect()
 }
 
 /// The slope of values over their indices, with the sum of squares that it rests on; nothing where there is but one.

@@ -6,7 +6,8 @@
 //!    √((1+ρ)/(1-ρ)) where neighbours are correlated; an excursion that went away again is dropped (`prune`).
 //! 4. Each boundary is put where a robust loss is least (`locate`).
 //! 5. Cycles and a trend are taken out, each where the values agree on it and where it explains them better than levels do, and the rest is
-//!    divided anew (`season`, `explain`).
+//!    divided again (`season`, `explain`). A smooth curve takes the place of all levels where it explains the values better
+//!    (`smooth`).
 //! 6. A change stays only where the order of the values around it is no random one, whatever their distribution (`exchange`): two modes in
 //!    random order are no change.
 //!
@@ -21,6 +22,7 @@ pub(crate) mod noise;
 mod partition;
 mod prune;
 mod season;
+mod smooth;
 
 use crate::input::{JudgeError, finite};
 use crate::stats::{dist::t_quantile, median, variance};
@@ -84,6 +86,9 @@ pub struct Changes {
     pub n: usize,
     /// By how much the series rises with each value, beside its changes; absent where it has no trend.
     pub trend: Option<f64>,
+    /// The degree of the smooth curve that describes the series better than levels do; absent where none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub curve: Option<usize>,
     /// The cycles that were taken out, each as its number of values.
     pub cycles: Vec<usize>,
     /// How many places have no value.
@@ -151,7 +156,7 @@ fn found(series: &[f64], at: &[usize], cycles: bool) -> Changes {
         return Changes::none(n);
     }
     let explained = explain::explain(&unit.apply(series), at, cycles);
-    let Explained { values, clean, boundaries, levels, noise, slope, seasons, .. } = &explained;
+    let Explained { values, clean, boundaries, levels, noise, slope, seasons, curve, .. } = &explained;
     let places = locate::places(values, boundaries, levels, *noise, CONFIDENCE);
     let errors = standard_errors(clean, boundaries, *noise);
     let freedom = SHARED + (n - boundaries.len() - 1) as f64 / (boundaries.len() + 1) as f64;
@@ -169,17 +174,20 @@ fn found(series: &[f64], at: &[usize], cycles: bool) -> Changes {
             index_interval: (at[place.between.0 - 1] + 1, at[place.between.1]),
         }
     });
-    let moved = (!seasons.is_empty() || *slope != 0.0 || !boundaries.is_empty()).then(|| {
-        let last = unit.value(levels[levels.len() - 1] + slope * at[n - 1] as f64);
-        let level = |i: usize| levels[boundaries.partition_point(|b| *b <= i)];
-        (0..n).map(|i| last + unit.size(values[i] - level(i))).collect()
-    });
+    let moved =
+        (!seasons.is_empty() || *slope != 0.0 || curve.is_some() || !boundaries.is_empty()).then(|| {
+            let risen = curve.as_ref().map_or(slope * at[n - 1] as f64, |curve| curve.values[n - 1]);
+            let last = unit.value(levels[levels.len() - 1] + risen);
+            let level = |i: usize| levels[boundaries.partition_point(|b| *b <= i)];
+            (0..n).map(|i| last + unit.size(values[i] - level(i))).collect()
+        });
     Changes {
         changes: changes.collect(),
         noise: unit.size(noise.sd),
         correlation: noise.rho,
         n,
         trend: (*slope != 0.0).then(|| unit.size(*slope)),
+        curve: curve.as_ref().map(|curve| curve.degree),
         cycles: seasons.iter().map(season::Season::period).collect(),
         missing: 0,
         flat: moved,
@@ -242,6 +250,7 @@ impl Changes {
             correlation: 0.0,
             n,
             trend: None,
+            curve: None,
             cycles: Vec::new(),
             missing: 0,
             flat: None,
@@ -296,6 +305,9 @@ impl Changes {
         }
         if let Some(slope) = self.trend {
             told += &format!("; a trend of {} a value taken out first", figure(slope));
+        }
+        if let Some(degree) = self.curve {
+            told += &format!("; a smooth curve of degree {degree} describes them better than steps");
         }
         if self.missing > 0 {
             told += &format!("; {} missing, their places counted", count(self.missing, "value"));

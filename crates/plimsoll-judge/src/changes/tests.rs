@@ -220,6 +220,33 @@ fn growth_with_weeks_is_no_step() {
     assert!(alarms <= 9, "{alarms} of 60");
 }
 
+/// Curves without a step, over 180 values, in standard deviations of the noise.
+const CURVES: [fn(f64) -> f64; 5] = [
+    |x| 12.0 * (1.1 * x).exp(),
+    |x| 20.0 * (1.0 - (-4.0 * x).exp()),
+    |x| 30.0 * x * x,
+    |x| 25.0 * x * (1.0 - x) * 2.0,
+    |x| 15.0 / (1.0 + (-9.0 * (x - 0.5)).exp()),
+];
+
+fn curved(curve: fn(f64) -> f64, week: [f64; 7], seed: u64) -> Vec<f64> {
+    let mut rng = SmallRng::new(seed);
+    (0..180).map(|i| 100.0 + curve(i as f64 / 180.0) + week[i % 7] + rng.normal()).collect()
+}
+
+#[test]
+fn smooth_curves_have_no_steps_with_weeks_or_without() {
+    for week in [[0.0; 7], [0.0, 1.0, 0.5, 1.5, 0.5, -4.0, -5.0]] {
+        let alarms = (0..100).filter(|seed| {
+            !indices(&curved(CURVES[*seed as usize % CURVES.len()], week, 6_000 + seed)).is_empty()
+        });
+        let alarms = alarms.count();
+        assert!(alarms <= 15, "{week:?}: {alarms} of 100");
+    }
+    let reason = find_changes(&curved(CURVES[2], [0.0; 7], 1)).unwrap().verdict("x").reason;
+    assert!(reason.contains("a smooth curve of degree 2 describes them better than steps"), "{reason}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
