@@ -451,7 +451,8 @@ impl Watch {
                 let port = door.at.port();
                 if !listens.is_empty() && !listens.iter().any(|address| address.port() == port) {
                     let waited_ms = ready::millis(start.elapsed());
-                    return Err(Failure::WrongPort { waited_ms, port, listens, stderr: stderr.text() });
+                    let (listens, stderr) = (listens.into(), stderr.text().into());
+                    return Err(Failure::WrongPort { waited_ms, port, listens, stderr });
                 }
             }
             if start.elapsed() >= within {

@@ -54,9 +54,9 @@ pub enum Failure {
         /// The port that loads go to.
         port: u16,
         /// Where it listens.
-        listens: Vec<SocketAddr>,
+        listens: Box<[SocketAddr]>,
         /// The last that it wrote to its standard error.
-        stderr: String,
+        stderr: Box<str>,
     },
     /// A service ended before it was ready.
     #[error("ended before it was ready: {how}{}", quoted(stderr))]

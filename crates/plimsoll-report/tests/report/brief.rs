@@ -26,7 +26,7 @@ macro_rules! names {
 plimsoll_model::each_claim!(names);
 
 /// A run with trials, and one verdict.
-fn judged(claim: &str, metric: &str, outcome: &str, figures: [f64; 3], details: Value) -> RunReport {
+fn judged(claim: &str, metric: &str, outcome: &str, figures: [f64; 3], details: &Value) -> RunReport {
     let [estimate, lo, hi] = figures;
     let verdict = json!([{
         "claim_number": 1, "claim": claim, "metric": metric, "outcome": outcome, "estimate": estimate, "interval": [lo, hi], "confidence": 0.95,
@@ -39,7 +39,7 @@ fn difference(outcome: &str, figures: [f64; 3]) -> RunReport {
     let sides = json!([{ "mean": 2030.0, "sd": 12.0 }, { "mean": 1964.0, "sd": 31.0 }]);
     let details =
         json!({ "phase": "after", "a": { "k": "1" }, "b": { "k": "2" }, "margin": 0.05, "sides": sides });
-    judged("difference", "connections_per_second", outcome, figures, details)
+    judged("difference", "connections_per_second", outcome, figures, &details)
 }
 
 /// A sample of each kind of claim.
@@ -65,35 +65,35 @@ fn samples() -> Vec<RunReport> {
             "connections_per_second",
             "recovered",
             [0.8, 0.5, 1.1],
-            json!({ "phase": "after", "step": "restart", "cell": cell, "each": [] }),
+            &json!({ "phase": "after", "step": "restart", "cell": cell, "each": [] }),
         ),
         judged(
             "interaction",
             "connections_per_second",
             "additive",
             [1.0, 0.98, 1.03],
-            json!({ "phase": "after", "factors": ["a", "b"], "odd_cell": null, "measured": [] }),
+            &json!({ "phase": "after", "factors": ["a", "b"], "odd_cell": null, "measured": [] }),
         ),
         judged(
             "hysteresis",
             "requests_per_second",
             "recovered",
             [0.02, 0.0, 0.04],
-            json!({ "phase": "after", "cell": cell, "margin": 0.1 }),
+            &json!({ "phase": "after", "cell": cell, "margin": 0.1 }),
         ),
         judged(
             "delivery",
             "messages_per_minute",
             "delivered",
             [1.0, 1.0, 1.0],
-            json!({ "sink": "inbox", "cell": cell, "acknowledged": 900, "arrived": 900, "lost": 0, "doubled": 2, "corrupted": 0 }),
+            &json!({ "sink": "inbox", "cell": cell, "acknowledged": 900, "arrived": 900, "lost": 0, "doubled": 2, "corrupted": 0 }),
         ),
         judged(
             "source",
             "device_share",
             "held",
             [0.9, 0.89, 0.91],
-            json!({ "phase": "after", "cell": cell, "read_bytes": 4_000_000, "device_read_bytes": 3_600_000 }),
+            &json!({ "phase": "after", "cell": cell, "read_bytes": 4_000_000, "device_read_bytes": 3_600_000 }),
         ),
     ]
 }
@@ -195,7 +195,7 @@ fn what_is_undecided_ends_with_a_command_that_decides_it() {
         "connections_per_second",
         "undecided",
         [0.9501, 0.90, 1.0],
-        json!({ "cell": {}, "baseline": "baseline", "after": "after", "margin": 0.05, "time_to_recover_s": null,
+        &json!({ "cell": {}, "baseline": "baseline", "after": "after", "margin": 0.05, "time_to_recover_s": null,
                 "time_to_recover_each_s": [], "cycles": [], "trend_tau": null, "trend_p": null }),
     );
     let told = command(&at_margin);
