@@ -92,7 +92,8 @@ fn an_ordinary_user_sees_what_his_connections_waited_for() {
     let lab = Lab::of_ordinary_user();
     let experiment = lab.file("stream.toml", STREAM);
     let told = lab.plimsoll(&["run", &experiment]).exits(4).says("packets: ");
-    told.prints("delayed ack").prints("net.delayed_ack");
+    told.prints("net.delayed_ack");
+    lab.plimsoll(&["show", "latest", "--details"]).prints("delayed ack");
     let report = lab.plimsoll(&["show", "latest", "--format", "json"]).json();
     let mut classes = main_classes(&report);
     classes.sort_by(|a, b| a.0.cmp(&b.0));
