@@ -37,7 +37,7 @@ const fn built_in(service: &'static str) -> Inside {
     Inside { process: "probed", service, root: 6, user: Some(7) }
 }
 
-const PROGRAMS: [Inside; 10] = [
+const PROGRAMS: [Inside; 13] = [
     server("nginx", "nginx = {}"),
     server("haproxy", "haproxy = { to = \"plain\" }"),
     server("apache2", "apache = {}"),
@@ -64,6 +64,9 @@ const PROGRAMS: [Inside; 10] = [
     built_in("web = {}"),
     built_in("relay = { to = \"plain\" }"),
     built_in("smtp_sink = {}"),
+    built_in("mail_relay = { to = \"sink\" }"),
+    built_in("tcp_proxy = { to = \"plain\" }"),
+    built_in("bulk = {}"),
 ];
 
 fn experiment(service: &str) -> String {
