@@ -392,7 +392,7 @@ fn few(place: &Place, limit: &str, random: &mut StdRng, found: &mut Found) {
     let after = place.stored();
     found.lost.extend(after.damage.clone());
     let shown = as_user("", "show latest");
-    found.clear(&shown, if after.is_empty() { &[0, 2, 3] } else { &[0] });
+    found.clear(&shown, if after.is_empty() { &[0, 2, 3] } else { &[0, 3] });
     found.undone.extend(machine.left_after(BY_ITSELF));
     found.clear(&as_user("", "doctor"), &[0]);
     found.left.extend(machine.left_after(BY_DOCTOR));
