@@ -51,15 +51,38 @@ impl Page<'_> {
     }
 }
 
-/// The first lines of a text, wrapped; an ellipsis stands for the rest.
+/// The first lines of a text, wrapped; an ellipsis stands for the rest. It follows a whole word, for half of a number is another number.
 pub(super) fn clipped(text: &str, width: usize, indent: usize, most: usize) -> Vec<String> {
     let mut lines = wrapped(&terminal(text), width, indent);
     if lines.len() > most {
         lines.truncate(most);
         if let Some(last) = lines.last_mut() {
-            while last.width() + 2 > width && last.pop().is_some() {}
+            while last.width() + 2 > width
+                && let Some(word) = last.rfind(' ')
+            {
+                last.truncate(word);
+            }
             last.push_str(" …");
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ellipsis_follows_a_whole_word_and_fits() {
+        let text = "the median went from 510 to 626 and then to 700 on each of the rigs";
+        let words: Vec<&str> = text.split(' ').collect();
+        for width in 12..=text.len() {
+            let lines = clipped(text, width, 0, 1);
+            let [line] = lines.as_slice() else { panic!("one line was asked for: {lines:?}") };
+            assert!(line.width() <= width, "{width}: {line}");
+            let kept: Vec<&str> = line.trim_end_matches(" …").split(' ').collect();
+            assert_eq!(kept, words[..kept.len()], "{width}: {line}");
+        }
+        assert_eq!(clipped(text, text.len(), 0, 1), [text]);
+    }
 }
