@@ -54,7 +54,10 @@ fn what_a_newcomer_mistypes_is_found_before_the_run() {
     wrong("[[links]]\nbetween = [\"client\", \"firewall\"]", "")
         .says("the host `client` has no link, so `relay` on `firewall` cannot be reached from `client`");
     let claim = "recovery = { baseline = \"baseline\", after = \"after\", margin = \"60 %\" }";
-    wrong(claim, "limit = { metric = \"p99\", phase = \"after\", below = 5 }").says("did you mean `p99_ms`?");
+    for bound in ["5", "\"5ms\""] {
+        let limit = format!("limit = {{ metric = \"p99\", phase = \"after\", below = {bound} }}");
+        wrong(claim, &limit).says("did you mean `p99_ms`?");
+    }
     let lab = Lab::new();
     let file = lab.file("small.toml", &FLOOD.replace(relay, &exec("[\"./my-server\"]")));
     lab.plimsoll(&["check", &file])

@@ -296,6 +296,8 @@ impl BoundClaim {
     /// The bound is an amount of what the figure is told in.
     fn check(&self, at: &ClaimPlace<'_>) -> Checked {
         at.phase("phase", &self.phase)?;
+        // A mistyped metric has no unit, and is the mistake to name.
+        at.has_figure(&self.phase, self.metric)?;
         self.value().map(|_| ()).map_err(|error| {
             let message = format!("`{}` is no amount of `{}`", self.bound, self.metric.name());
             problem(at.key(self.side.name()), message, error.expected())
