@@ -81,7 +81,7 @@ const KINDS: [Kind; 6] = [
 ];
 
 /// Numbers for a test of `judge`.
-const NUMBERS: [(&str, &str); 16] = [
+const NUMBERS: [(&str, &str); 14] = [
     (
         "compare",
         r#"{"id": 7, "a": [100, 101, 99, 100, 102, 98], "b": [110, 111, 109, 111, 112, 107], "paired": true, "unit": "ms"}"#,
@@ -122,8 +122,6 @@ const NUMBERS: [(&str, &str); 16] = [
         r#"{"values": [80.4, 79.1, 81.2, 80.9, 78.8, 80.2, 79.9, 180.5, 181.0, 179.3, 180.1, 180.7, 181.2, 179.9]}"#,
     ),
     ("modes", "12\n11\n12\n13\n12\n40\n41\n42\n41\n40\n12\n11\n"),
-    ("knee", "rate,p95\n100,5\n200,5.2\n300,5.1\n400,5.4\n500,9\n600,19\n700,45\n"),
-    ("hysteresis", r#"{"up": [[100, 5], [200, 6], [300, 20]], "down": [[200, 15], [100, 12]]}"#),
 ];
 
 /// A file of runs as an older version wrote it.
