@@ -106,7 +106,11 @@ fn plot(trial: &TrialRecord, rows: &Rows, most: usize, with_control: bool) -> Pl
     let layout = spans::layout(HEIGHT, &timeline::spans(trial), range)
         .x_axis(axis("seconds after the trial's start").range(vec![range.0, range.1]).zero_line(false));
     let ends = [rows.edges[0], rows.edges[rows.count()]].map(|us| (us / 1e3).log10()).to_vec();
-    let scale = |title: &str| axis(title).type_(AxisType::Log).range(ends.clone());
+    let scale = |title: &str| {
+        let scale = axis(title).type_(AxisType::Log).range(ends.clone());
+        // One label a decade, where that leaves two of them.
+        if ends[1] - ends[0] >= 2.0 { scale.dtick(1.0) } else { scale }
+    };
     let names = if with_control { ["treatment, ms", "control, ms"] } else { ["request time, ms", ""] };
     let mut traces = Vec::new();
     let mut layout = if with_control {
