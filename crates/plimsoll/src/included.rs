@@ -12,8 +12,10 @@ use plimsoll_model::plan::Plan;
 
 use crate::bounded;
 
-/// Files that are followed of one configuration, at most.
+/// Files that are followed of one configuration, and patterns that are looked up, at most: each pattern may read a folder.
 const MOST: usize = 64;
+/// Longest name of a file, in bytes (`NAME_MAX` in linux/limits.h). A longer pattern is not looked up.
+const LONGEST_NAME: usize = 255;
 /// Largest file that is followed, in bytes.
 const LARGEST: u64 = 1 << 20;
 
@@ -140,12 +142,15 @@ fn shown(path: &Path) -> String {
 struct Followed {
     found: BTreeSet<PathBuf>,
     left: BTreeSet<String>,
+    /// Patterns that were looked up.
+    patterns: usize,
 }
 
 impl Followed {
     fn follow(&mut self, language: Language, text: &str) {
         for pattern in language.includes(text) {
-            let files = matches(Path::new(&pattern));
+            self.patterns += 1;
+            let files = if self.patterns > MOST { Vec::new() } else { matches(Path::new(&pattern)) };
             // A relative path begins in a folder that the run makes.
             if files.is_empty() || pattern.contains("{{") || !pattern.starts_with('/') {
                 self.left.insert(pattern);
@@ -178,6 +183,9 @@ fn matches(pattern: &Path) -> Vec<PathBuf> {
     if !name.contains(['*', '?', '[']) {
         return Some(pattern.to_owned()).filter(is_file).into_iter().collect();
     }
+    if name.len() > LONGEST_NAME {
+        return Vec::new();
+    }
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(|entry| fits(name, entry)));
     let mut found: Vec<PathBuf> = named.map(|entry| entry.path()).filter(is_file).collect();
@@ -187,7 +195,11 @@ fn matches(pattern: &Path) -> Vec<PathBuf> {
 
 /// Whether a name fits a pattern of `*` and `?` (glob(7)); brackets fit none.
 fn fits(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    pattern.dedup_by(|a, b| *a == '*' && *b == '*');
+    if pattern.iter().filter(|part| **part != '*').count() > name.len() {
+        return false;
+    }
     // Of each beginning of the pattern, which beginnings of the name fit.
     let mut fit: Vec<bool> = (0..=name.len()).map(|length| length == 0).collect();
     for &part in &pattern {
@@ -251,6 +263,24 @@ mod tests {
     }
 
     #[test]
+    fn so_many_patterns_that_they_would_take_minutes_are_named_and_not_looked_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("a.conf"), "").unwrap();
+        let last = format!("{}/*.conf", folder.path().display());
+        let mut text: String = (0..MOST).map(|n| format!("include /nowhere/{n};\n")).collect();
+        let mut followed = Followed::default();
+        followed.follow(Language::Nginx, &format!("{text} include {last};"));
+        assert!(followed.found.is_empty() && followed.left.contains(&last), "{:?}", followed.found);
+        text =
+            format!("include {last}; include {}/{};", folder.path().display(), "*".repeat(LONGEST_NAME + 1));
+        let mut followed = Followed::default();
+        followed.follow(Language::Nginx, &text);
+        assert_eq!(followed.found.into_iter().collect::<Vec<_>>(), [path("a.conf")]);
+        assert_eq!(followed.left.len(), 1, "its name is longer than that of any file");
+    }
+
+    #[test]
     fn patterns_fit_as_a_shell_has_them() {
         for (pattern, name, expected) in [
             ("*.conf", "a.conf", true),
@@ -258,6 +288,8 @@ mod tests {
             ("a?c*", "abcd", true),
             ("*a*b*", "xxaxxbxx", true),
             ("*a*b", "ba", false),
+            ("***b", "ab", true),
+            ("???*", "ab", false),
         ] {
             assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
         }
