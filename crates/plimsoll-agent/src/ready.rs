@@ -1,6 +1,6 @@
 //! When a service counts as ready: when it is reached as its loads reach it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -81,18 +81,20 @@ pub(crate) fn listens(root: Pid) -> Vec<SocketAddr> {
 
 /// A process and all that it started, by the parents that the kernel names.
 fn descendants(root: i32) -> Vec<i32> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let parents: Vec<(i32, i32)> = processes
-        .filter_map(|entry| {
-            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            let parent = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()?;
-            Some((entry.file_name().to_str()?.parse().ok()?, parent))
-        })
-        .collect();
+    let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let process = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let parent =
+            stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(1)?.parse().ok());
+        if let (Some(process), Some(parent)) = (process, parent) {
+            children.entry(parent).or_default().push(process);
+        }
+    }
     let mut found = vec![root];
     let mut next = 0;
-    while let Some(&of) = found.get(next) {
-        found.extend(parents.iter().filter(|(_, parent)| *parent == of).map(|(process, _)| *process));
+    while let Some(of) = found.get(next) {
+        found.extend(children.remove(of).into_iter().flatten());
         next += 1;
     }
     found
