@@ -5,7 +5,7 @@ use std::io::Write;
 
 use nix::libc;
 
-/// Exit status of a program that could not do what it was asked .
+/// Exit status of a program that could not do what it was asked to do.
 const COULD_NOT: i32 = 3;
 
 /// The system's allocator. Where it refuses, Rust would abort the process; this one prints a message, and ends the program.

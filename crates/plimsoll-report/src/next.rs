@@ -78,12 +78,11 @@ fn deciding(report: &RunReport, open: &Finding) -> (String, String) {
             ("To decide it with a wider margin".to_owned(), again(report, &["--set".to_owned(), setting]))
         }
         (wanted, _) => {
+            // As many as are proposed at most may decide nothing.
+            let purpose = if wanted.is_some() { "To decide it" } else { "To come nearer to a decision" };
             let wanted = wanted.unwrap_or_else(|| (f64::from(reps) * MOST_TIMES) as u32);
             let takes = seconds(report.elapsed_s * f64::from(wanted) / f64::from(reps));
-            (
-                format!("To decide it (about {takes})"),
-                again(report, &["--reps".to_owned(), wanted.to_string()]),
-            )
+            (format!("{purpose} (about {takes})"), again(report, &["--reps".to_owned(), wanted.to_string()]))
         }
     }
 }
