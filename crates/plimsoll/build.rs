@@ -1,4 +1,4 @@
-//! Links the program at a fixed address. Otherwise the loader adjusts 254,000 pointers at every start, which took half of the time that a program needs
+//! Links the program at a fixed address. Otherwise the loader adjusts 254,000 pointers at every start, which took a third of the time that a program needs
 //! to pass the gate (docs/decisions/008-fixed-address.md).
 
 use std::env::var;
