@@ -1,7 +1,7 @@
 //! The root of a foreign program: the machine's files through read-only overlays (overlayfs, Linux 5.11).
 //!
-//! A read-only mount stops neither `connect` to a Unix socket nor a write to a FIFO. Through an overlay both have an inode of the overlay's own, at
-//! which nobody listens. An overlay without an upper layer copies no file and needs no room. It takes two layers at least; the first is an empty folder.
+//! A read-only mount stops neither `connect` to a Unix socket nor a write to a FIFO. Through an overlay both have an inode of the overlay's own, to
+//! which no process has bound a socket. An overlay without an upper layer copies no file and needs no room. It takes at least two layers; the first is an empty folder.
 //!
 //! The kernel makes no overlay of a folder below which another user namespace has locked mounts (mount_namespaces(7)), as an ordinary user finds them. Such a folder is
 //! made again with an overlay for each of its entries. A file system of which there can be no overlay is bound as it is, and so are all without overlayfs.

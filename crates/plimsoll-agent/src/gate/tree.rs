@@ -175,7 +175,7 @@ struct Hidden<'p> {
 }
 
 impl<'p> Hidden<'p> {
-    /// Opens what is to be shown in it.
+    /// Opens the paths that stay visible in the folder.
     fn open(
         cover: &'p Path,
         mode: u32,
@@ -199,7 +199,7 @@ impl<'p> Hidden<'p> {
         Ok(Self { cover, mode, inside, nodes })
     }
 
-    /// Puts an empty folder in its place, and shows what is to be seen.
+    /// Mounts an empty folder over this one, and the visible paths inside.
     fn cover(&self, root: &Root) -> Result<(), Wrong> {
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
         let options = format!("mode={:o}", self.mode);

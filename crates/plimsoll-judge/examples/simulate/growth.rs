@@ -130,7 +130,7 @@ fn bare(time: impl Fn(f64) -> f64, rng: &mut SmallRng) -> Growth {
     fit_growth(&points).expect("points of a curve can be fitted")
 }
 
-/// Whether such a kind is told; nothing where it is refused, or where another kind is said to describe the points as well.
+/// Whether the judge names this kind; `None` if it names none, or says that several kinds fit.
 fn is_of(kind: Kind, rng: &mut SmallRng) -> Option<bool> {
     let level = rng.uniform();
     let found = if kind == Kind::Logarithmic {
@@ -152,7 +152,7 @@ fn climb_is_a_logarithm(rng: &mut SmallRng) -> bool {
     found.is_described && found.kind == Kind::Logarithmic
 }
 
-/// Where no knee is told there is no such interval; another experiment is drawn.
+/// Whether the interval of the doubling holds the truth. Experiments without a named knee have no interval and are drawn again.
 fn doubling_is_held(rng: &mut SmallRng) -> bool {
     loop {
         let design = Design::drawn(rng);

@@ -123,7 +123,7 @@ impl Explained {
         }
     }
 
-    /// A smooth curve with the cycles beside it, where it explains the values better than the levels do.
+    /// The series as a smooth curve and cycles, if Schwarz's criterion prefers that to levels.
     fn smoothed(&self, values: &[f64], at: &[usize]) -> Option<Self> {
         if self.boundaries.is_empty() || values.len() > MOST_SMOOTH {
             return None;
@@ -139,7 +139,7 @@ impl Explained {
         (best.criterion() < self.criterion()).then_some(best)
     }
 
-    /// The curve of the best degree, with these cycles refined beside it.
+    /// Fits a curve of each degree together with these cycles, and keeps the best degree.
     fn curved(&self, values: &[f64], at: &[usize], seasons: &[Season]) -> Option<Self> {
         let of = |degree: usize| {
             let mut seasons = seasons.to_vec();

@@ -11,7 +11,7 @@ const SEED: u64 = 0x5eed;
 /// Judges log ratios `ln(B/A)` that lie in levels, the unit of replication on top: say one group per boot, holding one
 /// group per process, holding windows.
 ///
-/// The p-value treats each top group as one pair, however many values it holds. The interval is the wider of two: that of the hierarchical
+/// For the p-value each top group is one pair, whatever its number of values. The interval is the wider of two: that of the hierarchical
 /// bootstrap (Kalibera & Jones 2013), and that of the means of the top groups, because a bootstrap of few groups is too narrow.
 ///
 /// # Errors
