@@ -52,13 +52,13 @@ pub(super) fn of(
     })
 }
 
-/// The table of background loads in an experiment file, by its name and the one that it had before.
-const BACKGROUND: [&str; 2] = ["background.", "neighbours."];
+/// The table of background loads in an experiment file.
+const BACKGROUND: &str = "background.";
 
 /// The background load that a factor switches, if it does that.
 fn switched<'p>(plan: &'p Plan, factor: &str) -> Option<&'p str> {
     plan.experiment.factors[factor].set.iter().find_map(|path| {
-        let name = BACKGROUND.iter().find_map(|table| path.strip_prefix(table))?.strip_suffix(".present")?;
+        let name = path.strip_prefix(BACKGROUND)?.strip_suffix(".present")?;
         plan.experiment.background.contains_key(name).then_some(name)
     })
 }

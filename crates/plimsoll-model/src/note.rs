@@ -1,11 +1,10 @@
 //! What a reader must know to read the figures of a run.
 
 use schemars::JsonSchema;
-use serde::de::{Deserialize, Deserializer};
-use serde::{Deserialize as Derive, Serialize};
+use serde::{Deserialize, Serialize};
 
 /// A sentence that a reader must know to read the figures, and what it is about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
     /// What it is about.
     #[serde(flatten)]
@@ -15,7 +14,7 @@ pub struct Note {
 }
 
 /// What a note is about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Derive, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NoteKind {
     /// Processes that are not part of the run used the CPUs while it was measured.
@@ -69,41 +68,15 @@ impl From<String> for Note {
     }
 }
 
-/// How notes on other processes began while a note was a bare text.
-const OTHERS: &str = "others used ";
-/// How notes on counters that cannot be read began.
+/// How notes on counters that cannot be read begin.
 const NOT_SEEN: &str = "not seen: ";
-
-impl<'de> Deserialize<'de> for Note {
-    /// Reads bare texts as well, as runs have them that were stored before notes had a kind.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Derive)]
-        #[serde(untagged)]
-        enum Stored {
-            Bare(String),
-            Whole {
-                #[serde(flatten)]
-                kind: NoteKind,
-                text: String,
-            },
-        }
-        Ok(match Stored::deserialize(deserializer)? {
-            Stored::Whole { kind, text } => Self { kind, text },
-            Stored::Bare(text) => match text.strip_prefix(NOT_SEEN) {
-                Some(file_and_why) => Self::not_seen(file_and_why),
-                None if text.starts_with(OTHERS) => Self::other_processes(text),
-                None => text.into(),
-            },
-        })
-    }
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn notes_keep_their_kind_in_json_and_old_ones_get_theirs() {
+    fn notes_keep_their_kind_in_json() {
         let notes = [
             Note::other_processes("others used 45 % of the CPU time".to_owned()),
             Note::not_seen("/proc/vmstat: permission denied"),
@@ -117,8 +90,5 @@ mod tests {
         assert_eq!(json[1]["kind"], "not_seen");
         assert_eq!(json[1]["file"], "/proc/vmstat");
         assert_eq!(serde_json::from_value::<Vec<Note>>(json).unwrap(), notes);
-        let old = serde_json::json!([notes[0].text, notes[1].text, notes[3].text]);
-        let read: Vec<Note> = serde_json::from_value(old).unwrap();
-        assert_eq!(read, [notes[0].clone(), notes[1].clone(), notes[3].clone()]);
     }
 }

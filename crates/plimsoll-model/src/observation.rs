@@ -7,7 +7,6 @@ mod group;
 mod profile;
 mod seen;
 mod steady;
-mod stored;
 
 use std::collections::BTreeMap;
 
@@ -147,7 +146,7 @@ pub struct LoadResult {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generators: Vec<Generator>,
     /// What only such a load finds; nothing where that is all (HTTP).
-    #[serde(flatten, with = "stored")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<LoadFacts>,
 }
 
@@ -213,7 +212,6 @@ pub struct MailBalance {
     /// The sink.
     pub sink: String,
     /// On the rig.
-    #[serde(alias = "twin")]
     pub arm: Arm,
     /// Messages that were acknowledged to a source.
     pub acknowledged: u64,
@@ -251,15 +249,12 @@ pub struct Offer {
     /// Requests that were begun, whatever became of them. The others were given up, and are among the errors.
     pub begun: u64,
     /// Of those that were begun, how many had to wait for a connection because as many as allowed were busy.
-    #[serde(alias = "held_back")]
     pub queued: u64,
     /// When the last one was begun, in nanoseconds after the load's start.
     pub last_begun_ns: u64,
     /// How late the generator began those that had not to wait: percentiles of its scheduling error.
-    #[serde(alias = "lateness_us")]
     pub send_lag_us: Percentiles,
     /// Histogram of send lag.
-    #[serde(alias = "lateness")]
     pub send_lag: Histogram,
     /// What happened in each step, for a load that has steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -424,7 +419,6 @@ pub struct SamplingCost {
 #[serde(rename_all = "snake_case")]
 pub enum Arm {
     /// The rig that goes through every phase.
-    #[serde(alias = "main")]
     Treatment,
     /// The rig that is spared some.
     Control,
@@ -434,7 +428,6 @@ pub enum Arm {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
     /// The rig.
-    #[serde(alias = "twin")]
     pub arm: Arm,
     /// Which slice of the phase; the two rigs' slices of one number were run one right after the other.
     pub number: u32,
@@ -448,7 +441,7 @@ pub struct Slice {
     /// Per host, what the counters changed by while it ran.
     pub counters: BTreeMap<String, BTreeMap<String, f64>>,
     /// The background loads that were there meanwhile, by name.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "neighbours")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<String>,
     /// What built-in relays for mail flushed meanwhile, by the service's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -542,7 +535,6 @@ pub struct DeepSnapshot {
     /// In this cycle.
     pub cycle: u32,
     /// On the rig.
-    #[serde(alias = "twin")]
     pub arm: Arm,
     /// On this host.
     pub host: String,

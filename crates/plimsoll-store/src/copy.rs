@@ -198,9 +198,7 @@ impl Store {
         let Some(entry) = self.rows_of(ENTRY, values![run])?.into_iter().next() else { return Ok(None) };
         let mut measured = Sha256::new();
         for part in &MEASURED {
-            if self.has_table_of(part)? {
-                hash(&mut measured, &self.rows_of(part.read, values![run])?);
-            }
+            hash(&mut measured, &self.rows_of(part.read, values![run])?);
         }
         let mut trials = BTreeMap::new();
         for row in self.rows_of(NUMBERS, values![run])? {
@@ -224,12 +222,6 @@ impl Store {
             files.insert(name, whole.finalize().into());
         }
         Ok(Some(Print { entry, measured: measured.finalize().into(), trials, files }))
-    }
-
-    /// An older version may have made the file, which has not got every table then.
-    fn has_table_of(&self, part: &Part) -> Result<bool, StoreError> {
-        let name = part.read.split(" from ").nth(1).and_then(|rest| rest.split(' ').next());
-        self.database.has_table(name.unwrap_or_default()).map_err(self.doing("read the run"))
     }
 
     fn rows_of(&self, query: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {

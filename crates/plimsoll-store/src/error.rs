@@ -81,10 +81,10 @@ pub enum StoreError {
         /// What it said.
         why: String,
     },
-    /// The tables of a server were made by an older Plimsoll, and who only reads does not change them.
+    /// An older Plimsoll made the tables.
     #[error("{place} has format {found}, and this Plimsoll reads format {known}")]
     Older {
-        /// The server.
+        /// The file or server.
         place: String,
         /// The format of its tables.
         found: u32,

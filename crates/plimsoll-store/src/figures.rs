@@ -51,9 +51,6 @@ impl Store {
     /// When the file cannot be read.
     pub fn figures(&self, experiment: &str) -> Result<Vec<Dated>, StoreError> {
         let ask = || {
-            if !self.database.has_table("figures")? {
-                return Ok(Vec::new());
-            }
             self.rows(schema::FIGURES, values![experiment], |row| -> Result<_, DatabaseError> {
                 let (low, high): (Option<f64>, Option<f64>) = (row.get(5)?, row.get(6)?);
                 Ok(Dated {
@@ -67,19 +64,6 @@ impl Store {
                     },
                 })
             })
-        };
-        ask().map_err(self.doing("read the figures"))
-    }
-
-    /// The runs of an experiment that came to their end and have no figures stored, the newest first: an older version carried them out.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn without_figures(&self, experiment: &str) -> Result<Vec<String>, StoreError> {
-        let ask = || {
-            let known = self.database.has_table("figures")?;
-            let query = if known { schema::WITHOUT_FIGURES } else { schema::ENDED_RUNS };
-            self.rows(query, values![experiment], |row| -> Result<_, DatabaseError> { Ok(row.get(0)?) })
         };
         ask().map_err(self.doing("read the figures"))
     }
@@ -109,7 +93,6 @@ mod tests {
         let found = store.figures("flood-relay").unwrap();
         assert_eq!(found.iter().map(|it| it.figure.value).collect::<Vec<_>>(), [1.0, 2.0]);
         assert_eq!(found[1].figure, figure(2.0));
-        assert_eq!(store.without_figures("flood-relay").unwrap(), ["cccc"]);
         store.remove_run("aaaa").unwrap();
         assert_eq!(store.figures("flood-relay").unwrap().len(), 1);
     }}

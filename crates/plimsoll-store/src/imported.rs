@@ -80,10 +80,6 @@ impl Store {
     /// When the file cannot be read.
     pub fn imported(&self, run: &str) -> Result<Vec<ImportedText>, StoreError> {
         let ask = || {
-            if !self.database.has_table("imported")? {
-                // An older version made the file, and this one may not write to it.
-                return Ok(Vec::new());
-            }
             self.rows(schema::IMPORTED_OF, values![run], |row| -> Result<_, DatabaseError> {
                 Ok(ImportedText { name: row.get(0)?, bytes: row.get(1)?, packed: row.get(2)? })
             })

@@ -98,9 +98,6 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub fn baseline(&self, name: &str) -> Result<Option<String>, StoreError> {
-        if !self.has_labels()? {
-            return Ok(None);
-        }
         self.one(schema::BASELINE, name).map_err(self.doing("find a baseline"))
     }
 
@@ -109,9 +106,6 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub fn baselines(&self) -> Result<Vec<Baseline>, StoreError> {
-        if !self.has_labels()? {
-            return Ok(Vec::new());
-        }
         let baselines = self.rows(schema::BASELINES, &[], |row| -> Result<_, DatabaseError> {
             Ok(Baseline { name: row.get(0)?, run: row.get(1)?, experiment: row.get(2)? })
         });
@@ -150,9 +144,6 @@ impl Store {
         values: &[Value],
     ) -> Result<BTreeMap<String, Labels>, StoreError> {
         let mut all: BTreeMap<String, Labels> = BTreeMap::new();
-        if !self.has_labels()? {
-            return Ok(all);
-        }
         let said = |column: &str, table: &str| {
             let query = format!("select run, {column} from {table} where {condition} order by run, {column}");
             self.pairs(&query, values).map_err(self.doing("read what is said of runs"))
@@ -182,11 +173,6 @@ impl Store {
     ) -> Result<(), StoreError> {
         let changed = self.database.execute(query, values![first, second]);
         changed.map(drop).map_err(self.doing(operation))
-    }
-
-    /// Whether the file has these tables. An older version may have made it, and this one may not write to it.
-    pub(super) fn has_labels(&self) -> Result<bool, StoreError> {
-        self.database.has_table("outcomes").map_err(self.doing("read what is said of runs"))
     }
 }
 

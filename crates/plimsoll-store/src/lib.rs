@@ -138,13 +138,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn inventories(&self, run: &str) -> Result<BTreeMap<String, serde_json::Value>, StoreError> {
-        let ask = || {
-            if !self.database.has_table("inventories")? {
-                // An older version made the file, and this one may not write to it.
-                return Ok(Vec::new());
-            }
-            self.pairs(schema::INVENTORIES_OF, values![run])
-        };
+        let ask = || self.pairs(schema::INVENTORIES_OF, values![run]);
         let mut all = BTreeMap::new();
         for (host, text) in ask().map_err(self.doing("read the inventories"))? {
             let inventory = self.read(&text, || format!("the inventory of `{host}` in run {run}"))?;

@@ -1,5 +1,6 @@
 //! A store is opened: a file, which may be there or not, be readable or not; or a server.
 
+use std::cmp::Ordering;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -118,9 +119,11 @@ impl Store {
     /// An open file, in which this format was found.
     fn in_file(path: &Path, connection: Connection, found: u32) -> Result<Self, StoreError> {
         let place = Place::File(path.to_owned());
-        match found > schema::FORMAT {
-            true => Err(StoreError::Newer { place: place.to_string(), found, known: schema::FORMAT }),
-            false => Ok(Self { place, database: Database::File(connection) }),
+        let known = schema::FORMAT;
+        match found.cmp(&known) {
+            Ordering::Less => Err(StoreError::Older { place: place.to_string(), found, known }),
+            Ordering::Equal => Ok(Self { place, database: Database::File(connection) }),
+            Ordering::Greater => Err(StoreError::Newer { place: place.to_string(), found, known }),
         }
     }
 }

@@ -41,9 +41,7 @@ impl Store {
     /// When the file cannot be read.
     pub fn bytes(&self) -> Result<BTreeMap<String, u64>, StoreError> {
         let measure = || -> Result<BTreeMap<String, u64>, DatabaseError> {
-            let mut queries = vec![schema::BYTES];
-            // An older version may have made the file, and this one may not write to it.
-            queries.extend(self.database.has_table("imported")?.then_some(schema::BYTES_IMPORTED));
+            let mut queries = vec![schema::BYTES, schema::BYTES_IMPORTED];
             queries.extend(matches!(self.database, Database::Server(_)).then_some(schema::BYTES_OF_FILES));
             let mut all = BTreeMap::new();
             for query in queries {

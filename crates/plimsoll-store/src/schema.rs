@@ -6,11 +6,11 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::database::Differing;
 
-/// The format of the file. It rises when a table changes in a way that older versions cannot read.
-pub(crate) const FORMAT: u32 = 1;
+/// Format of the file. It rises when a table changes.
+pub(crate) const FORMAT: u32 = 2;
 
 const TABLES: &str = "
-create table if not exists runs (
+create table runs (
     id text primary key,
     experiment text not null,
     source text not null,
@@ -21,7 +21,7 @@ create table if not exists runs (
     status text not null,
     notes text not null
 ) strict;
-create table if not exists trials (
+create table trials (
     run text not null references runs (id),
     number integer not null,
     block integer not null,
@@ -29,7 +29,7 @@ create table if not exists trials (
     record text,
     primary key (run, number)
 ) strict, without rowid;
-create table if not exists phases (
+create table phases (
     run text not null,
     trial integer not null,
     ordinal integer not null,
@@ -39,7 +39,7 @@ create table if not exists phases (
     primary key (run, trial, ordinal),
     foreign key (run, trial) references trials (run, number) on delete cascade
 ) strict;
-create table if not exists series (
+create table series (
     run text not null,
     trial integer not null,
     host text not null,
@@ -47,50 +47,34 @@ create table if not exists series (
     primary key (run, trial, host),
     foreign key (run, trial) references trials (run, number) on delete cascade
 ) strict;
-";
-
-/// A table that came later. A Plimsoll that does not know it can still read the file.
-const INVENTORIES: &str = "
-create table if not exists inventories (
+create table inventories (
     run text not null references runs (id),
     host text not null,
     inventory text not null,
     primary key (run, host)
 ) strict;
-";
-
-/// Another that came later.
-const VERSIONS: &str = "
-create table if not exists versions (
+create table versions (
     run text primary key references runs (id),
     versions text not null
 ) strict;
-";
-
-/// What is said of runs, which came later too.
-const LABELS: &str = "
-create table if not exists tags (
+create table tags (
     run text not null references runs (id),
     tag text not null,
     primary key (run, tag)
 ) strict, without rowid;
-create table if not exists remarks (
+create table remarks (
     run text primary key references runs (id),
     remark text not null
 ) strict;
-create table if not exists baselines (
+create table baselines (
     name text primary key,
     run text not null references runs (id)
 ) strict;
-create table if not exists outcomes (
+create table outcomes (
     run text primary key references runs (id),
     outcomes text not null
 ) strict;
-";
-
-/// Figures of runs that are followed from run to run, which came later still.
-const FIGURES_TABLE: &str = "
-create table if not exists figures (
+create table figures (
     run text not null references runs (id),
     place integer not null,
     name text not null,
@@ -100,25 +84,7 @@ create table if not exists figures (
     high real,
     primary key (run, place)
 ) strict, without rowid;
-";
-
-/// By these, lists of very many runs are read without reading the runs.
-const INDEXES: &str = "
-create index if not exists runs_by_time on runs (started_unix_s desc, experiment, id, elapsed_s, status);
-create index if not exists runs_by_experiment on runs (experiment, started_unix_s desc, id, elapsed_s, status);
-create index if not exists runs_by_tag on tags (tag, run);
-create index if not exists baselines_by_run on baselines (run);
-";
-
-/// The same for what is inside a text of JSON, of which SQLite alone makes an index.
-const INDEX_OF_INTERVENTIONS: &str = "
-create index if not exists runs_by_intervention on runs (json_extract(settings, '$.intervention.run'))
-where json_extract(settings, '$.intervention.run') is not null;
-";
-
-/// What other tools wrote, of runs that were imported, which came later too.
-const IMPORTED: &str = "
-create table if not exists imported (
+create table imported (
     run text not null references runs (id),
     ordinal integer not null,
     name text not null,
@@ -126,6 +92,16 @@ create table if not exists imported (
     packed blob not null,
     primary key (run, ordinal)
 ) strict;
+create index runs_by_time on runs (started_unix_s desc, experiment, id, elapsed_s, status);
+create index runs_by_experiment on runs (experiment, started_unix_s desc, id, elapsed_s, status);
+create index runs_by_tag on tags (tag, run);
+create index baselines_by_run on baselines (run);
+";
+
+/// An index of what is inside a text of JSON, which SQLite alone can make.
+const INDEX_OF_INTERVENTIONS: &str = "
+create index runs_by_intervention on runs (json_extract(settings, '$.intervention.run'))
+where json_extract(settings, '$.intervention.run') is not null;
 ";
 
 /// What is stored of a run, and the run itself at last. Phases and series go with their trials.
@@ -194,8 +170,6 @@ pub(crate) const TAG_COUNTS: &str = "select tag, count(*) from tags group by tag
 
 pub(crate) const HAS_TAG: &str = "exists (select 1 from tags where run = runs.id and tag = ?)";
 
-pub(crate) const HAS_WORD_WITHOUT_LABELS: &str = r"(id like ? escape '\' or experiment like ? escape '\')";
-
 /// Letters of either case are found alike.
 pub(crate) const HAS_WORD: Differing = Differing {
     file: r"(id like ? escape '\' or experiment like ? escape '\'
@@ -220,13 +194,6 @@ pub(crate) const PUT_FIGURE: &str = "insert into figures values (?1, ?2, ?3, ?4,
 pub(crate) const FIGURES: &str = "
 select id, started_unix_s, name, unit, value, low, high from runs join figures on figures.run = runs.id
 where experiment = ?1 and status = 'complete' order by started_unix_s, runs.rowid, place";
-
-pub(crate) const ENDED_RUNS: &str =
-    "select id from runs where experiment = ?1 and status = 'complete' order by started_unix_s desc";
-
-pub(crate) const WITHOUT_FIGURES: &str = "
-select id from runs where experiment = ?1 and status = 'complete'
-and not exists (select 1 from figures where run = runs.id) order by started_unix_s desc";
 
 pub(crate) const INTERVENTIONS_FOR: Differing = Differing {
     file: "select id from runs where json_extract(settings, '$.intervention.run') = ?1",
@@ -348,33 +315,24 @@ pub(crate) fn format(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Makes the tables where they are not there yet; the format of the file.
+/// Makes the tables in a blank file; the format of the file.
 pub(crate) fn prepare(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_update(None, "foreign_keys", true)?;
-    let found = format(connection)?;
-    if found > FORMAT {
-        return Ok(found);
+    if !is_blank(connection)? {
+        return format(connection);
     }
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;
-    if found == FORMAT {
-        add_later_tables(connection)?;
-        return Ok(FORMAT);
-    }
     // All at once: of a process that is killed meanwhile, there is either no table or every one.
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    transaction.execute_batch(TABLES)?;
-    add_later_tables(&transaction)?;
-    transaction.pragma_update(None, "user_version", FORMAT)?;
+    // Another process may have made them since.
+    if is_blank(&transaction)? {
+        transaction.execute_batch(TABLES)?;
+        transaction.execute_batch(INDEX_OF_INTERVENTIONS)?;
+        transaction.pragma_update(None, "user_version", FORMAT)?;
+    }
     transaction.commit()?;
-    Ok(FORMAT)
-}
-
-/// Adds the tables and indexes that came later, where they are not there.
-fn add_later_tables(connection: &Connection) -> rusqlite::Result<()> {
-    [INVENTORIES, VERSIONS, LABELS, FIGURES_TABLE, INDEXES, INDEX_OF_INTERVENTIONS, IMPORTED]
-        .into_iter()
-        .try_for_each(|tables| connection.execute_batch(tables))
+    format(connection)
 }
 
 /// Whether there is nothing at all in the file, as in one that a process was about to make.

@@ -50,7 +50,7 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub fn search(&self, search: &Search, skipped: usize, most: usize) -> Result<Vec<Listed>, StoreError> {
-        let (condition, mut values) = self.condition(search)?;
+        let (condition, mut values) = self.condition(search);
         values.extend([Value::from(most), Value::from(skipped)]);
         let query = format!(
             "select id, experiment, started_unix_s, elapsed_s, status from runs where {condition} \
@@ -71,7 +71,7 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub fn count(&self, search: &Search) -> Result<u64, StoreError> {
-        let (condition, values) = self.condition(search)?;
+        let (condition, values) = self.condition(search);
         let query = format!("select count(*) from runs where {condition}");
         let count = || -> Result<u64, DatabaseError> {
             let row = self.database.first(&query, &values)?;
@@ -96,9 +96,6 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub fn tags(&self) -> Result<Vec<(String, u64)>, StoreError> {
-        if !self.has_labels()? {
-            return Ok(Vec::new());
-        }
         let tags = self.rows(schema::TAG_COUNTS, &[], |row| -> Result<_, DatabaseError> {
             Ok((row.get(0)?, row.get(1)?))
         });
@@ -134,28 +131,24 @@ impl Store {
     }
 
     /// What is searched for as a condition of SQL, and the values in it. Text from outside is in the values alone.
-    fn condition(&self, search: &Search) -> Result<(String, Vec<Value>), StoreError> {
-        let labelled = self.has_labels()?;
+    fn condition(&self, search: &Search) -> (String, Vec<Value>) {
         let (mut parts, mut values) = (vec!["true".to_owned()], Vec::new());
         if let Some(experiment) = &search.experiment {
             parts.push("experiment = ?".to_owned());
             values.push(Value::Text(experiment.clone()));
         }
         if let Some(tag) = &search.tag {
-            parts.push(if labelled { schema::HAS_TAG } else { "false" }.to_owned());
-            values.extend(labelled.then(|| Value::Text(tag.clone())));
+            parts.push(schema::HAS_TAG.to_owned());
+            values.push(Value::Text(tag.clone()));
         }
         let has_word = self.database.words(schema::HAS_WORD);
         for word in &search.words {
             let literal = word.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
             let (starts, within) = (format!("{literal}%"), format!("%{literal}%"));
-            parts.push(if labelled { has_word } else { schema::HAS_WORD_WITHOUT_LABELS }.to_owned());
-            values.extend([Value::Text(starts), Value::Text(within.clone())]);
-            if labelled {
-                values.extend([within.clone(), within.clone(), within].map(Value::Text));
-            }
+            parts.push(has_word.to_owned());
+            values.extend([starts, within.clone(), within.clone(), within.clone(), within].map(Value::Text));
         }
-        Ok((parts.join(" and "), values))
+        (parts.join(" and "), values)
     }
 }
 

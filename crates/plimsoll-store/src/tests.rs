@@ -158,7 +158,7 @@ fn a_store_is_read_while_a_run_writes_to_it() {
 }
 
 #[test]
-fn a_file_of_a_newer_format_is_refused() {
+fn a_file_of_another_format_is_refused() {
     let (folder, store) = store();
     file(&store).pragma_update(None, "user_version", schema::FORMAT + 1).unwrap();
     drop(store);
@@ -166,6 +166,10 @@ fn a_file_of_a_newer_format_is_refused() {
     assert!(matches!(error, StoreError::Newer { .. }), "{error}");
     let error = Store::open_to_read(&folder.path().join("state/runs.sqlite")).unwrap_err();
     assert!(matches!(error, StoreError::Newer { .. }), "{error}");
+    let connection = rusqlite::Connection::open(folder.path().join("state/runs.sqlite")).unwrap();
+    connection.pragma_update(None, "user_version", schema::FORMAT - 1).unwrap();
+    let error = Store::open(&folder.path().join("state/runs.sqlite")).unwrap_err();
+    assert!(matches!(error, StoreError::Older { .. }), "{error}");
 }
 
 #[test]

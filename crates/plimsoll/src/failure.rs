@@ -158,9 +158,9 @@ impl From<StoreError> for Failure {
             | StoreError::Open { .. }
             | StoreError::Claim { .. } => Some("another place with --store FILE"),
             StoreError::Newer { .. } => Some("a newer plimsoll, or another file with --store FILE"),
-            StoreError::Older { .. } => Some(
-                "plimsoll doctor with the same --store, which brings the tables up; an older plimsoll cannot use them then",
-            ),
+            StoreError::Older { .. } => {
+                Some("the plimsoll that wrote it, or another place with --store FILE")
+            }
             StoreError::Address { .. } => Some("--store postgres://USER@HOST:PORT/DATABASE"),
             StoreError::Away { .. } => Some("again when the server answers; until then, --store FILE"),
             StoreError::Differs { .. } => Some("the run that is further, the other way round: plimsoll pull"),

@@ -12,7 +12,6 @@ use serde_json::json;
 /// `"trials": [{"baseline": [{"treatment", "control"}], "cycles": [[..]]}]` in place of the first two.
 #[derive(Debug, Deserialize)]
 pub(super) struct RecoveryRequest {
-    #[serde(alias = "flooded")]
     treatment: Option<BeforeAfter>,
     control: Option<BeforeAfter>,
     trials: Option<Vec<RecoveryTrial>>,

@@ -78,7 +78,6 @@ pub enum LinkShaper {
     /// The kernel's netem, on both ends.
     Netem,
     /// A process of Plimsoll's own between the ends.
-    #[serde(alias = "wire")]
     Emulator,
 }
 

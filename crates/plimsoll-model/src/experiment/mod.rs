@@ -90,7 +90,7 @@ pub struct Experiment {
     #[serde(default)]
     pub loads: BTreeMap<String, Load>,
     /// Loads that are there beside those that are measured, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", alias = "neighbours")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub background: BTreeMap<String, BackgroundLoad>,
     /// What happens in a trial, in order.
     pub phases: Vec<Phase>,

@@ -30,7 +30,6 @@ pub struct CapturedFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaptureRecord {
     /// The rig.
-    #[serde(alias = "twin")]
     pub arm: Arm,
     /// The host.
     pub host: String,

@@ -133,7 +133,6 @@ impl From<StackNode> for (Option<u32>, u32, u64) {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// The rig.
-    #[serde(alias = "twin")]
     pub arm: Arm,
     /// What made the samples.
     pub clock: ProfileClock,

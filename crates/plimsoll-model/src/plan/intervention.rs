@@ -38,7 +38,7 @@ pub struct Intervention {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<Action>,
     /// Whether background loads stay away.
-    #[serde(default, alias = "without_neighbours")]
+    #[serde(default)]
     pub without_background: bool,
     /// Compared sides.
     pub compared: Compared,

@@ -43,17 +43,10 @@ pub(crate) fn page(site: &Site, name: &str) -> Result<Answer, Trouble> {
         return Err(Trouble::NotFound(format!("There are no runs of “{name}”.")));
     }
     let followed = by_name(store.figures(name)?);
-    let missing = store.without_figures(name)?.len();
     let body = html! {
         main #content .list {
             h1 { (name) }
             p { a href=(link::with("/", &[("experiment", name)])) { "All its runs" } }
-            @if missing > 0 {
-                p {
-                    "Of " (missing) @if missing == 1 { " run" } @else { " runs" } " no figures were stored, and they are not drawn: "
-                    code { "plimsoll history " (name) " --changes" } " works them out."
-                }
-            }
             @if !followed.is_empty() { h2 { "Figures" } }
             @for (n, runs) in followed.iter().take(FIGURES).enumerate() { (one(n, runs)) }
         }

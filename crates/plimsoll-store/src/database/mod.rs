@@ -118,13 +118,4 @@ impl Database {
             }
         }
     }
-
-    /// Whether there is this table. An older version may have made the file, and this one may not write to it.
-    pub(crate) fn has_table(&self, name: &str) -> Result<bool, DatabaseError> {
-        match self {
-            Self::File(file) => Ok(file.table_exists(None, name)?),
-            // What an older version made was brought to this one's format when it was opened.
-            Self::Server(_) => Ok(true),
-        }
-    }
 }

@@ -1,13 +1,13 @@
 //! The tables on a server of PostgreSQL's: the same as in a file, in the schema `plimsoll` of a database, and what a file has beside it.
 //!
-//! Their version counts the steps by which they came to be. A command that writes brings older ones up to this program's; a newer one is refused.
+//! Tables of another version are refused.
 
-use postgres::{Client, Transaction};
+use postgres::Client;
 
 use crate::database::ServerError;
 use crate::database::server_error::refused;
 
-use super::{FIGURES_TABLE, IMPORTED, INDEXES, INVENTORIES, LABELS, TABLES, VERSIONS};
+use super::TABLES;
 
 /// Who makes or changes the tables holds this lock meanwhile: "plim" and a colon as letters.
 const CHANGING: i64 = 0x0070_6c69_6d3a;
@@ -32,26 +32,11 @@ create table files (
 ) strict;
 ";
 
-type Step = fn(&mut Transaction<'_>) -> Result<(), postgres::Error>;
+/// Version of the tables that this program makes and reads.
+pub(crate) const VERSION: u32 = 3;
 
-/// The steps, each of which leads from one version to the next.
-const STEPS: [Step; 2] = [as_in_a_file, files];
-
-/// The version of the tables that this program makes and reads.
-pub(crate) const VERSION: u32 = STEPS.len() as u32;
-
-/// The tables that a file of runs has, and who carries out which run.
-fn as_in_a_file(database: &mut Transaction<'_>) -> Result<(), postgres::Error> {
-    for tables in [TABLES, INVENTORIES, VERSIONS, LABELS, FIGURES_TABLE, INDEXES, IMPORTED, UNDER_WAY] {
-        database.batch_execute(&in_its_words(tables))?;
-    }
-    // SQLite counts the rows of a table itself: of runs that began in one second, the later is found so.
-    database.batch_execute("alter table runs add column rowid bigint generated always as identity")
-}
-
-fn files(database: &mut Transaction<'_>) -> Result<(), postgres::Error> {
-    database.batch_execute(&in_its_words(FILES))
-}
+/// SQLite counts the rows of a table itself: of runs that began in one second, the later is found so.
+const COUNT_RUNS: &str = "alter table runs add column rowid bigint generated always as identity";
 
 /// Tables of SQLite's in PostgreSQL's words. Texts are compared byte by byte in both.
 fn in_its_words(tables: &str) -> String {
@@ -64,24 +49,19 @@ fn in_its_words(tables: &str) -> String {
         .replace(" blob", " bytea")
 }
 
-/// Makes the tables where there are none, and brings older ones up to this version.
+/// Makes the tables where there are none.
 pub(crate) fn to_write(client: &mut Client) -> Result<(), ServerError> {
-    prepare(client, true)
-}
-
-/// Makes the tables where there are none; the session may only read then. Older ones are left to who writes.
-pub(crate) fn to_read(client: &mut Client) -> Result<(), ServerError> {
-    prepare(client, false)?;
-    client.batch_execute("set default_transaction_read_only to on").map_err(|error| refused(&error))
-}
-
-fn prepare(client: &mut Client, writes: bool) -> Result<(), ServerError> {
     match version(client)? {
         VERSION => Ok(()),
-        found @ 1..VERSION if !writes => Err(ServerError::Version { found, known: VERSION }),
-        0..VERSION => bring_up(client, VERSION),
+        0 => make(client),
         found => Err(ServerError::Version { found, known: VERSION }),
     }
+}
+
+/// Makes the tables where there are none; the session may only read then.
+pub(crate) fn to_read(client: &mut Client) -> Result<(), ServerError> {
+    to_write(client)?;
+    client.batch_execute("set default_transaction_read_only to on").map_err(|error| refused(&error))
 }
 
 /// Whether there are tables. It has to be read from the catalogue: what looks a name up (`to_regclass`) may remember that it was not there before somebody else made
@@ -104,29 +84,19 @@ fn version(client: &mut impl postgres::GenericClient) -> Result<u32, ServerError
     ask().map(|found| u32::try_from(found).unwrap_or(u32::MAX)).map_err(|error| refused(&error))
 }
 
-/// All steps to a version or none. Of several programs that try at once, one does it, and the others find it done.
-pub(crate) fn bring_up(client: &mut Client, wanted: u32) -> Result<(), ServerError> {
+/// Makes all tables or none. Of several programs that try at once, one does it, and the others find it done.
+fn make(client: &mut Client) -> Result<(), ServerError> {
     let mut transaction = client.transaction().map_err(|error| refused(&error))?;
     transaction.execute("select pg_advisory_xact_lock($1)", &[&CHANGING]).map_err(|error| refused(&error))?;
-    let found = version(&mut transaction)?;
-    let mut step_by_step = || -> Result<(), postgres::Error> {
-        let there =
-            transaction.query_opt("select 1 from pg_namespace where nspname = 'plimsoll'", &[])?.is_some();
-        if !there {
-            transaction.batch_execute("create schema plimsoll")?;
-        }
-        transaction.batch_execute(
-            "set local search_path to plimsoll; create table if not exists format (version integer not null)",
-        )?;
-        for (step, leads_to) in STEPS.iter().zip(1..) {
-            if found < leads_to && leads_to <= wanted {
-                step(&mut transaction)?;
-            }
-        }
-        let reached = wanted.max(found);
-        transaction.batch_execute(&format!("delete from format; insert into format values ({reached})"))
-    };
-    step_by_step().map_err(|error| refused(&error))?;
+    if version(&mut transaction)? == 0 {
+        let tables = [TABLES, UNDER_WAY, FILES].map(in_its_words).concat();
+        let format =
+            format!("create table format (version integer not null); insert into format values ({VERSION})");
+        let statements = format!(
+            "create schema if not exists plimsoll; set local search_path to plimsoll; {tables} {COUNT_RUNS}; {format}"
+        );
+        transaction.batch_execute(&statements).map_err(|error| refused(&error))?;
+    }
     transaction.commit().map_err(|error| refused(&error))
 }
 

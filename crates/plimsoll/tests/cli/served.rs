@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::lab::{Lab, Running, wait_until};
-use crate::stores::version_1;
+use crate::stores::stored_runs;
 
 /// A server that runs, and the runs that it has.
 pub(crate) struct Server {
@@ -34,7 +34,7 @@ impl Server {
     /// With runs of the version before, of which one has a tag and a note that would be obeyed if they were not escaped.
     fn start(options: &[&str]) -> Self {
         let lab = Lab::of_ordinary_user();
-        let store = version_1(&lab);
+        let store = stored_runs(&lab);
         lab.plimsoll(&[
             "tag",
             "vks6tahx",
@@ -78,7 +78,7 @@ impl Server {
     fn import(&self, name: &str, rates: [f64; 6]) -> String {
         let line = |rate| format!("Requests per second:    {rate} [#/sec] (mean)\n");
         let file = self.lab.file(name, &rates.map(line).concat());
-        let words = ["import", &file, "--judge", "modes", "--store", "version-1.sqlite"];
+        let words = ["import", &file, "--judge", "modes", "--store", "stored.sqlite"];
         let told = self.lab.plimsoll(&words).stderr;
         let (_, rest) = told.split_once("stored as ").expect("it is stored");
         rest.split(';').next().expect("an id").to_owned()
@@ -97,8 +97,7 @@ fn runs_are_listed_searched_shown_and_compared() {
     for run in ["xbfcwz18", "vks6tahx", "pz91sh5w", "frr1yy2c"] {
         assert!(all.text.contains(run), "{run}");
         let page = server.get(&format!("/runs/{run}"));
-        let told =
-            server.lab.plimsoll(&["show", run, "--format", "json", "--store", "version-1.sqlite"]).json();
+        let told = server.lab.plimsoll(&["show", run, "--format", "json", "--store", "stored.sqlite"]).json();
         let question = told["question"].as_str().expect("a question");
         assert!(page.status == 200 && page.text.contains(question), "{run}");
         assert!(!page.text.contains("<script>"), "no script stands in a page");
@@ -122,16 +121,14 @@ fn runs_are_listed_searched_shown_and_compared() {
     }
 }
 
-/// Figures that an older version did not store are worked out once, and drawn from then on.
+/// The figures of an experiment are drawn run by run, and the machine as its weeks are kept.
 fn history_and_machine(server: &Server) {
     let name = "flood-relay-leaky-service";
     let page = format!("/experiments/{name}");
-    let missing = server.get(&page).text;
-    assert!(missing.contains("--changes</code> works them out"), "{missing}");
-    let told = server.lab.plimsoll(&["history", name, "--changes", "--store", "version-1.sqlite"]).exits(0);
+    let told = server.lab.plimsoll(&["history", name, "--changes", "--store", "stored.sqlite"]).exits(0);
     told.prints("claim 1, recovery: connections per second: 1 run, the newest 0.275 ratio");
     let drawn = server.get(&page).text;
-    assert!(drawn.contains("figure-1-data") && !drawn.contains("--changes"), "{drawn}");
+    assert!(drawn.contains("figure-1-data"), "{drawn}");
     assert_eq!(server.get("/experiments/no/such").status, 404);
     assert!(server.get("/experiments").text.contains(&page));
     assert!(server.get("/machine").text.contains("plimsoll watch --unit"), "nothing is kept yet");
@@ -234,10 +231,6 @@ pub(crate) fn seen_in_chromium(addresses: &[String]) -> String {
 #[ignore = "needs chromium, node and packages of npm; cargo xtask test has them"]
 fn pages_are_sound_in_a_browser_at_all_widths_in_light_and_dark() {
     let server = Server::start(&[]);
-    for experiment in ["flood-relay-leaky-service", "limit"] {
-        let told = server.lab.plimsoll(&["history", experiment, "--changes", "--store", "version-1.sqlite"]);
-        told.exits(0);
-    }
     let weeks = server.lab.path("weeks.sqlite").display().to_string();
     server.lab.plimsoll(&["watch", "--keep", "2d", "--into", &weeks, "--count", "2"]).exits(0);
     let paths = [
@@ -258,7 +251,7 @@ fn pages_are_sound_in_a_browser_at_all_widths_in_light_and_dark() {
         addresses.push(format!("http://{}{path}", server.host));
     }
     let alone: PathBuf = server.lab.path("alone.html");
-    let shown = server.lab.plimsoll(&["show", "xbfcwz18", "--format", "html", "--store", "version-1.sqlite"]);
+    let shown = server.lab.plimsoll(&["show", "xbfcwz18", "--format", "html", "--store", "stored.sqlite"]);
     fs::write(&alone, &shown.exits(0).stdout).expect("allowed");
     addresses.push(format!("file://{}", alone.display()));
     assert_eq!(seen_in_chromium(&addresses), "{}");

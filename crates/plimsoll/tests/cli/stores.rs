@@ -88,11 +88,11 @@ fn another_users_runs_are_read_while_they_go_on_and_after_they_were_killed() {
     user.plimsoll(&["run", "--resume", "--store", &store]).exits(3).says("cannot");
 }
 
-/// A file of runs that the last version before `plimsoll.run/2` wrote, without stacks and without the machine's names.
-const VERSION_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/stored/version-1.sqlite.gz");
+/// A file of four runs, without stacks and without the machine's names.
+const STORED_RUNS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/stored/runs.sqlite.gz");
 
-/// What `show --format json` of that version said of each run: the claim, the outcome, the estimate, and whether the claim holds.
-const SHOWN_BY_VERSION_1: [(&str, &str, &str, f64, Option<bool>); 4] = [
+/// What the version that measured them said of each run: the claim, the outcome, the estimate, and whether the claim holds.
+const ANSWERS: [(&str, &str, &str, f64, Option<bool>); 4] = [
     ("xbfcwz18", "recovery", "not_recovered", 0.275_461_347_284_135_8, Some(false)),
     ("vks6tahx", "limit", "estimated", 267.143_127_941_781_53, Some(true)),
     ("pz91sh5w", "modes", "several_modes", 375.199_476_720_139_2, Some(true)),
@@ -100,24 +100,24 @@ const SHOWN_BY_VERSION_1: [(&str, &str, &str, f64, Option<bool>); 4] = [
 ];
 
 /// Puts it into the lab; its name.
-pub(crate) fn version_1(lab: &Lab) -> String {
-    let store = lab.path("version-1.sqlite");
+pub(crate) fn stored_runs(lab: &Lab) -> String {
+    let store = lab.path("stored.sqlite");
     let unpacked = File::create(&store).expect("a file of its own");
-    let gzip = Command::new("gzip").args(["-dc", VERSION_1]).stdout(unpacked).status().expect("gzip runs");
+    let gzip = Command::new("gzip").args(["-dc", STORED_RUNS]).stdout(unpacked).status().expect("gzip runs");
     assert!(gzip.success());
     fs::set_permissions(&store, fs::Permissions::from_mode(0o666)).expect("allowed");
     store.display().to_string()
 }
 
 #[test]
-fn runs_of_the_version_before_are_shown_with_the_same_outcomes() {
+fn runs_stored_long_ago_are_judged_as_they_were() {
     let lab = Lab::of_ordinary_user();
-    let store = version_1(&lab);
+    let store = stored_runs(&lab);
     let show = |run: &str, format: &str| {
         lab.plimsoll(&["show", "--store", &store, run, "--format", format]).exits(0)
     };
     let mut reports = Vec::new();
-    for (run, claim, outcome, estimate, holds) in SHOWN_BY_VERSION_1 {
+    for (run, claim, outcome, estimate, holds) in ANSWERS {
         let report = show(run, "json").json();
         assert_eq!(report["schema"], "plimsoll.run/2");
         let [verdict] = &report["verdicts"].as_array().expect("verdicts")[..] else { panic!("{report}") };
@@ -138,7 +138,6 @@ fn runs_of_the_version_before_are_shown_with_the_same_outcomes() {
     assert_eq!(recovery["causes"][0]["id"], "service.state_grows");
     assert_eq!((details(recovery, "cycles"), details(limit, "probes")), (1, 27));
     assert_eq!((details(modes, "values"), details(knee, "points")), (100, 6));
-    // Notes were bare texts: each has got its kind.
     let kinds: Vec<&str> =
         modes["notes"].as_array().expect("notes").iter().filter_map(|note| note["kind"].as_str()).collect();
     assert!(kinds.contains(&"other_processes"), "{}", modes["notes"]);

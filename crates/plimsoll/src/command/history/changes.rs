@@ -3,22 +3,16 @@
 use plimsoll_judge::changes::{MIN_LEVEL, find_changes};
 use plimsoll_report::escape::terminal;
 use plimsoll_report::{figure, moment};
-use plimsoll_store::{Dated, Store};
+use plimsoll_store::Dated;
 use serde_json::json;
 
 use crate::args::{HistoryArgs, PlainFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{command, messages, output, state};
+use crate::{output, state};
 
 pub(super) fn run(args: &HistoryArgs, experiment: &str) -> Result<Exit, Failure> {
-    let mut store = state::open_to_read(args.store.store.as_deref())?;
-    let missing = store.without_figures(experiment)?;
-    if !missing.is_empty() {
-        // Figures that an older version did not store are worked out once.
-        store = state::open(args.store.store.as_deref())?;
-        work_out(&store, &missing)?;
-    }
+    let store = state::open_to_read(args.store.store.as_deref())?;
     let followed = by_name(store.figures(experiment)?);
     if followed.is_empty() {
         return Err(Failure::Usage(format!("no run of `{experiment}` came to its end with figures")));
@@ -38,16 +32,6 @@ pub(super) fn run(args: &HistoryArgs, experiment: &str) -> Result<Exit, Failure>
         }
     }?;
     Ok(Exit::Holds)
-}
-
-fn work_out(store: &Store, runs: &[String]) -> Result<(), Failure> {
-    for run in runs {
-        match command::show::load(store, run) {
-            Ok((_, report, _)) => store.put_figures(run, &command::followed(&report))?,
-            Err(failure) => messages::note(format_args!("run {run} is left out: {failure}")),
-        }
-    }
-    Ok(())
 }
 
 /// The runs of each figure, in order of time.

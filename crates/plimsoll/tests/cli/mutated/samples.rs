@@ -125,7 +125,7 @@ const NUMBERS: [(&str, &str); 14] = [
 ];
 
 /// A file of runs as an older version wrote it.
-const STORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/stored/version-1.sqlite.gz");
+const STORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/stored/runs.sqlite.gz");
 
 /// Its bytes.
 static UNPACKED: LazyLock<Vec<u8>> = LazyLock::new(|| {
