@@ -1,0 +1,77 @@
+//! Messaging against hackbench (Debian package rt-tests) with the same parameters, in turns.
+//!
+//! ```text
+//! against_hackbench [PAIRS] [groups=10] [loops=100] [pipes] [threads]
+//! ```
+//!
+//! A pair is both programs one right after the other, in an order that changes with each pair. The ratio of each pair is ours over theirs.
+
+
+use std::process::{Command, ExitCode};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use plimsoll_load::{Control, run};
+use plimsoll_model::experiment::MessagingLoad;
+use plimsoll_model::experiment::load::messaging::{Channel, Workers};
+use plimsoll_model::frame::{LoadKind, LoadSpec};
+
+use plimsoll_lab::pairs::{Answer, report};
+
+fn main() -> ExitCode {
+    match compare() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn compare() -> Answer<()> {
+    let mut load = MessagingLoad { rounds: Some(1), ..MessagingLoad::default() };
+    let mut pairs = 15;
+    for argument in std::env::args().skip(1) {
+        match argument.split_once('=') {
+            Some(("groups", value)) => load.groups = value.parse()?,
+            Some(("loops", value)) => load.messages = value.parse()?,
+            Some((name, _)) => return Err(format!("there is no option `{name}`").into()),
+            None if argument == "pipes" => load.over = Channel::Pipes,
+            None if argument == "threads" => load.workers = Workers::Threads,
+            None => pairs = argument.parse()?,
+        }
+    }
+    println!("{} workers, {} messages each to each", load.workers(), load.messages);
+    report("hackbench", "s", 3, pairs, || our_time(&load), || their_time(&load))
+}
+
+/// Seconds of a round.
+fn our_time(load: &MessagingLoad) -> Answer<f64> {
+    let abort = AtomicBool::new(false);
+    let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
+    let spec = LoadSpec {
+        name: "load".into(),
+        targets: Vec::new(),
+        sources: Vec::new(),
+        authority: None,
+        volume: None,
+        kind: LoadKind::Messaging(load.clone()),
+    };
+    Ok(run(&spec, &control)?.elapsed_ns as f64 / 1e9)
+}
+
+fn their_time(load: &MessagingLoad) -> Answer<f64> {
+    let mut command = Command::new("hackbench");
+    command.arg("-g").arg(load.groups.to_string()).arg("-l").arg(load.messages.to_string());
+    command.arg("-f").arg(load.pairs.to_string()).arg("-s").arg(load.size.0.to_string());
+    if load.over == Channel::Pipes {
+        command.arg("-p");
+    }
+    if load.workers == Workers::Threads {
+        command.arg("-T");
+    }
+    let output = command.output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let time = text.lines().find_map(|line| line.strip_prefix("Time: ")?.trim().parse().ok());
+    time.ok_or_else(|| format!("hackbench said {text}{}", String::from_utf8_lossy(&output.stderr)).into())
+}

@@ -1,0 +1,176 @@
+//! Storage loads against fio and hdparm on the same file or device, in turns.
+//!
+//! ```text
+//! against_storage_peers memory FOLDER PAIRS    operations per CPU second of io_uring at depth 32 on a file in memory, against fio
+//! against_storage_peers device FOLDER PAIRS    the rate of direct random reads of a file at depth 32, against fio
+//! against_storage_peers hdparm DEVICE PAIRS    timed reads from cache and device, against hdparm -T and -t
+//! ```
+//!
+//! A pair is both programs one right after the other, in an order that changes with each pair. The ratio of each pair is ours over theirs;
+//! the median over pairs stands with the interval of order statistics that holds it with about 95 %.
+
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+use plimsoll_load::{Control, run};
+use plimsoll_model::experiment::{Access, CacheState, StorageEngine, StorageLoad};
+use plimsoll_model::frame::{LoadKind, LoadSpec, VolumePlace};
+use plimsoll_model::observation::LoadResult;
+use plimsoll_model::units::{ByteSize, Span};
+
+use plimsoll_lab::pairs::{Answer, report};
+use wait4::Wait4;
+
+/// How long each side of a pair works.
+const LENGTH: Duration = Duration::from_secs(2);
+/// How long hdparm waits between dropping and reading.
+const SETTLING: Duration = Duration::from_secs(3);
+
+fn main() -> ExitCode {
+    match compare() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn compare() -> Answer<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [what, place, pairs] = &args[..] else {
+        return Err("expected: memory|device|hdparm PLACE PAIRS".into());
+    };
+    let (place, pairs) = (Path::new(place), pairs.parse::<usize>()?);
+    match what.as_str() {
+        "memory" => {
+            let ours = || per_cpu_second(&ours(place, false, CacheState::Warmed)?);
+            for (name, batched) in [("fio", false), ("fio, in batches of 32", true)] {
+                report(name, "operations per CPU second", 0, pairs, ours, || fio_memory(place, batched))?;
+            }
+        }
+        "device" => {
+            let ours = || rate(&ours(place, true, CacheState::Dropped)?);
+            report("fio", "operations per second", 0, pairs, ours, || Ok(fio(place, true, false)?.iops))?;
+        }
+        "hdparm" => {
+            report("hdparm -T", "MB/s", 0, pairs, || timed(place, true), || hdparm(place, "-T"))?;
+            report("hdparm -t", "MB/s", 0, pairs, || timed(place, false), || hdparm(place, "-t"))?;
+        }
+        other => return Err(format!("`{other}` is nothing to compare").into()),
+    }
+    Ok(())
+}
+
+fn load(place: &Path, load: StorageLoad) -> Answer<LoadResult> {
+    let abort = AtomicBool::new(false);
+    let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
+    let writable = place.is_dir();
+    let spec = LoadSpec {
+        name: "load".into(),
+        targets: Vec::new(),
+        sources: Vec::new(),
+        authority: None,
+        volume: Some(VolumePlace { name: "place".into(), path: place.into(), writable }),
+        kind: LoadKind::Storage(load),
+    };
+    Ok(run(&spec, &control)?)
+}
+
+fn ours(folder: &Path, direct: bool, cache: CacheState) -> Answer<LoadResult> {
+    let storage = StorageLoad {
+        engine: StorageEngine::IoUring,
+        depth: 32,
+        access: Access::Random,
+        block: ByteSize(4096),
+        size: ByteSize(256 << 20),
+        direct,
+        cache,
+        duration: Some(Span(LENGTH)),
+        ..StorageLoad::default()
+    };
+    load(folder, storage)
+}
+
+fn rate(result: &LoadResult) -> Answer<f64> {
+    Ok(result.requests as f64 * 1e9 / result.elapsed_ns as f64)
+}
+
+fn per_cpu_second(result: &LoadResult) -> Answer<f64> {
+    Ok(result.requests as f64 * 1e6 / (result.user_us + result.system_us) as f64)
+}
+
+/// What fio found.
+struct Fio {
+    iops: f64,
+    /// Operations per second of CPU time, with all of its processes and the kernel's helpers: `usr_cpu` and `sys_cpu` leave these out.
+    per_cpu_second: f64,
+}
+
+fn fio_memory(folder: &Path, batched: bool) -> Answer<f64> {
+    Ok(fio(folder, false, batched)?.per_cpu_second)
+}
+
+/// fio on the very file that the storage load has laid out, with its file and its memory registered and without a map of what was read, as
+/// the storage load does it.
+fn fio(folder: &Path, direct: bool, batched: bool) -> Answer<Fio> {
+    let file: PathBuf = folder.join("part-0");
+    let mut command = Command::new("fio");
+    command.args(["--name=peer", "--ioengine=io_uring", "--iodepth=32", "--rw=randread", "--bs=4k"]);
+    command.args(["--fixedbufs=1", "--registerfiles=1", "--norandommap=1", "--time_based", "--size=256M"]);
+    command.args(["--output-format=json", "--invalidate=0"]);
+    command.arg(format!("--runtime={}", LENGTH.as_secs())).arg(format!("--direct={}", u8::from(direct)));
+    command.arg(format!("--filename={}", file.display()));
+    if batched {
+        command.args([
+            "--iodepth_batch_submit=32",
+            "--iodepth_batch_complete_min=1",
+            "--iodepth_batch_complete_max=32",
+        ]);
+    }
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let mut printed = String::new();
+    child.stdout.take().ok_or("no output")?.read_to_string(&mut printed)?;
+    let used = child.wait4()?.rusage;
+    let report: serde_json::Value = serde_json::from_str(&printed)?;
+    let read = &report["jobs"][0]["read"];
+    let number = |name: &str| read[name].as_f64().ok_or("fio's report lacks a number");
+    let cpu = (used.utime + used.stime).as_secs_f64();
+    Ok(Fio { iops: number("iops")?, per_cpu_second: number("total_ios")? / cpu })
+}
+
+/// Reads of 2 MiB: the same ones again and again, or those that follow one another up to the device's end, in units of 2^20 bytes per second
+/// as hdparm tells them. hdparm waits before it reads what it has dropped from the page cache; meanwhile a guest may have given the
+/// memory back to its hypervisor, and then has to ask for it anew within the measured time (`mm/page_reporting.c`).
+fn timed(device: &Path, cached: bool) -> Answer<f64> {
+    let mut file = File::open(device)?;
+    let blocks = file.seek(SeekFrom::End(0))? >> 21;
+    if !cached {
+        posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?;
+        std::thread::sleep(SETTLING);
+    }
+    let storage = StorageLoad {
+        block: ByteSize(2 << 20),
+        size: ByteSize(if cached { 2 << 20 } else { blocks << 21 }),
+        cache: if cached { CacheState::Warmed } else { CacheState::AsIs },
+        touch_every: ByteSize(512),
+        duration: cached.then_some(Span(LENGTH)),
+        operations: (!cached).then_some(blocks),
+        ..StorageLoad::default()
+    };
+    let result = load(device, storage)?;
+    Ok(result.bytes as f64 * 1e9 / result.elapsed_ns as f64 / f64::from(1 << 20))
+}
+
+fn hdparm(device: &Path, what: &str) -> Answer<f64> {
+    let output = Command::new("hdparm").arg(what).arg(device).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let rate = text.split('=').nth(1).and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    rate.ok_or_else(|| format!("hdparm said {text}{}", String::from_utf8_lossy(&output.stderr)).into())
+}

@@ -1,0 +1,45 @@
+//! Two programs in turns, and the ratios of what they do.
+
+use std::error::Error;
+
+pub type Answer<T> = Result<T, Box<dyn Error>>;
+
+/// Measures pairs, and prints both sides, with so many digits after the point, and their ratio.
+pub fn report(
+    name: &str,
+    unit: &str,
+    digits: usize,
+    pairs: usize,
+    ours: impl Fn() -> Answer<f64>,
+    theirs: impl Fn() -> Answer<f64>,
+) -> Answer<()> {
+    let mut found = Vec::new();
+    for pair in 0..pairs {
+        let (a, b);
+        if pair % 2 == 0 {
+            a = ours()?;
+            b = theirs()?;
+        } else {
+            b = theirs()?;
+            a = ours()?;
+        }
+        found.push((a, b));
+    }
+    let (mine, low, high) = middle(found.iter().map(|(a, _)| *a));
+    let (peer, ..) = middle(found.iter().map(|(_, b)| *b));
+    println!(
+        "plimsoll {mine:.digits$} [{low:.digits$}, {high:.digits$}], {name} {peer:.digits$} {unit} (medians of {pairs})"
+    );
+    let (ratio, low, high) = middle(found.iter().map(|(a, b)| a / b));
+    println!("  ratio {ratio:.3} [{low:.3}, {high:.3}]");
+    Ok(())
+}
+
+/// The median, and the values that enclose it with about 95 % (David & Nagaraja, Order Statistics, section 7.1).
+fn middle(values: impl Iterator<Item = f64>) -> (f64, f64, f64) {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    let depth = ((n as f64 - 1.96 * (n as f64).sqrt()) / 2.0).max(0.0) as usize;
+    (values[n / 2], values[depth], values[n - 1 - depth])
+}
