@@ -78,6 +78,9 @@ impl Agent {
     }
 }
 
+/// A request to an agent.
+pub(crate) type Request = (Key, Id, ToAgent);
+
 /// Requests that are under way.
 pub(crate) struct PendingRequests(Vec<(Key, Id)>);
 

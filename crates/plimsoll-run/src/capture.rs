@@ -20,97 +20,94 @@ const WRITTEN_WITHIN: Duration = Duration::from_secs(300);
 #[derive(Default)]
 pub(crate) struct Running(Vec<(Key, Id)>);
 
-impl Trial<'_> {
-    /// Begins to capture on all hosts that the experiment names, where it wants packets of this phase.
-    pub(crate) fn begin_capture(&mut self, phase: &str) -> Result<Running, TrialStop> {
-        let experiment = self.experiment;
-        let capture = experiment.capture.as_ref().filter(|capture| capture.is_in(phase));
-        let Some(capture) = capture.filter(|_| experiment.run.probes) else { return Ok(Running::default()) };
-        let mut requests = Vec::new();
-        for host in capture.hosts(&experiment.loads) {
-            for deployment in &self.deployments {
-                let spec = self.spec(capture, deployment, &host, phase)?;
-                let id = self.agents.id();
-                requests.push((deployment.key(&host), id, ToAgent::Capture { id, capture: spec }));
-            }
+/// Begins to capture on all hosts that the experiment names, where it wants packets of this phase.
+pub(crate) fn begin_capture(trial: &mut Trial<'_>, phase: &str) -> Result<Running, TrialStop> {
+    let experiment = trial.experiment;
+    let capture = experiment.capture.as_ref().filter(|capture| capture.is_in(phase));
+    let Some(capture) = capture.filter(|_| experiment.run.probes) else { return Ok(Running::default()) };
+    let mut requests = Vec::new();
+    for host in capture.hosts(&experiment.loads) {
+        for deployment in &trial.rigs.deployments {
+            let spec = spec(trial, capture, deployment, &host, phase)?;
+            let id = trial.rigs.agents.id();
+            requests.push((deployment.key(&host), id, ToAgent::Capture { id, capture: spec }));
         }
-        let keys = requests.iter().map(|(key, id, _)| (key.clone(), *id)).collect();
-        let answers = self.agents.ask_all(&requests, Instant::now() + WRITTEN_WITHIN, &mut |_, _| {})?;
-        for ((key, ..), answer) in requests.iter().zip(answers) {
-            if let FromAgent::Failed { why, .. } = answer {
-                return Err(RunError::Agent { host: key.host.clone(), why }.into());
-            }
+    }
+    let keys = requests.iter().map(|(key, id, _)| (key.clone(), *id)).collect();
+    let answers = trial.rigs.agents.ask_all(&requests, Instant::now() + WRITTEN_WITHIN, &mut |_, _| {})?;
+    for ((key, ..), answer) in requests.iter().zip(answers) {
+        if let FromAgent::Failed { why, .. } = answer {
+            return Err(RunError::Agent { host: key.host.clone(), why }.into());
         }
-        Ok(Running(keys))
     }
+    Ok(Running(keys))
+}
 
-    fn spec(
-        &self,
-        capture: &Capture,
-        deployment: &Deployment<'_>,
-        host: &str,
-        phase: &str,
-    ) -> Result<CaptureSpec, TrialStop> {
-        let label = deployment.key(host).label();
-        let cycle = if self.cycle > 0 { format!("-{}", self.cycle) } else { String::new() };
-        let name = format!("{:03}-{}{cycle}-{}", self.record.number, file_name(phase), file_name(&label));
-        Ok(CaptureSpec {
-            folder: self.capture_folder().to_string_lossy().into_owned(),
-            name,
-            addresses: deployment.addresses_towards(host, &capture.towards)?,
-            ports: deployment.ports(&capture.services),
-            snap: capture.snap,
-            ring: capture.ring.0,
-        })
-    }
+fn spec(
+    trial: &Trial<'_>,
+    capture: &Capture,
+    deployment: &Deployment<'_>,
+    host: &str,
+    phase: &str,
+) -> Result<CaptureSpec, TrialStop> {
+    let label = deployment.key(host).label();
+    let cycle = if trial.recorder.cycle > 0 { format!("-{}", trial.recorder.cycle) } else { String::new() };
+    let name =
+        format!("{:03}-{}{cycle}-{}", trial.recorder.record.number, file_name(phase), file_name(&label));
+    Ok(CaptureSpec {
+        folder: capture_folder(trial).to_string_lossy().into_owned(),
+        name,
+        addresses: deployment.addresses_towards(host, &capture.towards)?,
+        ports: deployment.ports(&capture.services),
+        snap: capture.snap,
+        ring: capture.ring.0,
+    })
+}
 
-    /// Ends captures, and reads what they found.
-    pub(crate) fn end_capture(&mut self, running: Running) -> Result<(), TrialStop> {
-        let requests: Vec<_> =
-            running.0.into_iter().map(|(key, id)| (key, id, ToAgent::EndCapture { id })).collect();
-        let answers = self.agents.ask_all(&requests, Instant::now() + WRITTEN_WITHIN, &mut |_, _| {})?;
-        for ((key, ..), answer) in requests.into_iter().zip(answers) {
-            let FromAgent::Captured { files, .. } = answer else {
-                return Err(
-                    RunError::Lost { host: key.host, how: "answered with something else".into() }.into()
-                );
-            };
-            for file in files {
-                let record = self.read(&key, file);
-                self.current().captures.push(record);
-            }
-        }
-        Ok(())
-    }
-
-    fn read(&self, key: &Key, mut file: CapturedFile) -> CaptureRecord {
-        let path = PathBuf::from(&file.file);
-        let traffic = match self.judge.read_packets(&path) {
-            Ok(traffic) => Some(traffic),
-            Err(error) => {
-                file.error.get_or_insert(error);
-                None
-            }
+/// Ends captures, and reads what they found.
+pub(crate) fn end_capture(trial: &mut Trial<'_>, running: Running) -> Result<(), TrialStop> {
+    let requests: Vec<_> =
+        running.0.into_iter().map(|(key, id)| (key, id, ToAgent::EndCapture { id })).collect();
+    let answers = trial.rigs.agents.ask_all(&requests, Instant::now() + WRITTEN_WITHIN, &mut |_, _| {})?;
+    for ((key, ..), answer) in requests.into_iter().zip(answers) {
+        let FromAgent::Captured { files, .. } = answer else {
+            return Err(RunError::Lost { host: key.host, how: "answered with something else".into() }.into());
         };
-        let beside = self.store_folder();
-        file.file = path.strip_prefix(beside).unwrap_or(&path).to_string_lossy().into_owned();
-        CaptureRecord { arm: key.arm, host: key.host.clone(), file, traffic }
+        for file in files {
+            let record = read(trial, &key, file);
+            trial.recorder.current().captures.push(record);
+        }
     }
+    Ok(())
+}
 
-    /// In full, because agents may work in another folder.
-    fn store_folder(&self) -> PathBuf {
-        let folder = match self.store.place().folder() {
-            here if here == Path::new("") => Path::new("."),
-            folder => folder,
-        };
-        // The user may have links of his own on the way to the store; agents follow none.
-        let whole = folder.canonicalize().or_else(|_| std::path::absolute(folder));
-        whole.unwrap_or_else(|_| folder.to_owned())
-    }
+fn read(trial: &Trial<'_>, key: &Key, mut file: CapturedFile) -> CaptureRecord {
+    let path = PathBuf::from(&file.file);
+    let traffic = match trial.context.judge.read_packets(&path) {
+        Ok(traffic) => Some(traffic),
+        Err(error) => {
+            file.error.get_or_insert(error);
+            None
+        }
+    };
+    let beside = store_folder(trial);
+    file.file = path.strip_prefix(beside).unwrap_or(&path).to_string_lossy().into_owned();
+    CaptureRecord { arm: key.arm, host: key.host.clone(), file, traffic }
+}
 
-    fn capture_folder(&self) -> PathBuf {
-        self.store_folder().join(CAPTURES).join(self.run)
-    }
+/// In full, because agents may work in another folder.
+fn store_folder(trial: &Trial<'_>) -> PathBuf {
+    let folder = match trial.recorder.store.place().folder() {
+        here if here == Path::new("") => Path::new("."),
+        folder => folder,
+    };
+    // The user may have links of his own on the way to the store; agents follow none.
+    let whole = folder.canonicalize().or_else(|_| std::path::absolute(folder));
+    whole.unwrap_or_else(|_| folder.to_owned())
+}
+
+fn capture_folder(trial: &Trial<'_>) -> PathBuf {
+    store_folder(trial).join(CAPTURES).join(trial.recorder.run)
 }
 
 /// A text as part of the name of a file.

@@ -10,58 +10,57 @@ use plimsoll_model::frame::{FromAgent, ToAgent};
 use plimsoll_model::observation::{Arm, PhaseKind};
 
 use crate::error::TrialStop;
-use crate::phase::PHASE_LIMIT;
+use crate::phase;
+use crate::schedule::PHASE_LIMIT;
 use crate::trial::Trial;
 
 /// The first block has each cell once.
 const FIRST_BLOCK: u32 = 1;
 
-impl Trial<'_> {
-    /// Runs each load that was measured once more for its profile, where the host that it runs on has a virtual clock. What cannot be had is told with the
-    /// phase, and spoils nothing.
-    pub(crate) fn profile_exactly(&mut self) -> Result<(), TrialStop> {
-        let experiment = self.experiment;
-        if self.record.block != FIRST_BLOCK || !experiment.run.profile {
-            return Ok(());
-        }
-        for place in 0..self.record.phases.len() {
-            let phase = &self.record.phases[place];
-            let load = experiment.all_phases().find(|known| known.name == phase.name);
-            let load = load.and_then(|known| known.measured_load());
-            let Some(load) = load.filter(|_| phase.kind == PhaseKind::Measure && phase.rung.is_none()) else {
-                continue;
-            };
-            if experiment.hosts[&experiment.loads[load].from].clock != GuestClock::Virtual {
-                continue;
-            }
-            for arm in self.arms() {
-                self.profile_once_more(place, load, arm)?;
-            }
-            let phase = &self.record.phases[place];
-            self.store.put_phase(self.run, &self.record, place, phase)?;
-        }
-        Ok(())
+/// Runs each load that was measured once more for its profile, where the host that it runs on has a virtual clock. What cannot be had is told with the
+/// phase, and spoils nothing.
+pub(crate) fn profile_exactly(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
+    let experiment = trial.experiment;
+    if trial.recorder.record.block != FIRST_BLOCK || !experiment.run.profile {
+        return Ok(());
     }
+    for place in 0..trial.recorder.record.phases.len() {
+        let phase = &trial.recorder.record.phases[place];
+        let load = experiment.all_phases().find(|known| known.name == phase.name);
+        let load = load.and_then(|known| known.measured_load());
+        let Some(load) = load.filter(|_| phase.kind == PhaseKind::Measure && phase.rung.is_none()) else {
+            continue;
+        };
+        if experiment.hosts[&experiment.loads[load].from].clock != GuestClock::Virtual {
+            continue;
+        }
+        for arm in trial.arms() {
+            profile_once_more(trial, place, load, arm)?;
+        }
+        let phase = &trial.recorder.record.phases[place];
+        trial.recorder.store.put_phase(trial.recorder.run, &trial.recorder.record, place, phase)?;
+    }
+    Ok(())
+}
 
-    fn profile_once_more(&mut self, place: usize, load: &str, arm: Arm) -> Result<(), TrialStop> {
-        let mut requests = self.requests(arm, &[(load.to_owned(), self.kind(load))])?;
-        for (_, _, request) in &mut requests {
-            if let ToAgent::Run { id, load, .. } = request {
-                *request = ToAgent::Profile { id: *id, load: load.clone() };
-            }
+fn profile_once_more(trial: &mut Trial<'_>, place: usize, load: &str, arm: Arm) -> Result<(), TrialStop> {
+    let mut requests = phase::requests(trial, arm, &[(load.to_owned(), trial.kind(load))])?;
+    for (_, _, request) in &mut requests {
+        if let ToAgent::Run { id, load, .. } = request {
+            *request = ToAgent::Profile { id: *id, load: load.clone() };
         }
-        let answers = self.agents.ask_all(&requests, Instant::now() + PHASE_LIMIT, &mut |_, _| {})?;
-        let phase = &mut self.record.phases[place];
-        for answer in answers {
-            match answer {
-                FromAgent::Profiled { mut profile, .. } => {
-                    profile.arm = arm;
-                    phase.profiles.push(*profile);
-                }
-                FromAgent::Failed { why, .. } => phase.notes.push(format!("no profile was taken: {why}")),
-                _ => {}
-            }
-        }
-        Ok(())
     }
+    let answers = trial.rigs.agents.ask_all(&requests, Instant::now() + PHASE_LIMIT, &mut |_, _| {})?;
+    let phase = &mut trial.recorder.record.phases[place];
+    for answer in answers {
+        match answer {
+            FromAgent::Profiled { mut profile, .. } => {
+                profile.arm = arm;
+                phase.profiles.push(*profile);
+            }
+            FromAgent::Failed { why, .. } => phase.notes.push(format!("no profile was taken: {why}")),
+            _ => {}
+        }
+    }
+    Ok(())
 }

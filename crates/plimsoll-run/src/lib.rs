@@ -1,6 +1,6 @@
 //! Carries out an experiment: order, deadlines, phases, teardown.
 //!
-//! [`run::Run`] goes through the trials of a plan; `trial` takes one trial through its phases, on the hosts of one or two rigs
+//! [`run::Run`] goes through the trials of a plan; `course` takes one trial through its phases, on the hosts of one or two rigs
 //! (`deployment`), whose agents it reaches through an `agent_pool`. What happens is told as `event`s while it happens, and stored when a
 //! phase ends. Whether a figure is good enough is asked of a [`Judge`]: this crate measures and never judges.
 #![forbid(unsafe_code)]
@@ -10,6 +10,8 @@ mod agent_pool;
 mod background;
 mod capture;
 mod certificate;
+mod context;
+mod course;
 mod deployment;
 mod error;
 mod event;
@@ -21,8 +23,10 @@ mod mail;
 mod phase;
 mod queued;
 mod recorded;
+mod recorder;
 mod remote;
 mod results;
+mod rigs;
 mod run;
 mod schedule;
 mod skip;
@@ -31,6 +35,7 @@ mod step;
 mod together;
 mod trial;
 
+pub use context::Context;
 pub use error::{RunError, TrialStop};
 pub use event::{Event, Observer};
 pub use host_provider::{

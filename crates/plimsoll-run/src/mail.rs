@@ -29,97 +29,95 @@ impl Arrival {
     }
 }
 
-impl Trial<'_> {
-    /// Waits until all mail that was acknowledged has arrived at a sink, on every rig, and notes how long it took.
-    pub(crate) fn wait_for_mail(&mut self, sink: &str, limit: Duration) -> Result<(), TrialStop> {
-        for arm in self.arms().collect::<Vec<_>>() {
-            let arrival = self.arrival(self.acknowledged(arm, sink), arm, sink, limit)?;
-            let (all, seconds) = (arrival.acknowledged.len(), arrival.waited.as_secs_f64());
-            let note = match arrival.missing() {
-                0 => format!("all {all} acknowledged messages had arrived at `{sink}` after {seconds:.2} s"),
-                missing => {
-                    format!(
-                        "{missing} of {all} acknowledged messages had not arrived at `{sink}` after {seconds:.2} s"
-                    )
-                }
-            };
-            self.current().notes.push(note);
-        }
-        Ok(())
+/// Waits until all mail that was acknowledged has arrived at a sink, on every rig, and notes how long it took.
+pub(crate) fn wait_for_mail(trial: &mut Trial<'_>, sink: &str, limit: Duration) -> Result<(), TrialStop> {
+    for arm in trial.arms().collect::<Vec<_>>() {
+        let arrival = arrival(trial, acknowledged(trial, arm, sink), arm, sink, limit)?;
+        let (all, seconds) = (arrival.acknowledged.len(), arrival.waited.as_secs_f64());
+        let note = match arrival.missing() {
+            0 => format!("all {all} acknowledged messages had arrived at `{sink}` after {seconds:.2} s"),
+            missing => {
+                format!(
+                    "{missing} of {all} acknowledged messages had not arrived at `{sink}` after {seconds:.2} s"
+                )
+            }
+        };
+        trial.recorder.current().notes.push(note);
     }
+    Ok(())
+}
 
-    /// Balances the mail of every rig, once all loads have ended.
-    pub(crate) fn balance_mail(&mut self) -> Result<(), TrialStop> {
-        let experiment = self.experiment;
-        let sinks = experiment.services.iter().filter(|(_, service)| service.kind.smtp_sink().is_some());
-        for (sink, _) in sinks {
-            let claims = experiment.claims.iter().filter_map(|claim| claim.delivery());
-            let within = claims.filter(|claim| claim.sink == *sink).map(|claim| claim.within.0).max();
-            for arm in self.arms().collect::<Vec<_>>() {
-                let acknowledged = self.acknowledged(arm, sink);
-                let arrival = self.arrival(acknowledged, arm, sink, within.unwrap_or(PATIENCE))?;
-                if !arrival.acknowledged.is_empty() || !arrival.ledger.arrived.is_empty() {
-                    self.record.mail.push(balance(sink, arm, &arrival));
-                }
+/// Balances the mail of every rig, once all loads have ended.
+pub(crate) fn balance_mail(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
+    let experiment = trial.experiment;
+    let sinks = experiment.services.iter().filter(|(_, service)| service.kind.smtp_sink().is_some());
+    for (sink, _) in sinks {
+        let claims = experiment.claims.iter().filter_map(|claim| claim.delivery());
+        let within = claims.filter(|claim| claim.sink == *sink).map(|claim| claim.within.0).max();
+        for arm in trial.arms().collect::<Vec<_>>() {
+            let acknowledged = acknowledged(trial, arm, sink);
+            let arrival = arrival(trial, acknowledged, arm, sink, within.unwrap_or(PATIENCE))?;
+            if !arrival.acknowledged.is_empty() || !arrival.ledger.arrived.is_empty() {
+                trial.recorder.record.mail.push(balance(sink, arm, &arrival));
             }
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Adds to the time of a load that was measured what it takes until all mail that was acknowledged in the trial has arrived.
-    pub(crate) fn deliver(
-        &mut self,
-        arm: Arm,
-        sink: &str,
-        result: &mut LoadResult,
-        deadline: Instant,
-    ) -> Result<(), TrialStop> {
-        let mut acknowledged = self.acknowledged(arm, sink);
-        if let Some(mail) = result.found::<MailFacts>() {
-            acknowledged.extend(&mail.acknowledged);
-        }
-        let arrival =
-            self.arrival(acknowledged, arm, sink, deadline.saturating_duration_since(Instant::now()))?;
-        if arrival.missing() > 0 {
-            let what =
-                format!("{} messages had not arrived at `{sink}` when the time was over", arrival.missing());
-            return Err(TrialStop::Fault(Fault { phase: String::new(), kind: FaultKind::Deadline, what }));
-        }
-        result.elapsed_ns += u64::try_from(arrival.waited.as_nanos()).unwrap_or(u64::MAX);
-        Ok(())
+/// Adds to the time of a load that was measured what it takes until all mail that was acknowledged in the trial has arrived.
+pub(crate) fn deliver(
+    trial: &mut Trial<'_>,
+    arm: Arm,
+    sink: &str,
+    result: &mut LoadResult,
+    deadline: Instant,
+) -> Result<(), TrialStop> {
+    let mut acknowledged = acknowledged(trial, arm, sink);
+    if let Some(mail) = result.found::<MailFacts>() {
+        acknowledged.extend(&mail.acknowledged);
     }
+    let arrival =
+        arrival(trial, acknowledged, arm, sink, deadline.saturating_duration_since(Instant::now()))?;
+    if arrival.missing() > 0 {
+        let what =
+            format!("{} messages had not arrived at `{sink}` when the time was over", arrival.missing());
+        return Err(TrialStop::Fault(Fault { phase: String::new(), kind: FaultKind::Deadline, what }));
+    }
+    result.elapsed_ns += u64::try_from(arrival.waited.as_nanos()).unwrap_or(u64::MAX);
+    Ok(())
+}
 
-    fn arrival(
-        &mut self,
-        acknowledged: IdSet,
-        arm: Arm,
-        sink: &str,
-        limit: Duration,
-    ) -> Result<Arrival, TrialStop> {
-        let start = Instant::now();
-        loop {
-            let (deployment, agents) = self.deployment_and_agents(arm);
-            let ledger = deployment.ledger(agents, sink)?;
-            let arrived = acknowledged.common(&ledger.arrived) == acknowledged.len();
-            let waited = start.elapsed();
-            if arrived || waited >= limit {
-                return Ok(Arrival { acknowledged, ledger, waited });
-            }
-            self.agents.idle(Instant::now() + POLL)?;
+fn arrival(
+    trial: &mut Trial<'_>,
+    acknowledged: IdSet,
+    arm: Arm,
+    sink: &str,
+    limit: Duration,
+) -> Result<Arrival, TrialStop> {
+    let start = Instant::now();
+    loop {
+        let (deployment, agents) = trial.rigs.deployment_and_agents(arm);
+        let ledger = deployment.ledger(agents, sink)?;
+        let arrived = acknowledged.common(&ledger.arrived) == acknowledged.len();
+        let waited = start.elapsed();
+        if arrived || waited >= limit {
+            return Ok(Arrival { acknowledged, ledger, waited });
         }
+        trial.rigs.agents.idle(Instant::now() + POLL)?;
     }
+}
 
-    /// The ids of messages that loads of this trial were told would be delivered to a sink.
-    fn acknowledged(&self, arm: Arm, sink: &str) -> IdSet {
-        let mut all = IdSet::default();
-        for slice in self.record.phases.iter().flat_map(|phase| &phase.slices) {
-            let mail = slice.result.found::<MailFacts>().filter(|_| slice.arm == arm);
-            if let Some(mail) = mail.filter(|mail| leads_to(self.experiment, &mail.load, sink)) {
-                all.extend(&mail.acknowledged);
-            }
+/// The ids of messages that loads of this trial were told would be delivered to a sink.
+fn acknowledged(trial: &Trial<'_>, arm: Arm, sink: &str) -> IdSet {
+    let mut all = IdSet::default();
+    for slice in trial.recorder.record.phases.iter().flat_map(|phase| &phase.slices) {
+        let mail = slice.result.found::<MailFacts>().filter(|_| slice.arm == arm);
+        if let Some(mail) = mail.filter(|mail| leads_to(trial.experiment, &mail.load, sink)) {
+            all.extend(&mail.acknowledged);
         }
-        all
     }
+    all
 }
 
 /// Whether what a load sends ends at a service.

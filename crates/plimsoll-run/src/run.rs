@@ -12,11 +12,11 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
+use crate::Judge;
+use crate::context::Context;
+use crate::course::{self, TrialPosition};
 use crate::error::{RunError, TrialStop};
 use crate::event::{Event, Observer};
-use crate::host_provider::HostProvider;
-use crate::trial::{self, Surroundings, TrialPosition};
-use crate::{Judge, Profiler};
 
 /// So many trials in a row may fail before the run gives up.
 const FAULTS_IN_A_ROW: u32 = 2;
@@ -56,22 +56,10 @@ impl Limits {
 
 /// A run to be carried out, or to be gone on with.
 pub struct Run<'r> {
-    /// What to carry out.
-    pub plan: &'r Plan,
-    /// Where hosts come from.
-    pub provider: &'r dyn HostProvider,
-    /// Who knows whether a figure is good enough.
-    pub judge: &'r dyn Judge,
-    /// Who samples where the CPUs are while slices are measured; none where that cannot be done.
-    pub profiler: Option<&'r dyn Profiler>,
-    /// Where everything is stored.
-    pub store: &'r Store,
-    /// Set when the user wants it to end.
-    pub interrupt: &'r AtomicBool,
+    /// What the run works with.
+    pub context: Context<'r>,
     /// Set when the user wants it to end after the trial that is under way.
     pub last_trial: &'r AtomicBool,
-    /// Set when the user wants the phase that is under way to end now. The trial goes on, and is not counted.
-    pub skip: &'r AtomicBool,
     /// When to end.
     pub limits: Limits,
     /// The only block to carry out, where others are carried out elsewhere.
@@ -125,12 +113,12 @@ impl Run<'_> {
         let start = Instant::now();
         let before = entry.elapsed;
         let mut trials = Vec::new();
-        let stop = begin(self.store, &entry).and_then(|stored| {
+        let stop = begin(self.context.store, &entry).and_then(|stored| {
             trials = stored;
             self.trials(&mut entry, &mut trials, observer)
         });
         entry.elapsed = before + start.elapsed();
-        Ended::store(entry, trials, stop, self.store)
+        Ended::store(entry, trials, stop, self.context.store)
     }
 
     fn trials(
@@ -140,7 +128,7 @@ impl Run<'_> {
         observer: &mut dyn Observer,
     ) -> Result<(), TrialStop> {
         let start = Instant::now();
-        let cells = u32::try_from(self.plan.cells.len()).unwrap_or(u32::MAX);
+        let cells = u32::try_from(self.context.plan.cells.len()).unwrap_or(u32::MAX);
         // A run that is gone on with keeps the numbers of what it has.
         let aa_test = match trials.is_empty() || self.only.is_some() {
             true => self.limits.aa_test,
@@ -165,7 +153,7 @@ impl Run<'_> {
             let elapsed = entry.elapsed + start.elapsed();
             if first_of_block
                 && self.only.is_none()
-                && self.limits.enough(self.judge, self.plan, block, trials, elapsed)
+                && self.limits.enough(self.context.judge, self.context.plan, block, trials, elapsed)
             {
                 break;
             }
@@ -177,18 +165,8 @@ impl Run<'_> {
                 random,
                 remedies: self.only.is_none_or(|block| block <= 1) && !climbed(trials),
             };
-            let mut around = Surroundings {
-                plan: self.plan,
-                provider: self.provider,
-                judge: self.judge,
-                profiler: self.profiler,
-                store: self.store,
-                run: &entry.id,
-                interrupt: self.interrupt,
-                skip: self.skip,
-                observer,
-            };
-            let over = trial::carry_out(&mut around, &self.plan.cells[cell], place);
+            let over =
+                course::carry_out(&self.context, &entry.id, observer, &self.context.plan.cells[cell], place);
             let absent = over.absent.iter().map(|reason| Note::not_seen(reason));
             for note in absent.chain(over.notes.into_iter().map(Note::from)) {
                 if !entry.notes.contains(&note) {
@@ -207,16 +185,16 @@ impl Run<'_> {
             trials.push(over.record);
             let trial = trials.last().expect("it was pushed in the line before");
             match over.stop {
-                None => self.store.put_trial(&entry.id, trial)?,
+                None => self.context.store.put_trial(&entry.id, trial)?,
                 Some(TrialStop::Fault(fault)) => {
-                    self.store.put_trial(&entry.id, trial)?;
+                    self.context.store.put_trial(&entry.id, trial)?;
                     if faults >= FAULTS_IN_A_ROW {
                         return Err(TrialStop::Fault(fault));
                     }
                 }
                 Some(stop) => {
                     // The first reason counts: a store that fails now does not hide it.
-                    self.store.put_unended(&entry.id, trial).ok();
+                    self.context.store.put_unended(&entry.id, trial).ok();
                     return Err(stop);
                 }
             }
@@ -227,7 +205,7 @@ impl Run<'_> {
             // Judging takes longer with each trial; it may not hold the run up.
             if self.only.is_none() && judging <= (start.elapsed() / SHARE_OF_JUDGING) {
                 let began = Instant::now();
-                let verdicts = self.judge.so_far_of_run(self.plan, trials);
+                let verdicts = self.context.judge.so_far_of_run(self.context.plan, trials);
                 observer.on(&Event::Judged { verdicts: &verdicts });
                 judging += began.elapsed();
             }
@@ -239,7 +217,7 @@ impl Run<'_> {
     /// `aa_test` times. The same seed gives the same order, from wherever it is taken up.
     fn order(&self, seed: u64, aa_test: u32) -> impl Iterator<Item = (usize, StdRng)> {
         let mut random = StdRng::seed_from_u64(seed);
-        let cells = self.plan.cells.len();
+        let cells = self.context.plan.cells.len();
         let first =
             (0..u64::from(aa_test)).map(move |number| (0, StdRng::seed_from_u64(!seed.wrapping_add(number))));
         first.chain((0..=self.limits.max_trials).flat_map(move |_| {

@@ -1,12 +1,14 @@
-//! What is still to be done while a load runs.
+//! Steps that are pending while a load runs, and deadlines.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use plimsoll_model::experiment::Action;
+use plimsoll_model::experiment::{Action, Phase};
 use plimsoll_model::observation::Arm;
 
-/// What is still to be done while the load of a phase runs.
+/// How long a phase may take that does not say so itself.
+pub(crate) const PHASE_LIMIT: Duration = Duration::from_secs(600);
+/// Steps that are pending while the load of a phase runs.
 #[derive(Default)]
 pub(crate) struct Schedule<'t> {
     /// In order of time.
@@ -23,4 +25,9 @@ impl Schedule<'_> {
         let (after, _) = self.waiting.front()?;
         Some(self.began? + *after)
     }
+}
+
+/// When a phase that begins now has to be over.
+pub(crate) fn deadline(phase: &Phase) -> Instant {
+    Instant::now() + phase.at_most.map_or(PHASE_LIMIT, |most| most.0)
 }

@@ -29,6 +29,7 @@ mod page;
 mod place;
 mod profiler;
 mod progress;
+mod rig;
 mod shipped;
 mod state;
 mod team;

@@ -5,24 +5,24 @@ use std::time::Instant;
 use plimsoll_model::experiment::{Phase, Search};
 use plimsoll_model::observation::{Arm, PhaseKind};
 
-use super::deadline;
 use crate::error::TrialStop;
+use crate::schedule::deadline;
 use crate::trial::Trial;
+use crate::{phase, skip};
 
-impl Trial<'_> {
-    /// Offers a load at one rate after another, on the rig that goes through every phase, until the judge knows the highest that holds its
-    /// bound.
-    pub(crate) fn search(&mut self, phase: &Phase, search: &Search) -> Result<(), TrialStop> {
-        self.begin(&phase.name, PhaseKind::Search, None);
-        let whole = self.kind(&search.load);
-        let limit = deadline(phase);
-        for number in 0..search.most {
-            let next = self.judge.next_rate(self.experiment, &phase.name, &self.latest().slices);
-            let Some(probe) = next.and_then(|rate| whole.at_rate(rate)) else { break };
-            let slices = self.slice(Arm::Treatment, number, &[(search.load.clone(), probe)], limit)?;
-            self.current().slices.extend(slices);
-            self.skippable(|trial| trial.agents.idle(Instant::now() + search.rest.0))?;
-        }
-        self.end()
+/// Offers a load at one rate after another, on the rig that goes through every phase, until the judge knows the highest that holds its
+/// bound.
+pub(crate) fn search(trial: &mut Trial<'_>, phase: &Phase, search: &Search) -> Result<(), TrialStop> {
+    trial.begin(&phase.name, PhaseKind::Search, None);
+    let whole = trial.kind(&search.load);
+    let limit = deadline(phase);
+    for number in 0..search.most {
+        let next =
+            trial.context.judge.next_rate(trial.experiment, &phase.name, &trial.recorder.latest().slices);
+        let Some(probe) = next.and_then(|rate| whole.at_rate(rate)) else { break };
+        let slices = phase::slice(trial, Arm::Treatment, number, &[(search.load.clone(), probe)], limit)?;
+        trial.recorder.current().slices.extend(slices);
+        skip::skippable(trial, |trial| trial.rigs.agents.idle(Instant::now() + search.rest.0))?;
     }
+    trial.recorder.end()
 }

@@ -18,7 +18,7 @@ use plimsoll_model::observation::{
 use plimsoll_model::plan::{Plan, Settings};
 use plimsoll_model::report::RunStatus;
 use plimsoll_model::verdict::{Outcome, Verdict};
-use plimsoll_run::{Ended, Event, Judge, Limits, Profiler, Run};
+use plimsoll_run::{Context, Ended, Event, Judge, Limits, Profiler, Run};
 use plimsoll_store::{RunEntry, Store};
 
 const FLOOD: &str = r#"
@@ -213,19 +213,8 @@ impl Lab {
         let (plan, provider, store, interrupt) = (&self.plan, &self.provider, &self.store, &self.interrupt);
         let entry = self.store.run("run").unwrap().unwrap_or_else(|| self.entry(7));
         let profiler = Some(&self.profiler as &dyn Profiler);
-        Run {
-            plan,
-            provider,
-            judge: &judge,
-            profiler,
-            store,
-            interrupt,
-            last_trial: &self.last_trial,
-            skip: &self.skip,
-            limits,
-            only: None,
-        }
-        .carry_out(entry, &mut observer)
+        let context = Context { plan, provider, judge: &judge, profiler, store, interrupt, skip: &self.skip };
+        Run { context, last_trial: &self.last_trial, limits, only: None }.carry_out(entry, &mut observer)
     }
 }
 

@@ -12,7 +12,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use plimsoll_host::Access;
 use plimsoll_host::remote::{Means, Program};
 use plimsoll_model::effect::Effect;
-use plimsoll_model::experiment::cpus;
 use plimsoll_model::note::Note;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
@@ -20,7 +19,7 @@ use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::report::{RunReport, RunStatus};
 use plimsoll_model::shell::shell_word;
 use plimsoll_report::html::bundle::Bundle;
-use plimsoll_run::{Ended, HostProvider, Limits, Machines, Namespaces, Run};
+use plimsoll_run::{Context, Ended, HostProvider, Limits, Machines, Run};
 use plimsoll_store::{RunEntry, Store, StoreError};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -36,10 +35,10 @@ use crate::judge::Judge;
 use crate::other_processes::OtherProcesses;
 use crate::output::full_screen;
 use crate::page::Page;
-use crate::profiler::Profiler;
 use crate::progress::forecast::Estimate;
 use crate::progress::lines::{Lines, Written};
 use crate::progress::{Ends, Progress, ReportSoFar, Telling};
+use crate::rig;
 use crate::shipped::Source;
 use crate::team::Keeping;
 use crate::{captures, command, effects, messages, shipped, state};
@@ -140,11 +139,7 @@ fn carry_out(
     mut entry: RunEntry,
 ) -> Result<Exit, Failure> {
     let store = keeping.own();
-    let usable = plimsoll_host::usable_cpus()?;
-    for cell in &plan.cells {
-        cpus::assign(&cell.experiment.hosts, &usable)
-            .map_err(|error| Failure::could_not(error.to_string()))?;
-    }
+    rig::check_cpus(plan)?;
     refuse_to_destroy(args, plan)?;
     effects::ask(effects, &args.consent)?;
     let path = args.html.clone().unwrap_or_else(|| state::page_path(keeping.named(), &entry.id));
@@ -154,8 +149,6 @@ fn carry_out(
     let interrupt = &ends.now;
     listen(interrupt).map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
     let limits = limits(args, plan);
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::could_not(format!("cannot find the program itself: {error}")))?;
     let is_remote = plan.experiment.is_remote();
     let provider: Box<dyn HostProvider> = match is_remote {
         true => Box::new(Machines {
@@ -165,39 +158,23 @@ fn carry_out(
             targets: args.allow_target.clone(),
             interrupt: Arc::clone(interrupt),
         }),
-        false => Box::new(Namespaces {
-            program,
-            args: vec!["agent".into()],
-            destroy: args.destroy.clone(),
-            interrupt: Arc::clone(interrupt),
-        }),
+        false => Box::new(rig::namespaces(args.destroy.clone(), interrupt)?),
     };
-    let judge = Judge;
-    let probed = plan.cells.iter().map(|cell| &cell.experiment.run).any(|run| run.probes && run.profile);
     // What runs on other machines is not seen from here.
-    let profiler = (probed && !is_remote).then(Profiler::open).transpose();
-    let run = Run {
+    let (profiler, unprofiled) = if is_remote { (None, None) } else { rig::profiler(plan) };
+    let context = Context {
         plan,
         provider: &*provider,
-        judge: &judge,
-        profiler: profiler
-            .as_ref()
-            .ok()
-            .and_then(|profiler| Some(profiler.as_ref()? as &dyn plimsoll_run::Profiler)),
+        judge: &Judge,
+        profiler: profiler.as_ref().map(|profiler| profiler as &dyn plimsoll_run::Profiler),
         store,
         interrupt,
-        last_trial: &ends.after_trial,
         skip: &ends.phase,
-        limits,
-        only: None,
     };
+    let run = Run { context, last_trial: &ends.after_trial, limits, only: None };
     let noted = args.resume.is_none().then(|| Noted::now(plan)).transpose()?;
     let id = entry.id.clone();
-    let missing = match &profiler {
-        Ok(profiler) => profiler.as_ref().and_then(Profiler::missing),
-        Err(error) => Some(format!("no profile was taken: {error}")),
-    };
-    entry.notes.extend(missing.map(Note::from).filter(|note| !entry.notes.contains(note)));
+    entry.notes.extend(unprofiled.filter(|note| !entry.notes.contains(note)));
     let earlier = keeping.named().times_like(&entry)?;
     // Who waits for it wants to know; what a script keeps of stderr stays what went wrong.
     if io::stderr().is_terminal() {

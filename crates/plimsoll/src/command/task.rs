@@ -3,17 +3,15 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
 use plimsoll_host::Access;
-use plimsoll_model::experiment::cpus;
 use plimsoll_model::note::Note;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::report::RunStatus;
-use plimsoll_run::{Event, Namespaces, Results, Run, TaskEnd};
+use plimsoll_run::{Context, Event, Results, Run, TaskEnd};
 use plimsoll_store::Store;
 
 use crate::command::run::{listen, notes};
@@ -24,8 +22,8 @@ use crate::handed::Handed;
 use crate::judge::Judge;
 use crate::messages;
 use crate::other_processes::OtherProcesses;
-use crate::profiler::Profiler;
 use crate::progress::Ends;
+use crate::rig;
 
 /// How long a signal may take to be heard that has ended the agents as well.
 const SIGNALLED: Duration = Duration::from_secs(1);
@@ -90,11 +88,7 @@ fn measure(folder: &Path, results: &Results, block: u32, machine: &str) -> Resul
     {
         return Err(Failure::could_not(format!("user namespaces are forbidden there {why}")));
     }
-    let usable = plimsoll_host::usable_cpus()?;
-    for cell in &plan.cells {
-        cpus::assign(&cell.experiment.hosts, &usable)
-            .map_err(|error| Failure::could_not(error.to_string()))?;
-    }
+    rig::check_cpus(&plan)?;
     entry.notes = notes(Some(&access), false).into_iter().map(Note::from).collect();
     let own =
         tempfile::tempdir().map_err(|error| Failure::could_not(format!("cannot make a folder: {error}")))?;
@@ -105,37 +99,20 @@ fn measure(folder: &Path, results: &Results, block: u32, machine: &str) -> Resul
     }
     let ends = Ends::default();
     listen(&ends.now).map_err(|error| Failure::could_not(format!("cannot listen for signals: {error}")))?;
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::could_not(format!("cannot find the program itself: {error}")))?;
-    let provider = Namespaces {
-        program,
-        args: vec!["agent".into()],
-        destroy: Vec::new(),
-        interrupt: Arc::clone(&ends.now),
-    };
-    let probed = plan.cells.iter().map(|cell| &cell.experiment.run).any(|run| run.probes && run.profile);
-    let profiler = probed.then(Profiler::open).transpose();
-    let missing = match &profiler {
-        Ok(profiler) => profiler.as_ref().and_then(Profiler::missing),
-        Err(error) => Some(format!("no profile was taken: {error}")),
-    };
-    entry.notes.extend(missing.map(Note::from));
+    let provider = rig::namespaces(Vec::new(), &ends.now)?;
+    let (profiler, unprofiled) = rig::profiler(&plan);
+    entry.notes.extend(unprofiled);
     let noted = Noted::now(&plan)?;
-    let run = Run {
+    let context = Context {
         plan: &plan,
         provider: &provider,
         judge: &Judge,
-        profiler: profiler
-            .as_ref()
-            .ok()
-            .and_then(|profiler| Some(profiler.as_ref()? as &dyn plimsoll_run::Profiler)),
+        profiler: profiler.as_ref().map(|profiler| profiler as &dyn plimsoll_run::Profiler),
         store: &store,
         interrupt: &ends.now,
-        last_trial: &ends.after_trial,
         skip: &ends.phase,
-        limits,
-        only: Some(block),
     };
+    let run = Run { context, last_trial: &ends.after_trial, limits, only: Some(block) };
     let mut unkept = None;
     // Who cancels the task ends the agents with it. What that does to a trial is known only when the trial after it has ended.
     let mut doubtful: Option<TrialRecord> = None;
