@@ -12,7 +12,7 @@ pub(super) use plimsoll_model::plan::is_of;
 use plimsoll_model::plan::{Plan, cell_text, level_text};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{in_words, packets, slices, validity, windows};
+use super::{in_words, packets, slices, soundness, windows};
 
 /// The phase and the figure that a claim about factors rests on.
 pub(super) fn about(claim: &Claim) -> Option<(&str, Metric)> {
@@ -168,7 +168,7 @@ pub(super) fn sides(
 pub(super) fn objection(metric: Metric, phase: &str, trials: &[TrialRecord]) -> Option<String> {
     let all: Vec<&TrialRecord> = trials.iter().collect();
     let of_packets = || (metric == Metric::StallShare).then(|| packets::objection(trials, phase))?;
-    validity::objection_to_comparison(&all).or_else(of_packets)
+    soundness::objection_to_comparison(&all).or_else(of_packets)
 }
 
 /// A block, and the levels of the factors that are not compared.

@@ -31,7 +31,7 @@ mod sides;
 mod slices;
 mod soundness;
 pub mod under_way;
-mod validity;
+
 mod vmstat;
 pub mod watched;
 pub mod weeks;
@@ -116,7 +116,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
             doubt(plan, finding, &crowd.text);
         }
     }
-    let troubles = soundness::of(plan, all);
+    let troubles = soundness::of(plan, all, claims::asked_about_failures);
     soundness::object(&troubles, run.status, all.len(), &mut findings);
     let aa_test = aa_test::of(plan, all);
     // A run that ends after its first block has no other figures to show.

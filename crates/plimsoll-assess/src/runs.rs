@@ -11,7 +11,7 @@ use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{Evidence, ProfileReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{Explained, aa_test, contrast, evidence, profile, sides, validity};
+use super::{Explained, aa_test, contrast, evidence, profile, sides, soundness};
 
 /// One figure of both runs.
 #[derive(Clone, Debug)]
@@ -94,7 +94,7 @@ pub fn runs<'t>(
                 ..settings
             };
             let [of_a_alone, of_b_alone] = [a, b].map(|trials| {
-                validity::objection(&trials.iter().filter(|trial| trial.cell == *cell).collect::<Vec<_>>())
+                soundness::objection(&trials.iter().filter(|trial| trial.cell == *cell).collect::<Vec<_>>())
             });
             let b_is_worse = match (&of_a_alone, &of_b_alone) {
                 // What failed in one run only is what is to be explained.

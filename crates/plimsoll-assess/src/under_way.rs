@@ -61,5 +61,5 @@ pub fn verdicts(plan: &Plan, trials: &[TrialRecord]) -> Vec<Verdict> {
 pub fn decided(plan: &Plan, trials: &[TrialRecord]) -> bool {
     let findings = findings(plan, trials);
     let known = !findings.is_empty() && findings.iter().all(|it| it.verdict.standing() != Standing::Open);
-    known || soundness::is_hopeless(plan, trials)
+    known || soundness::is_hopeless(plan, trials, claims::asked_about_failures)
 }

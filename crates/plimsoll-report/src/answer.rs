@@ -83,7 +83,7 @@ pub(crate) fn reason(verdict: &Verdict) -> String {
 /// state lives, and how far the run came.
 pub(crate) fn short_answer(report: &RunReport) -> Vec<String> {
     let mut sentences = Vec::new();
-    sentences.extend(report.troubles.iter().map(trouble));
+    sentences.extend(report.troubles.iter().map(|trouble| in_words(trouble, &report.verdicts)));
     sentences.extend(status(report));
     sentences.extend(claims::answers(report));
     sentences.extend(offered(report));
@@ -91,11 +91,14 @@ pub(crate) fn short_answer(report: &RunReport) -> Vec<String> {
     sentences
 }
 
-/// What failed, the first error, what services wrote, and what to try next.
-fn trouble(trouble: &Trouble) -> String {
-    let mut told = format!("{}.", capitalised(&trouble.what));
-    if let Some(error) = &trouble.first_error {
-        told.push_str(&format!(" The first error: {error}."));
+/// What failed with the first error, unless a verdict says so already; what services wrote, and what to try next.
+fn in_words(trouble: &Trouble, verdicts: &[Finding]) -> String {
+    let mut told = String::new();
+    if !verdicts.iter().any(|finding| finding.verdict.reason.starts_with(&trouble.what)) {
+        told = format!("{}.", capitalised(&trouble.what));
+        if let Some(error) = &trouble.first_error {
+            told.push_str(&format!(" The first error: {error}."));
+        }
     }
     for (service, words) in &trouble.last_words {
         let lines: Vec<&str> = words.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
@@ -104,7 +107,7 @@ fn trouble(trouble: &Trouble) -> String {
         told.push_str(if last.ends_with('.') { "" } else { "." });
     }
     told.push_str(&format!(" Try: {}.", trouble.next));
-    told
+    told.trim_start().to_owned()
 }
 
 /// What to say of a run that has no verdict, or did not come to its end.

@@ -6,7 +6,6 @@
 //!
 //! A pair is both programs one right after the other, in an order that changes with each pair. The ratio of each pair is ours over theirs.
 
-
 use std::process::{Command, ExitCode};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

@@ -4,7 +4,6 @@
 //!
 //! CPU time is that of both processes, server and client, as the kernel counts it (wait4(2)).
 
-
 use std::error::Error;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;

@@ -5,15 +5,14 @@
 //! Each link is an emulator between two hosts. Both tools send over it from the same host to the same host; rates are of what arrived, without
 //! headers. Ratios are medians over rounds, with their range.
 
-
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout, ExitCode};
 use std::thread::sleep;
 use std::time::Duration;
 
 use plimsoll_host::{AgentStderr, HostSpec, LinkShape, LinkSpec, Pipes, Queue, Rig, RigSpec};
-use plimsoll_model::experiment::HostKind;
 use plimsoll_lab::rounds::{median, ratio};
+use plimsoll_model::experiment::HostKind;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 

@@ -9,7 +9,6 @@
 //! peers that can only do the first do it both times. With `secure` it is TLS 1.3 and HTTP/2, which `oha` and `h2load` speak: kept connections of
 //! HTTP/1.1, and of HTTP/2 with one stream and with 10. The generator checks the server's certificate, the others do not.
 
-
 use std::error::Error;
 use std::io::Read;
 use std::net::TcpStream;
@@ -20,9 +19,9 @@ use std::time::{Duration, Instant};
 
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
+use plimsoll_lab::rounds::{median, ratio};
 use plimsoll_model::frame::CERTIFIED_NAME;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use plimsoll_lab::rounds::{median, ratio};
 use wait4::Wait4;
 
 type Failed = Box<dyn Error>;

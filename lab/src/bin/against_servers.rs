@@ -6,7 +6,6 @@
 //! same number at a time, one after the other, and who begins changes from round to round. The table has median and range over the rounds of `ours / theirs`:
 //! of what was done, and of what was done in a second of the generator's own CPU time.
 
-
 use std::io::Read;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -15,9 +14,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use nix::unistd::Pid;
+use plimsoll_lab::rounds::{median, ratio};
 use plimsoll_load::{Control, run};
 use plimsoll_model::frame::{LoadKind, LoadSpec};
-use plimsoll_lab::rounds::{median, ratio};
 use serde_json::json;
 use wait4::Wait4;
 

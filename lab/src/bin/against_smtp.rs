@@ -6,7 +6,6 @@
 //! `smtp-sink`; both sinks take from our source, and ours keeps its list. The sink runs on CPU 0, the source on CPU 1. A round runs each
 //! once, in an order that changes. The table has the median over rounds of `ours / theirs`, round by round, and the range.
 
-
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -9,7 +9,6 @@
 //! A pair is both programs one right after the other, in an order that changes with each pair. The ratio of each pair is ours over theirs;
 //! the median over pairs stands with the interval of order statistics that holds it with about 95 %.
 
-
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};

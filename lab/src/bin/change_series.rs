@@ -2,7 +2,6 @@
 //! comparison with other tools: `cargo run --release --bin change_series -- COUNT > series.jsonl`, then
 //! `python3 lab/compare_changes.py series.jsonl`.
 
-
 use plimsoll_judge::changes::find_changes;
 use std::io::{BufWriter, Write};
 use std::time::Instant;

@@ -8,7 +8,6 @@
 //!
 //! The ring's loop hands the kernel a chain (connect, send and receive) in one entry of the queue each, and is told of its end alone.
 
-
 use std::error::Error;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddrV4, TcpStream};

@@ -9,7 +9,7 @@ use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::ClaimKind;
-use crate::{prefix, validity};
+use crate::{prefix, soundness};
 
 impl ClaimKind for DeliveryClaim {
     /// One finding for each cell. A single message that is lost decides it, whatever else was measured; that none was, only a trial that came to
@@ -33,7 +33,7 @@ fn finding(levels: &BTreeMap<String, String>, claim: &DeliveryClaim, trials: &[T
     let details = added(claim, levels, &balances);
     let mut verdict = verdict(claim, &details, &balances);
     if verdict.outcome == Outcome::Undecided
-        && let Some(reason) = validity::objection_to_load(&of_cell)
+        && let Some(reason) = soundness::objection_to_load(&of_cell)
     {
         verdict = Verdict::bare("delivery", METRIC, Outcome::Invalid, 0, reason);
     }

@@ -13,7 +13,7 @@ use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::ClaimKind;
-use crate::{in_words, prefix, slices, validity};
+use crate::{in_words, prefix, slices, soundness};
 
 /// What the estimate is: the rate that TCP would reach.
 const METRIC: &str = "bits_per_second";
@@ -29,7 +29,7 @@ fn finding(cell: &Cell, claim: &DiagnoseClaim, trials: &[TrialRecord]) -> Findin
     let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
     let bare = |outcome, reason: String| Verdict::bare("diagnose", METRIC, outcome, of_cell.len(), reason);
     let found = DiagnosedPath::of(cell, claim, &of_cell);
-    let mut verdict = match (validity::objection_to_load(&of_cell), &found) {
+    let mut verdict = match (soundness::objection_to_load(&of_cell), &found) {
         (Some(reason), _) => bare(Outcome::Invalid, reason),
         (None, Ok(found)) => found.diagnosis.verdict(METRIC),
         (None, Err(reason)) => bare(Outcome::Undecided, reason.clone()),

@@ -6,9 +6,10 @@ use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Finding;
 
-use super::{ClaimKind, FailureQuestion};
+use super::ClaimKind;
 use crate::contrast::{self, Comparison};
 use crate::flushing;
+use crate::soundness::FailureQuestion;
 
 impl ClaimKind for DifferenceClaim {
     /// One finding for each comparison.

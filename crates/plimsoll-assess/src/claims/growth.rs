@@ -13,7 +13,7 @@ use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::ClaimKind;
-use crate::{curve, in_words, prefix, slices, validity};
+use crate::{curve, in_words, prefix, slices, soundness};
 
 /// The claim, as the judge names it.
 const CLAIM: &str = "growth";
@@ -32,7 +32,7 @@ fn finding(claim: &GrowthClaim, cell: BTreeMap<String, String>, trials: &[TrialR
     let trials = curve::of_group(&cell, trials);
     let rounds = rounds(claim, &trials);
     let fitted = fitted(&rounds);
-    let mut verdict = match (validity::objection_to_load(&trials), &fitted) {
+    let mut verdict = match (soundness::objection_to_load(&trials), &fitted) {
         (Some(reason), _) => Verdict::bare(CLAIM, METRIC, Outcome::Invalid, trials.len(), reason),
         (None, Ok(growth)) => growth.verdict(METRIC),
         (None, Err(error)) => Verdict::bare(CLAIM, METRIC, Outcome::Undecided, 0, in_words(error)),

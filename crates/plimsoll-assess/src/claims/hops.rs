@@ -7,8 +7,9 @@ use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{ClaimKind, FailureQuestion};
-use crate::{in_words, prefix, slices, validity};
+use super::ClaimKind;
+use crate::soundness::FailureQuestion;
+use crate::{in_words, prefix, slices, soundness};
 
 /// What the estimate is: the rate of the narrowest hop.
 const METRIC: &str = "bits_per_second";
@@ -45,7 +46,7 @@ impl ClaimKind for HopsClaim {
 fn finding(cell: &Cell, claim: &HopsClaim, trials: &[TrialRecord]) -> Finding {
     let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
     let found = MeasuredPath::of(&slices::of_sound(&of_cell, &claim.phase));
-    let mut verdict = match (validity::objection_to_load(&of_cell), &found) {
+    let mut verdict = match (soundness::objection_to_load(&of_cell), &found) {
         (Some(reason), _) => Verdict::bare("hops", METRIC, Outcome::Invalid, of_cell.len(), reason),
         (None, Ok(found)) => found.verdict(),
         (None, Err(reason)) => Verdict::bare("hops", METRIC, Outcome::Undecided, 0, reason.as_str()),

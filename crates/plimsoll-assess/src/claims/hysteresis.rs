@@ -9,8 +9,9 @@ use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{ClaimKind, FailureQuestion};
-use crate::{in_words, prefix, validity};
+use super::ClaimKind;
+use crate::soundness::FailureQuestion;
+use crate::{in_words, prefix, soundness};
 
 impl ClaimKind for HysteresisClaim {
     /// One finding for each cell.
@@ -40,7 +41,7 @@ fn verdict(levels: &BTreeMap<String, String>, claim: &HysteresisClaim, trials: &
         lower_is_better: claim.metric.lower_is_better(),
         ..HysteresisSettings::default()
     };
-    let mut verdict = match validity::objection_to_load(&of_cell) {
+    let mut verdict = match soundness::objection_to_load(&of_cell) {
         Some(reason) => Verdict::bare("hysteresis", metric, Outcome::Invalid, loops.len(), reason),
         None => recovery::judge_loops(metric, &loops, &settings).unwrap_or_else(|error| {
             Verdict::bare("hysteresis", metric, Outcome::Undecided, loops.len(), in_words(&error))

@@ -8,7 +8,8 @@ use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{ClaimKind, FailureQuestion};
+use super::ClaimKind;
+use crate::soundness::FailureQuestion;
 use crate::{contrast, in_words};
 
 impl ClaimKind for InteractionClaim {

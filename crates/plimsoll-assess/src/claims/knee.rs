@@ -11,7 +11,7 @@ use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::ClaimKind;
-use crate::{curve, in_words, prefix, slices, validity};
+use crate::{curve, in_words, prefix, slices, soundness};
 
 /// What is estimated: the offered rate of the knee.
 const METRIC: &str = "bits_per_second";
@@ -33,7 +33,7 @@ fn finding(claim: &KneeClaim, cell: BTreeMap<String, String>, trials: &[TrialRec
     let points = points(claim, &trials);
     let found = find_knee(&points, SEED);
     let bare = |outcome, reason: String| Verdict::bare("knee", METRIC, outcome, points.len(), reason);
-    let mut verdict = match (validity::objection_to_load(&trials), &found) {
+    let mut verdict = match (soundness::objection_to_load(&trials), &found) {
         (Some(reason), _) => bare(Outcome::Invalid, reason),
         (None, Ok(Ok(knee))) => knee.verdict(METRIC),
         (None, Ok(Err(none))) => NoKnee::verdict(none, METRIC, points.len()),

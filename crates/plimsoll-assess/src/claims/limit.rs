@@ -13,8 +13,9 @@ use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{ClaimKind, FailureQuestion};
-use crate::{in_words, prefix, validity};
+use super::ClaimKind;
+use crate::soundness::FailureQuestion;
+use crate::{in_words, prefix, soundness};
 
 /// The figure that a limit is told in.
 const METRIC: &str = "requests_per_second";
@@ -45,7 +46,7 @@ impl<'e> Task<'e> {
         let offer = slice.result.offer.as_ref()?;
         let in_time = slice.result.share_within(self.claim.at_most.0)?;
         let took_ms = slice.result.ms_for_share(self.claim.share.0);
-        let finding = if validity::is_generators_fault(slice) {
+        let finding = if soundness::is_generators_fault(slice) {
             ProbeFinding::NotOffered
         } else if in_time >= self.claim.share.0 {
             ProbeFinding::Held
@@ -101,7 +102,7 @@ fn searched(cell: &Cell, phase: &str, trials: &[TrialRecord]) -> Option<Finding>
     let settings = task.within_reach(&all);
     let told: Vec<Vec<Probe>> = probes.iter().map(|probes| told(probes)).collect();
     let bare = |outcome, reason: String| Verdict::bare("limit", METRIC, outcome, told.len(), reason);
-    let mut verdict = match validity::objection_to_search(&of_cell) {
+    let mut verdict = match soundness::objection_to_search(&of_cell) {
         Some(reason) => bare(Outcome::Invalid, reason),
         None if all.len() >= FAILURES && told.iter().all(Vec::is_empty) => bare(
             Outcome::Invalid,

@@ -15,7 +15,7 @@ use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::ClaimKind;
-use crate::{in_words, prefix, slices, validity};
+use crate::{in_words, prefix, slices, soundness};
 
 /// The claim, as the judge names it.
 const CLAIM: &str = "load_curve";
@@ -43,7 +43,7 @@ impl ClaimKind for LoadCurveClaim {
 fn finding(cell: &Cell, claim: &LoadCurveClaim, trials: &[TrialRecord]) -> Finding {
     let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
     let fitted = fitted(cell, claim, &of_cell);
-    let mut verdict = match (validity::objection_to_queue(&of_cell), &fitted) {
+    let mut verdict = match (soundness::objection_to_queue(&of_cell), &fitted) {
         (Some(reason), _) => Verdict::bare(CLAIM, METRIC, Outcome::Invalid, of_cell.len(), reason),
         (None, Ok((_, curve))) => curve.verdict(METRIC),
         (None, Err(error)) => Verdict::bare(CLAIM, METRIC, Outcome::Undecided, 0, in_words(error)),

@@ -11,7 +11,7 @@ use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::ClaimKind;
-use crate::{curve, in_words, prefix, slices, validity};
+use crate::{curve, in_words, prefix, slices, soundness};
 
 /// The claim, as verdicts name it.
 const CLAIM: &str = "loss_curve";
@@ -33,7 +33,7 @@ fn finding(
 ) -> Finding {
     let trials = curve::of_group(&cell, trials);
     let (points, curve) = fitted(plan, claim, &trials);
-    let mut verdict = match (validity::objection_to_load(&trials), &curve) {
+    let mut verdict = match (soundness::objection_to_load(&trials), &curve) {
         (Some(reason), _) => Verdict::bare(CLAIM, METRIC, Outcome::Invalid, trials.len(), reason),
         (None, Ok(curve)) => curve.verdict(METRIC),
         (None, Err(error)) => Verdict::bare(CLAIM, METRIC, Outcome::Undecided, 0, in_words(error)),

@@ -7,6 +7,8 @@ use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::Verdict;
 
+use crate::soundness::FailureQuestion;
+
 /// What is asked of every kind of claim.
 trait ClaimKind {
     /// What the trials say: a finding for each cell where the claim is about a single system, else one for each comparison or curve.
@@ -41,15 +43,6 @@ trait ClaimKind {
     fn shows(&self, _plan: &Plan, _trials: &[TrialRecord], _finding: &Finding) -> Vec<Shown> {
         Vec::new()
     }
-}
-
-/// Why failures in a phase may be what is asked about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FailureQuestion {
-    /// A claim compares it with what was before: total failure answers it.
-    AfterAll,
-    /// A claim is about what part of it fails, or about what a change does to it: total failure answers nothing.
-    InPart,
 }
 
 macro_rules! define {

@@ -16,7 +16,7 @@ use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::ClaimKind;
-use crate::{in_words, prefix, slices, validity};
+use crate::{in_words, prefix, slices, soundness};
 
 /// The chance of calling a background load guilty that has nothing to do with it.
 const ALPHA: f64 = 0.001;
@@ -78,12 +78,12 @@ fn finding(plan: &Plan, cell: &Cell, claim: &ModesClaim, trials: &[TrialRecord])
     let found = match found(&slices, claim) {
         Ok(found) => found,
         Err(reason) => {
-            let objection = validity::objection(&of_cell).map(|reason| bare(Outcome::Invalid, &reason));
+            let objection = soundness::objection(&of_cell).map(|reason| bare(Outcome::Invalid, &reason));
             return Finding::bare(objection.unwrap_or_else(|| bare(Outcome::TooFew, &reason)));
         }
     };
     let details = found.details(cell, claim);
-    if let Some(reason) = validity::objection(&of_cell) {
+    if let Some(reason) = soundness::objection(&of_cell) {
         return Finding::new(bare(Outcome::Invalid, &reason), details);
     }
     let mut verdict = found.verdict(claim);

@@ -8,8 +8,9 @@ use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{ClaimKind, FailureQuestion};
-use crate::{prefix, remedies, validity, windows};
+use super::ClaimKind;
+use crate::soundness::FailureQuestion;
+use crate::{prefix, remedies, soundness, windows};
 
 /// How narrow the interval of one phase must be, as a share of the margin: two of them make a ratio that has room inside the margin.
 const SURE: f64 = 0.4;
@@ -45,7 +46,7 @@ fn finding(plan: &Plan, cell: &Cell, claim: &RecoveryClaim, trials: &[TrialRecor
     let windows: Vec<RecoveryTrial> = whole.iter().map(|(_, windows)| windows.clone()).collect();
     let judged = (!whole.is_empty()).then(|| windows::judged(claim, &windows));
     let metric = claim.metric.name();
-    let mut verdict = match (validity::objection(&of_cell), &judged) {
+    let mut verdict = match (soundness::objection(&of_cell), &judged) {
         (Some(reason), _) => Verdict::bare("recovery", metric, Outcome::Invalid, whole.len(), reason),
         (None, Some(judged)) => judged.verdict.clone(),
         (None, None) => {

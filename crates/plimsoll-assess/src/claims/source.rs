@@ -9,7 +9,7 @@ use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 
 use super::ClaimKind;
-use crate::{prefix, slices, validity};
+use crate::{prefix, slices, soundness};
 
 /// Up to this share from the device, it is memory that was measured, and from the rest to one, the device.
 const FEW: f64 = 0.05;
@@ -31,7 +31,7 @@ fn finding(cell: &Cell, claim: &SourceClaim, trials: &[TrialRecord]) -> Finding 
     let bare = |outcome, reason: String| {
         Verdict::bare("source", metric, outcome, slices.len(), prefix(&cell.levels) + &reason)
     };
-    if let Some(reason) = validity::objection(&of_cell) {
+    if let Some(reason) = soundness::objection(&of_cell) {
         return Finding::bare(bare(Outcome::Invalid, reason));
     }
     let shares: Vec<f64> =

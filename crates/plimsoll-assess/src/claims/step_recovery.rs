@@ -10,7 +10,8 @@ use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::{EventRecovery, Finding, RecoveryOutcome};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{ClaimKind, FailureQuestion};
+use super::ClaimKind;
+use crate::soundness::FailureQuestion;
 use crate::{events, prefix, windows};
 
 /// What the claim is called in a verdict.

@@ -20,8 +20,9 @@ use plimsoll_model::plan::{Plan, level_text};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{ClaimKind, FailureQuestion};
-use crate::{contrast, in_words, prefix, validity};
+use super::ClaimKind;
+use crate::soundness::FailureQuestion;
+use crate::{contrast, in_words, prefix, soundness};
 
 /// Resamples of the blocks.
 const RESAMPLES: usize = 2000;
@@ -36,7 +37,7 @@ impl ClaimKind for WinnerClaim {
     fn judge(&self, plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
         let all: Vec<&TrialRecord> = trials.iter().collect();
         let rows = rows(plan, self).into_iter().map(|(phase, row)| judged(plan, self, phase, &row, trials));
-        let Some(reason) = validity::objection_to_comparison(&all) else { return rows.collect() };
+        let Some(reason) = soundness::objection_to_comparison(&all) else { return rows.collect() };
         vec![Finding::bare(Verdict::bare("winner", self.metric.name(), Outcome::Invalid, 0, reason))]
     }
 

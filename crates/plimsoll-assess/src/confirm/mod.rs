@@ -14,7 +14,7 @@ use plimsoll_model::plan::intervention::{APPLIED, Compared, FACTOR, Intervention
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 
 use super::contrast::{self, is_of};
-use super::{validity, windows};
+use super::{soundness, windows};
 
 pub use interventions::intervention;
 
@@ -31,7 +31,7 @@ pub(super) fn verdict(intervention: &Intervention, plan: &Plan, trials: &[TrialR
         Compared::Recovery { .. } => recovery(plan).map_or("", |claim| claim.metric.name()),
     };
     let all: Vec<&TrialRecord> = trials.iter().collect();
-    if let Some(reason) = validity::objection_to_comparison(&all) {
+    if let Some(reason) = soundness::objection_to_comparison(&all) {
         return Verdict::bare(CLAIM, metric, Outcome::Invalid, 0, reason);
     }
     let found = match &intervention.compared {

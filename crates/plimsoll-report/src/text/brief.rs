@@ -72,12 +72,7 @@ pub(super) fn write(
 fn answers(report: &RunReport, width: usize) -> Vec<Line> {
     let mut told: Vec<&Verdict> = answer::told_in_words(report).map(|finding| &finding.verdict).collect();
     told.sort_by_key(|verdict| verdict.standing() == Standing::Holds);
-    let most = match (report.troubles.as_slice(), told.len()) {
-        ([], 1) => VERDICT_LINES,
-        ([], _) => VERDICT_LINES - 1,
-        // What failed stands below, with what to try.
-        _ => 1,
-    };
+    let most = if told.len() == 1 { VERDICT_LINES } else { VERDICT_LINES - 1 };
     let shown = told.iter().take(VERDICTS_SHOWN);
     let mut lines: Vec<Line> = shown.flat_map(|verdict| Line::of_verdict(verdict, width, most)).collect();
     if told.len() > VERDICTS_SHOWN {

@@ -1,8 +1,8 @@
 //! Which version brought it: how often the answer is right, and what it costs, against plain bisection.
 
-use plimsoll_lab::row::{row, share};
 use plimsoll_judge::bisect::{BisectSettings, Bisection};
 use plimsoll_judge::stats::{mean, rng::SmallRng};
+use plimsoll_lab::row::{row, share};
 use rayon::prelude::*;
 
 /// A culprit among versions that differ by `effect`, measured with a coefficient of variation of `CV`.

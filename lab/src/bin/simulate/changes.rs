@@ -1,9 +1,9 @@
 //! How well changes are found in simulated histories.
 
-use plimsoll_lab::row::{row, share};
-use plimsoll_lab::series::{LENGTH, Scatter, Series, histories};
 use plimsoll_judge::changes::{Changes, find_changes};
 use plimsoll_judge::stats::rng::SmallRng;
+use plimsoll_lab::row::{row, share};
+use plimsoll_lab::series::{LENGTH, Scatter, Series, histories};
 use rayon::prelude::*;
 use std::time::Instant;
 

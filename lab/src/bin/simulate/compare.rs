@@ -1,10 +1,10 @@
 //! A against B: random pairs, and the same machine with all of A before all of B.
 
 use crate::noise::{Own, Weather};
-use plimsoll_lab::row::{row, share};
 use plimsoll_judge::compare::{CompareSettings, paired, unpaired};
 use plimsoll_judge::sequential::{Decider, Decision, SequentialSettings};
 use plimsoll_judge::stats::{dist, mean, rank::mann_whitney, rng::SmallRng, variance};
+use plimsoll_lab::row::{row, share};
 use plimsoll_model::verdict::Outcome;
 use rayon::prelude::*;
 

@@ -1,8 +1,8 @@
 //! Factors: false interactions, power, and whether the right cell is named.
 
-use plimsoll_lab::row::{row, share};
 use plimsoll_judge::factors::{FactorRow, FactorSettings, FactorTable, judge};
 use plimsoll_judge::stats::rng::SmallRng;
+use plimsoll_lab::row::{row, share};
 use plimsoll_model::verdict::Outcome;
 use rayon::prelude::*;
 

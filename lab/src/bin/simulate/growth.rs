@@ -1,9 +1,9 @@
 //! How well kinds of growth are told apart, and shapes that are of none refused, on experiments that are drawn anew each time: their numbers,
 //! repeats, scatter with heavy tails, and coefficients.
 
-use plimsoll_lab::row::{row, share};
 use plimsoll_judge::models::growth::{Growth, GrowthPoint, Kind, fit_growth};
 use plimsoll_judge::stats::rng::SmallRng;
+use plimsoll_lab::row::{row, share};
 
 /// An experiment: the numbers of workers with their repeats, and how much a time scatters.
 struct Design {

@@ -1,8 +1,8 @@
 //! The limit: how often its interval holds it, how far the estimate is off, and how many probes that takes.
 
-use plimsoll_lab::row::{row, share};
 use plimsoll_judge::limit::{LimitSettings, Probe, limit, next};
 use plimsoll_judge::stats::rng::SmallRng;
+use plimsoll_lab::row::{row, share};
 use rayon::prelude::*;
 
 /// The most probes in a trial, as shipped.

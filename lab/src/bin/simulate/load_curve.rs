@@ -1,9 +1,9 @@
 //! How often points that are no queue are called one, and queues none: machines whose jobs are simulated one by one, with users who wait
 //! for their answers or without, and loads that do not wait for processors.
 
-use plimsoll_lab::row::{row, share};
 use plimsoll_judge::models::load_curve::{LoadCurve, LoadPoint, fit_load_curve};
 use plimsoll_judge::stats::rng::SmallRng;
+use plimsoll_lab::row::{row, share};
 use plimsoll_model::verdict::Outcome;
 
 /// Jobs that are watched at each point.

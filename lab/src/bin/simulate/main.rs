@@ -45,7 +45,9 @@ fn main() -> std::process::ExitCode {
     println!("| method | figure | reached | target | |\n| --- | --- | --- | --- | --- |");
     for (topic, rows) in TOPICS {
         if names.is_empty() || names.iter().any(|name| name == topic) {
-            rows(!options.is_empty()).iter().for_each(|row| println!("{row} {} |", plimsoll_lab::row::met(row)));
+            rows(!options.is_empty())
+                .iter()
+                .for_each(|row| println!("{row} {} |", plimsoll_lab::row::met(row)));
         }
     }
     std::process::ExitCode::SUCCESS

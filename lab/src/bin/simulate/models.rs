@@ -1,12 +1,12 @@
 //! How well queues are told apart, how often the interval of a scaling peak holds it, how near C of Mathis is found, and how well kinds of growth
 //! are told apart.
 
-use plimsoll_lab::row::{row, share};
 use plimsoll_judge::models::growth::{Growth, GrowthPoint, Kind, fit_growth};
 use plimsoll_judge::models::load_curve::{LoadPoint, Queue, fit_load_curve};
 use plimsoll_judge::models::loss::{Formula, LossPoint, fit_loss};
 use plimsoll_judge::models::scaling::{Law, ScalingPoint, fit_scaling};
 use plimsoll_judge::stats::rng::SmallRng;
+use plimsoll_lab::row::{row, share};
 use plimsoll_model::verdict::Outcome;
 
 /// The rows of the table, each from many simulated experiments.

@@ -1,8 +1,8 @@
 //! How well a second mode is told from none, beside the dip test on the same values.
 
-use plimsoll_lab::row::{row, share};
 use plimsoll_judge::modes::{Modes, dip_test, find_modes};
 use plimsoll_judge::stats::{rng::SmallRng, sorted};
+use plimsoll_lab::row::{row, share};
 use rayon::prelude::*;
 
 /// Where a single mode comes from.

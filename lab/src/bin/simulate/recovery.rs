@@ -1,10 +1,10 @@
 //! Recovery: how often the outcome is right, with a machine whose weather moves both services between phases.
 
-use plimsoll_lab::row::{row, share};
 use plimsoll_judge::recovery::{
     BeforeAfter, RecoverySettings, RecoveryTrial, WindowPair, judge_flat, judge_trials, time_to_recover,
 };
 use plimsoll_judge::stats::rng::SmallRng;
+use plimsoll_lab::row::{row, share};
 use plimsoll_model::verdict::Outcome;
 use rayon::prelude::*;
 

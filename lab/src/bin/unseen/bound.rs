@@ -6,8 +6,8 @@
 //! normal. What this test does not reach, no test does that has to keep its word for such shapes, too.
 
 use crate::Set;
-use plimsoll_lab::row::{row, share};
 use plimsoll_judge::stats::rng::SmallRng;
+use plimsoll_lab::row::{row, share};
 use rayon::prelude::*;
 use statrs::distribution::{ContinuousCDF, Gamma, Normal};
 use statrs::function::gamma::ln_gamma;

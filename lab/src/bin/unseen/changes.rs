@@ -1,9 +1,9 @@
 //! Histories with seasons, trends, gaps and rounded values.
 
 use crate::Set;
-use plimsoll_lab::row::{row, share};
 use plimsoll_judge::changes::{Changes, find_changes_with_gaps};
 use plimsoll_judge::stats::rng::SmallRng;
+use plimsoll_lab::row::{row, share};
 use rayon::prelude::*;
 
 /// A found change counts when it lies within so many indices of a true one.

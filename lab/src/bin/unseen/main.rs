@@ -41,7 +41,9 @@ fn main() -> std::process::ExitCode {
     println!("| method | figure | reached | target | |\n| --- | --- | --- | --- | --- |");
     for (topic, rows) in TOPICS {
         if names.is_empty() || names.iter().any(|name| name == topic) {
-            rows(set, option("--quick")).iter().for_each(|row| println!("{row} {} |", plimsoll_lab::row::met(row)));
+            rows(set, option("--quick"))
+                .iter()
+                .for_each(|row| println!("{row} {} |", plimsoll_lab::row::met(row)));
         }
     }
     std::process::ExitCode::SUCCESS

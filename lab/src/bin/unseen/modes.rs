@@ -1,9 +1,9 @@
 //! Samples of a hundred values with one mode or two.
 
 use crate::Set;
-use plimsoll_lab::row::{row, share};
 use plimsoll_judge::modes::find_modes;
 use plimsoll_judge::stats::rng::SmallRng;
+use plimsoll_lab::row::{row, share};
 use rayon::prelude::*;
 
 /// How many values a sample has.

@@ -1,9 +1,9 @@
 //! Series without a step that look as if they had some: smooth curves, alone and with weeks, and noise that wanders.
 
 use crate::Set;
-use plimsoll_lab::row::{row, share};
 use plimsoll_judge::changes::find_changes;
 use plimsoll_judge::stats::rng::SmallRng;
+use plimsoll_lab::row::{row, share};
 use rayon::prelude::*;
 use std::f64::consts::TAU;
 

@@ -9,7 +9,7 @@ use plimsoll_model::plan::Cell;
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 
-use crate::{contrast, pooled, prefix, slices, validity};
+use crate::{contrast, pooled, prefix, slices, soundness};
 
 /// The claim, as verdicts name it.
 const CLAIM: &str = "limit";
@@ -37,8 +37,8 @@ fn verdict(cell: &Cell, claim: &BoundClaim, trials: &[TrialRecord]) -> Verdict {
     let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
     let metric = claim.metric.name();
     let objection = match claim.metric {
-        metric if metric.is_of_failures() => validity::objection_to_load(&of_cell),
-        _ => validity::objection(&of_cell),
+        metric if metric.is_of_failures() => soundness::objection_to_load(&of_cell),
+        _ => soundness::objection(&of_cell),
     };
     let mut verdict = match objection {
         Some(reason) => Verdict::bare(CLAIM, metric, Outcome::Invalid, 0, reason),

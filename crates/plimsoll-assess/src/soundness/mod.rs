@@ -1,5 +1,7 @@
-//! What failed while it was measured, and whether the measurement can be believed at all. This is asked of every run, also of one that claims
+//! Whether a measurement can carry an answer: objections to what a claim rests on, and troubles of the whole run, also of one that claims
 //! nothing.
+
+mod objection;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +13,27 @@ use plimsoll_model::plan::{Plan, cell_text};
 use plimsoll_model::report::{Finding, RunStatus, Trouble};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use crate::claims::{self, FailureQuestion};
-use crate::validity;
+pub(crate) use objection::{
+    is_generators_fault, objection, objection_to_comparison, objection_to_load, objection_to_queue,
+    objection_to_search,
+};
 
 /// More failures than this share of what a load tried in a phase, and errors dominate what was measured.
 const MOST_FAIL: f64 = 0.5;
 /// The claim, as verdicts name it: every run makes it.
 const CLAIM: &str = "measurement";
+
+/// Why failures in a phase may be what a claim asks about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FailureQuestion {
+    /// A claim compares it with what was before: total failure answers it.
+    AfterAll,
+    /// A claim is about what part of it fails, or about what a change does to it: total failure answers nothing.
+    InPart,
+}
+
+/// Tells whether a claim of the plan asks about failures in a phase.
+pub(crate) type Asked = fn(&Plan, &str) -> Option<FailureQuestion>;
 
 /// A trouble, and whether no claim at all can be answered with it.
 pub(super) struct Defect {
@@ -25,39 +41,58 @@ pub(super) struct Defect {
     spoils_claims: bool,
 }
 
+/// The trials of one cell.
+type CellTrials<'t> = (&'t BTreeMap<String, String>, Vec<&'t TrialRecord>);
+
 /// All that failed in these trials: what loads met, phase by phase and rig by rig, then what cut trials short.
-pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Vec<Defect> {
-    let of_cell = |(cell, trials): (&BTreeMap<String, String>, Vec<&TrialRecord>)| {
-        let mut found = of_loads(plan, cell, &trials);
+pub(crate) fn of(plan: &Plan, trials: &[TrialRecord], asked: Asked) -> Vec<Defect> {
+    let mut found = of_loads(plan, trials, asked);
+    for (cell, trials) in by_cell(trials) {
         found.extend(of_faults(cell, &trials));
         found.extend(of_generators(cell, &trials));
-        found
-    };
-    by_cell(trials).into_iter().flat_map(of_cell).collect()
+    }
+    found
 }
 
 /// Whether a load came to nothing, so that further trials would tell nothing else. A trial that was cut short may be bad luck.
-pub(super) fn is_hopeless(plan: &Plan, trials: &[TrialRecord]) -> bool {
-    let loads =
-        |(cell, trials): (&BTreeMap<String, String>, Vec<&TrialRecord>)| of_loads(plan, cell, &trials);
-    by_cell(trials).into_iter().flat_map(loads).any(|found| found.spoils_claims)
+pub(crate) fn is_hopeless(plan: &Plan, trials: &[TrialRecord], asked: Asked) -> bool {
+    of_loads(plan, trials, asked).into_iter().any(|found| found.spoils_claims)
 }
 
-fn by_cell(trials: &[TrialRecord]) -> BTreeMap<&BTreeMap<String, String>, Vec<&TrialRecord>> {
+fn by_cell<'t>(trials: impl IntoIterator<Item = &'t TrialRecord>) -> Vec<CellTrials<'t>> {
     let mut cells: BTreeMap<_, Vec<&TrialRecord>> = BTreeMap::new();
     for trial in trials {
         cells.entry(&trial.cell).or_default().push(trial);
     }
-    cells
+    cells.into_iter().collect()
 }
 
-fn of_loads(plan: &Plan, cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Defect> {
-    let sound: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.faults.is_empty()).copied().collect();
+/// What failed in each phase and rig. Cells in which the same failed are one trouble.
+fn of_loads(plan: &Plan, trials: &[TrialRecord], asked: Asked) -> Vec<Defect> {
+    let sound = by_cell(trials.iter().filter(|trial| trial.faults.is_empty()));
     let mut seen = BTreeSet::new();
-    let phases = sound.iter().flat_map(|trial| &trial.phases);
+    let phases = sound.iter().flat_map(|(_, trials)| trials).flat_map(|trial| &trial.phases);
     let each = phases.flat_map(|phase| [Arm::Treatment, Arm::Control].map(|arm| (phase.name.as_str(), arm)));
     let each: Vec<(&str, Arm)> = each.filter(|place| seen.insert(*place)).collect();
-    each.into_iter().filter_map(|(phase, arm)| of_phase(plan, cell, &sound, phase, arm)).collect()
+    let mut found = Vec::new();
+    for (phase, arm) in each {
+        let mut failed: BTreeMap<_, Vec<&CellTrials<'_>>> = BTreeMap::new();
+        for cell in &sound {
+            if let Some(failure) = Failure::of(&cell.1, phase, arm) {
+                failed.entry((failure.came_to_nothing(), failure.most())).or_default().push(cell);
+            }
+        }
+        for cells in failed.into_values() {
+            let trials: Vec<&TrialRecord> = cells.iter().flat_map(|(_, trials)| trials).copied().collect();
+            let names: Vec<_> = cells.iter().map(|(cell, _)| *cell).collect();
+            let place = place(phase, &cells_in_words(&names, sound.len()), arm);
+            found.extend(
+                Failure::of(&trials, phase, arm)
+                    .map(|failure| failure.in_words(plan, place, asked(plan, phase))),
+            );
+        }
+    }
+    found
 }
 
 /// Takes back the answers that rest on a failed measurement, and adds one on the measurement itself where none of them says so.
@@ -67,7 +102,10 @@ pub(super) fn object(found: &[Defect], status: RunStatus, trials: usize, finding
     let stands = |finding: &Finding| finding.verdict.outcome != Outcome::Invalid;
     if let Some(first) = spoiling().find(|found| found.spoils_claims || given_up) {
         let reason = reason(&first.trouble);
-        for finding in findings.iter_mut().filter(|finding| stands(finding)) {
+        // An objection of the claim's own that names the same error would state the problem a second time.
+        let error = first.trouble.first_error.as_deref();
+        let is_same = |finding: &Finding| error.is_some_and(|error| finding.verdict.reason.contains(error));
+        for finding in findings.iter_mut().filter(|finding| stands(finding) || is_same(finding)) {
             finding.verdict.invalidate(reason.as_str());
         }
     }
@@ -101,71 +139,99 @@ impl Work {
         Self { done, failed: result.failed(), due }
     }
 
+    fn all(self) -> u64 {
+        self.done + self.failed
+    }
+
     fn plus(self, other: Self) -> Self {
         Self { done: self.done + other.done, failed: self.failed + other.failed, due: self.due || other.due }
     }
 }
 
-fn of_phase(
-    plan: &Plan,
-    cell: &BTreeMap<String, String>,
-    trials: &[&TrialRecord],
-    name: &str,
-    arm: Arm,
-) -> Option<Defect> {
-    let counted = [PhaseKind::Measure, PhaseKind::Search, PhaseKind::Drive];
-    let of_name = |other: &&PhaseRecord| other.name == name && counted.contains(&other.kind);
-    let phases: Vec<&PhaseRecord> = trials.iter().flat_map(|trial| &trial.phases).filter(of_name).collect();
-    let slices: Vec<&Slice> =
-        phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.arm == arm).collect();
-    let kind = phases.first()?.kind;
-    let work =
-        slices.iter().map(|slice| Work::of(&slice.result)).reduce(Work::plus).filter(|work| work.due)?;
-    let (nothing, all) = (work.done == 0, work.done + work.failed);
-    // Where something is done to the system while a load is measured, what fails is what is looked at.
-    let undisturbed = phases.iter().all(|phase| phase.events.is_empty());
-    let dominated = kind == PhaseKind::Measure && undisturbed && work.failed as f64 > MOST_FAIL * all as f64;
-    if !(nothing || dominated) {
-        return None;
-    }
-    let experiment = &plan.experiment;
-    let asked = claims::asked_about_failures(plan, name);
-    // What is driven for its effect is not measured; and that nothing works after a flood is a finding.
-    let spoils_claims = kind != PhaseKind::Drive && (nothing && asked != Some(FailureQuestion::AfterAll));
-    let spoils = spoils_claims || dominated && asked.is_none();
-    let errors = slices.iter().flat_map(|slice| &slice.result.errors).fold(
-        BTreeMap::<ErrorKind, u64>::new(),
-        |mut sums, (kind, count)| {
-            *sums.entry(*kind).or_default() += count;
-            sums
-        },
-    );
-    let most = errors.iter().max_by_key(|(_, count)| **count).map(|(kind, _)| *kind);
-    let kinds: Vec<String> = errors.iter().map(|(kind, count)| format!("{count} {}", kind.title())).collect();
-    let (load, service) = names(experiment, name);
-    let what = noun(experiment, &load);
-    let place = place(name, cell, arm);
-    let told = match (nothing, work.failed) {
-        (true, 0) => {
-            format!("in {place} not one of the {what} of `{load}` came through, and none was seen to fail")
+/// What a load failed at in a phase on a rig, where that is too much.
+struct Failure<'t> {
+    phase: &'t str,
+    kind: PhaseKind,
+    work: Work,
+    errors: BTreeMap<ErrorKind, u64>,
+    dominated: bool,
+    first_error: Option<String>,
+    last_words: BTreeMap<String, String>,
+}
+
+impl<'t> Failure<'t> {
+    fn of(trials: &[&TrialRecord], phase: &'t str, arm: Arm) -> Option<Self> {
+        let counted = [PhaseKind::Measure, PhaseKind::Search, PhaseKind::Drive];
+        let of_name = |other: &&PhaseRecord| other.name == phase && counted.contains(&other.kind);
+        let phases: Vec<&PhaseRecord> =
+            trials.iter().flat_map(|trial| &trial.phases).filter(of_name).collect();
+        let slices: Vec<&Slice> =
+            phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.arm == arm).collect();
+        let kind = phases.first()?.kind;
+        let work =
+            slices.iter().map(|slice| Work::of(&slice.result)).reduce(Work::plus).filter(|work| work.due)?;
+        // Where something is done to the system while a load is measured, what fails is what is looked at.
+        let undisturbed = phases.iter().all(|phase| phase.events.is_empty());
+        let dominated =
+            kind == PhaseKind::Measure && undisturbed && work.failed as f64 > MOST_FAIL * work.all() as f64;
+        let mut errors = BTreeMap::new();
+        for (kind, count) in slices.iter().flat_map(|slice| &slice.result.errors) {
+            *errors.entry(*kind).or_default() += count;
         }
-        (true, failed) => format!("in {place} all {failed} {what} of `{load}` failed ({})", kinds.join(", ")),
-        (false, failed) => format!(
-            "in {place} {failed} of {all} {what} of `{load}` failed ({}), more than {:.0} %",
-            kinds.join(", "),
-            100.0 * MOST_FAIL
-        ),
-    };
-    let last_words = trials.iter().rev().map(|trial| &trial.last_words).find(|words| !words.is_empty());
-    let trouble = Trouble {
-        place,
-        what: told,
-        spoils,
-        first_error: slices.iter().find_map(|slice| slice.result.first_error.clone()),
-        last_words: last_words.cloned().unwrap_or_default(),
-        next: next(most, &load, &service),
-    };
-    Some(Defect { trouble, spoils_claims })
+        let last_words = trials.iter().rev().map(|trial| &trial.last_words).find(|words| !words.is_empty());
+        (work.done == 0 || dominated).then(|| Self {
+            phase,
+            kind,
+            work,
+            errors,
+            dominated,
+            first_error: slices.iter().find_map(|slice| slice.result.first_error.clone()),
+            last_words: last_words.cloned().unwrap_or_default(),
+        })
+    }
+
+    fn came_to_nothing(&self) -> bool {
+        self.work.done == 0
+    }
+
+    /// The most frequent error.
+    fn most(&self) -> Option<ErrorKind> {
+        self.errors.iter().max_by_key(|(_, count)| **count).map(|(kind, _)| *kind)
+    }
+
+    fn in_words(self, plan: &Plan, place: String, asked: Option<FailureQuestion>) -> Defect {
+        let nothing = self.came_to_nothing();
+        // What is driven for its effect is not measured; and that nothing works after a flood is a finding.
+        let spoils_claims =
+            self.kind != PhaseKind::Drive && nothing && asked != Some(FailureQuestion::AfterAll);
+        let (load, service) = names(&plan.experiment, self.phase);
+        let what = noun(&plan.experiment, &load);
+        let kinds: Vec<String> =
+            self.errors.iter().map(|(kind, count)| format!("{count} {}", kind.title())).collect();
+        let kinds = kinds.join(", ");
+        let told = match (nothing, self.work.failed) {
+            (true, 0) => {
+                format!(
+                    "in {place} not one of the {what} of `{load}` came through, and none was seen to fail"
+                )
+            }
+            (true, failed) => format!("in {place} all {failed} {what} of `{load}` failed ({kinds})"),
+            (false, failed) => format!(
+                "in {place} {failed} of {} {what} of `{load}` failed ({kinds}), more than {:.0} %",
+                self.work.all(),
+                100.0 * MOST_FAIL
+            ),
+        };
+        let trouble = Trouble {
+            place,
+            what: told,
+            spoils: spoils_claims || self.dominated && asked.is_none(),
+            next: next(self.most(), &load, &service),
+            first_error: self.first_error,
+            last_words: self.last_words,
+        };
+        Defect { trouble, spoils_claims }
+    }
 }
 
 /// The load of a phase, and what it aims at.
@@ -236,7 +302,7 @@ fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<De
         }
     }
     let found = |(kind, phase, what, count): (FaultKind, &str, &str, usize)| {
-        let place = place(phase, cell, Arm::Treatment);
+        let place = place(phase, &cell_text(cell), Arm::Treatment);
         let next = match kind {
             FaultKind::ServiceDied => {
                 "start the service by hand and put the same load on it; a smaller load tells whether that is why it ended"
@@ -284,8 +350,8 @@ fn of_generators(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Op
         phases.entry(&phase.name).or_default().extend(&phase.slices);
     }
     let (phase, what) =
-        phases.into_iter().find_map(|(name, slices)| Some((name, validity::apart(&slices)?)))?;
-    let place = place(phase, cell, Arm::Treatment);
+        phases.into_iter().find_map(|(name, slices)| Some((name, objection::apart(&slices)?)))?;
+    let place = place(phase, &cell_text(cell), Arm::Treatment);
     let trouble = Trouble {
         what: format!("in {place} {what}"),
         place,
@@ -297,11 +363,20 @@ fn of_generators(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Op
     Some(Defect { trouble, spoils_claims: false })
 }
 
-/// A phase, with its rig and its cell where there are several.
-fn place(phase: &str, cell: &BTreeMap<String, String>, arm: Arm) -> String {
+/// A phase, with its rig and its cells where there are several.
+fn place(phase: &str, cells: &str, arm: Arm) -> String {
     let rig = if arm == Arm::Control { " on the control" } else { "" };
-    let cell = if cell.is_empty() { String::new() } else { format!(" ({})", cell_text(cell)) };
-    format!("`{phase}`{rig}{cell}")
+    let cells = if cells.is_empty() { String::new() } else { format!(" ({cells})") };
+    format!("`{phase}`{rig}{cells}")
+}
+
+/// Cells of an experiment with so many.
+fn cells_in_words(cells: &[&BTreeMap<String, String>], of: usize) -> String {
+    match cells {
+        [cell] => cell_text(cell),
+        _ if cells.len() == of => "every cell".to_owned(),
+        _ => cells.iter().map(|cell| cell_text(cell)).collect::<Vec<_>>().join("; "),
+    }
 }
 
 /// What a load tries, in the plural.
@@ -314,8 +389,8 @@ mod tests {
     use plimsoll_model::observation::{BulkFacts, Datagrams, DiagnoseFacts, Fault, Generator, Stream};
     use plimsoll_model::plan::Settings;
 
-    use super::super::fixture;
     use super::*;
+    use crate::{claims, fixture};
 
     const TEXT: &str = r#"
 question = "how fast?"
@@ -358,7 +433,7 @@ measure = "some"
 
     fn verdicts(plan: &Plan, trials: &[TrialRecord], status: RunStatus) -> Vec<Verdict> {
         let mut findings = crate::findings(plan, trials);
-        object(&of(plan, trials), status, trials.len(), &mut findings);
+        object(&of(plan, trials, claims::asked_about_failures), status, trials.len(), &mut findings);
         findings.into_iter().map(|finding| finding.verdict).collect()
     }
 
@@ -370,6 +445,36 @@ measure = "some"
         assert_eq!((found[0].claim.as_str(), found[0].outcome), ("measurement", Outcome::Invalid));
         let expected = "in `all` all 100 connections of `some` failed (100 status not 2xx); the first error: 10.0.0.2:80: the answer";
         assert!(found[0].reason.starts_with(expected), "{}", found[0].reason);
+    }
+
+    #[test]
+    fn what_fails_alike_in_several_cells_is_one_trouble_and_stated_once() {
+        let plan = plan(
+            "[factors.clients]\nset = \"loads.some.http.concurrency\"\nlevels = [1, 2, 3]\n\
+                         [[claims]]\ndifference = { phase = \"all\", factor = \"clients\" }",
+        );
+        let of_cell = |clients: &str, failed| {
+            let cell = [("clients".to_owned(), clients.to_owned())].into();
+            TrialRecord { cell, ..trial(&[("all", answered(100 - failed, failed))]) }
+        };
+        let trials = ["1", "2", "3"].map(|clients| of_cell(clients, 100));
+        let troubles = of(&plan, &trials, claims::asked_about_failures);
+        assert_eq!(troubles.len(), 1);
+        let told = &troubles[0].trouble;
+        assert!(
+            told.what.starts_with("in `all` (every cell) all 300 connections of `some` failed"),
+            "{}",
+            told.what
+        );
+        for verdict in verdicts(&plan, &trials, RunStatus::Complete) {
+            assert!(
+                verdict.outcome == Outcome::Invalid && verdict.reason.starts_with(&told.what),
+                "{verdict:?}"
+            );
+        }
+        let two = [of_cell("1", 100), of_cell("2", 0), of_cell("3", 100)];
+        let troubles = of(&plan, &two, claims::asked_about_failures);
+        assert_eq!(troubles[0].trouble.place, "`all` (clients = 1; clients = 3)");
     }
 
     #[test]
@@ -397,7 +502,7 @@ measure = "some"
     fn that_nothing_works_after_a_flood_is_a_finding() {
         let plan = plan(RECOVERY);
         let after = trial(&[("all", answered(100, 0)), ("later", answered(0, 100))]);
-        let troubles = of(&plan, std::slice::from_ref(&after));
+        let troubles = of(&plan, std::slice::from_ref(&after), claims::asked_about_failures);
         assert!(troubles.len() == 1 && !troubles[0].trouble.spoils, "it is told all the same");
         let before = trial(&[("all", answered(0, 100)), ("later", answered(0, 100))]);
         assert_eq!(verdicts(&plan, &[before], RunStatus::Complete)[0].outcome, Outcome::Invalid);
@@ -453,7 +558,7 @@ measure = "some"
                 result: alone.clone(),
             });
             let all = LoadResult { connections: 100, generators: each.into(), ..alone };
-            of(&plan, &[trial(&[("all", all)])])
+            of(&plan, &[trial(&[("all", all)])], claims::asked_about_failures)
         };
         assert!(after(200_000).is_empty());
         let found = after(3_000_000);

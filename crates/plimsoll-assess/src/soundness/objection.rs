@@ -1,4 +1,4 @@
-//! What makes a measurement unable to carry any answer.
+//! Objections to the measurement that a claim rests on.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use plimsoll_model::observation::{
     ErrorKind, FaultKind, Generator, LoadResult, Offer, PhaseKind, Slice, TOGETHER_NS, TrialRecord,
 };
 
-use super::pooled;
+use crate::pooled;
 
 /// A generator whose threads are busy for this share of the time is the bottleneck itself.
 const SATURATED: f64 = 0.95;
@@ -31,12 +31,12 @@ const ODD: f64 = 0.05;
 const FAILED: f64 = 0.05;
 
 /// Why trials cannot be judged; nothing when they can.
-pub(super) fn objection(trials: &[&TrialRecord]) -> Option<String> {
+pub(crate) fn objection(trials: &[&TrialRecord]) -> Option<String> {
     objection_to_load(trials).or_else(|| failing(&measured(trials, PhaseKind::Measure)))
 }
 
 /// The same where requests may fail, because whether they do is the question.
-pub(super) fn objection_to_load(trials: &[&TrialRecord]) -> Option<String> {
+pub(crate) fn objection_to_load(trials: &[&TrialRecord]) -> Option<String> {
     let measured = measured(trials, PhaseKind::Measure);
     faulty(trials)
         .or_else(|| apart(&measured))
@@ -49,17 +49,17 @@ pub(super) fn objection_to_load(trials: &[&TrialRecord]) -> Option<String> {
 }
 
 /// The same where cells are compared: that operations fail in one and not in another is a finding, whichever of them was measured first.
-pub(super) fn objection_to_comparison(trials: &[&TrialRecord]) -> Option<String> {
+pub(crate) fn objection_to_comparison(trials: &[&TrialRecord]) -> Option<String> {
     objection_to_load(trials).or_else(|| failing_everywhere(trials))
 }
 
 /// The same where tasks that wait for a CPU are counted: while the hypervisor has the CPU they wait for it, too, and it looks busy.
-pub(super) fn objection_to_queue(trials: &[&TrialRecord]) -> Option<String> {
+pub(crate) fn objection_to_queue(trials: &[&TrialRecord]) -> Option<String> {
     objection_to_load(trials).or_else(|| taken(&measured(trials, PhaseKind::Measure), HARDLY_STOLEN))
 }
 
 /// The same for searches, whose probes are looked at one by one.
-pub(super) fn objection_to_search(trials: &[&TrialRecord]) -> Option<String> {
+pub(crate) fn objection_to_search(trials: &[&TrialRecord]) -> Option<String> {
     faulty(trials).or_else(|| stolen(&measured(trials, PhaseKind::Search)))
 }
 
@@ -76,7 +76,7 @@ fn faulty(trials: &[&TrialRecord]) -> Option<String> {
 }
 
 /// Whether the generator did not do in this slice what it was to do.
-pub(super) fn is_generators_fault(slice: &Slice) -> bool {
+pub(crate) fn is_generators_fault(slice: &Slice) -> bool {
     saturated(&[&slice.result]).is_some() || apart(&[slice]).is_some()
 }
 
@@ -95,7 +95,7 @@ fn results<'t>(slices: &[&'t Slice]) -> Vec<&'t LoadResult> {
 }
 
 /// Why generators on several machines were not as one, with the name of the machine; nothing where they were, or there was one.
-pub(super) fn apart(slices: &[&Slice]) -> Option<String> {
+pub(crate) fn apart(slices: &[&Slice]) -> Option<String> {
     let driven: Vec<&[Generator]> = slices.iter().map(|slice| slice.result.generators.as_slice()).collect();
     let driven: Vec<&[Generator]> = driven.into_iter().filter(|generators| !generators.is_empty()).collect();
     let too_many = |odd: usize| odd as f64 > ODD * driven.len() as f64;
@@ -245,8 +245,8 @@ fn first_error(slices: &[&Slice]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture;
     use super::*;
+    use crate::fixture;
     use plimsoll_model::observation::{BulkFacts, Fault, FaultKind, Latencies, LoadResult, Percentiles};
 
     fn trial(result: LoadResult) -> TrialRecord {
