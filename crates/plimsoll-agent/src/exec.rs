@@ -120,6 +120,7 @@ fn is_file(path: &Path) -> bool {
 fn package_of(program: &str) -> Option<String> {
     let name = Path::new(program).file_name()?.to_str()?;
     let package = match name {
+        "ab" => "apache2-utils",
         "nginx" => "nginx-light",
         "haproxy" => "haproxy",
         "apache2" | "apachectl" => "apache2",

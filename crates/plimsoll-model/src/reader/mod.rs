@@ -87,6 +87,8 @@ macro_rules! readers {
 }
 
 readers! {
+    /// `ab` of ApacheBench, whose percentiles are whole milliseconds.
+    "ab": Ab in AB,
     /// `pgbench` of PostgreSQL.
     "pgbench": Pgbench in PGBENCH,
     /// `postal`, which sends mail until it is ended. It prints a row at the end of each minute of the clock and nothing finer, so that a slice has to last for
@@ -207,6 +209,22 @@ mod tests {
         assert_eq!((found["latency_mean"], found["latency_p95"], found["latency_max"]), (0.26, 0.25, 8.33));
         let error = Reader::Sysbench.read("FATAL: Cannot find benchmark").unwrap_err().to_string();
         assert!(error.contains("total time"), "{error}");
+    }
+
+    #[test]
+    fn abs_figures_are_read_and_other_replies_than_2xx_are_errors() {
+        // ab 2.3
+        let text = include_str!("../../../plimsoll-import/tests/samples/ab.txt");
+        let found = Reader::Ab.read(text).unwrap();
+        assert_eq!((found["rate"], found["errors"], found["latency_mean"]), (12_449.04, 0.0, 0.643));
+        assert_eq!((found["latency_p50"], found["latency_p99"], found["latency_max"]), (1.0, 4.0, 6.0));
+        // 70159.56 [Kbytes/sec], which are KiB.
+        assert!((found["transfer"] - 71.843_389_44).abs() < 1e-9, "{}", found["transfer"]);
+        let failing = text
+            .replace("Failed requests:        0", "Failed requests:        3\nNon-2xx responses:      40");
+        assert_eq!(Reader::Ab.read(&failing).unwrap()["errors"], 43.0);
+        let refused = Reader::Ab.read("apr_socket_recv: Connection refused (111)\n").unwrap_err().to_string();
+        assert!(refused.contains("Requests per second"), "{refused}");
     }
 
     #[test]

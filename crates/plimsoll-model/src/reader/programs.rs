@@ -92,6 +92,30 @@ fn ms(printed: &Printed, wanted: &str) -> Option<f64> {
     Some((ms * 1e9).round() / 1e9)
 }
 
+/// The first value of a series of rates, in MB/s.
+fn mb_per_second(printed: &Printed, wanted: &str) -> Option<f64> {
+    let series = printed.all(wanted).into_iter().next()?;
+    Some(series.points.first()?.value * factor(&series.unit, "B/s")? / 1e6)
+}
+
+pub(super) const AB: Program = Program {
+    name: "ab",
+    always: "rate",
+    looked_for: "`Requests per second:`",
+    once: None,
+    figures: &[
+        higher("rate", "per second", |printed| first(printed, "requests_per_second")),
+        higher("transfer", "MB/s", |printed| mb_per_second(printed, "throughput")),
+        lower("latency_mean", "ms", |printed| ms(printed, "latency,stat=mean")),
+        lower("latency_p50", "ms", |printed| ms(printed, "latency,percentile=50")),
+        lower("latency_p95", "ms", |printed| ms(printed, "latency,percentile=95")),
+        lower("latency_p99", "ms", |printed| ms(printed, "latency,percentile=99")),
+        lower("latency_max", "ms", |printed| ms(printed, "latency,percentile=100")),
+        // It counts replies other than 2xx apart from those that broke off or had another length.
+        lower("errors", "requests", |printed| Some(sum(printed, "errors") + sum(printed, "errors_not_2xx"))),
+    ],
+};
+
 pub(super) const PGBENCH: Program = Program {
     name: "pgbench",
     always: "rate",
@@ -163,10 +187,7 @@ pub(super) const WRK: Program = Program {
     once: None,
     figures: &[
         higher("rate", "per second", |printed| first(printed, "requests_per_second")),
-        higher("transfer", "MB/s", |printed| {
-            let series = printed.all("throughput").into_iter().next()?;
-            Some(series.points.first()?.value * factor(&series.unit, "B/s")? / 1e6)
-        }),
+        higher("transfer", "MB/s", |printed| mb_per_second(printed, "throughput")),
         lower("latency_mean", "ms", |printed| ms(printed, "latency,stat=mean")),
         lower("latency_p50", "ms", |printed| ms(printed, "latency,percentile=50")),
         lower("latency_p90", "ms", |printed| ms(printed, "latency,percentile=90")),

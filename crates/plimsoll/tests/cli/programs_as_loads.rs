@@ -152,6 +152,16 @@ exec = { command = ["wrk", "-d", "{seconds}", "-t", "1", "-c", "4", "--latency",
 }
 
 #[test]
+#[ignore = "needs apache2-utils"]
+fn ab_is_a_load_on_the_built_in_web_server() {
+    let load = r#"to = "web"
+exec = { command = ["ab", "-t", "{seconds}", "-n", "100000000", "-c", "4", "http://{to.address}:{to.port}/"], reads = "ab", duration = "3s" }
+"#;
+    let claims = above("rate", "10") + &below("latency_p99", "\"2s\"") + &below("errors", "1");
+    holds(&Lab::of_ordinary_user(), &experiment(WEB, load, &claims));
+}
+
+#[test]
 #[ignore = "needs postal and faketime"]
 fn postal_is_ended_when_its_time_is_over_and_the_minutes_that_it_printed_are_claimed() {
     let sink = "[services.sink]\non = \"server\"\nsmtp_sink = {}\n";

@@ -100,7 +100,7 @@ fn a_server_that_answers_every_request_with_500_makes_the_run_invalid_and_is_quo
     assert_eq!(report["trials"].as_array().map(Vec::len), Some(1), "a second trial would tell nothing else");
     lab.plimsoll(&["show"])
         .exits(0)
-        .prints("In `all` all 50 connections of `some` failed (50 status not 2xx).")
+        .prints("In `all` all 50 connections of `some` failed (50 status not 2xx);")
         .prints("the answer was HTTP status 500.")
         .prints("The last lines of stderr of `mine`: the table `users` is missing")
         .prints("Try: ask `mine` for the same path by hand");
