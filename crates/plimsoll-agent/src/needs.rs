@@ -10,7 +10,8 @@ use crate::{load, program, service};
 /// What services and loads need beyond the rights of an unprivileged program: each row of the table, and the parts of the file that use it.
 #[must_use]
 pub fn needs_of(experiment: &Experiment) -> Vec<(Need, Vec<String>)> {
-    let services = experiment.services.iter().map(|(name, service)| {
+    let started = experiment.services.iter().filter(|(_, service)| service.kind.is_started());
+    let services = started.map(|(name, service)| {
         let kind = match &service.kind {
             _ if service.privileged => Kind::Privileged,
             ServiceKind::Exec(_) => Kind::Program,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::unistd::Pid;
 use plimsoll_model::experiment::Ready;
-use plimsoll_model::frame::{Approach, Failure, FromAgent, Id};
+use plimsoll_model::frame::{Approach, Failure, FromAgent, Id, ServiceSpec};
 
 use crate::outbox::Outbox;
 
@@ -48,21 +48,36 @@ pub(crate) fn try_all(doors: &[Door], ready: &Ready) -> Result<(), (Door, String
 
 /// Tries to reach a service of another host until that succeeds or the time is over, in a thread of its own.
 pub(crate) fn reach_from_here(outbox: Outbox, id: Id, targets: Vec<SocketAddr>, ready: Ready) {
-    thread::spawn(move || {
-        let start = Instant::now();
-        let doors = doors(&targets, &[]);
-        loop {
-            let Err((_, last)) = try_all(&doors, &ready) else {
-                return outbox.send_or_drop(&FromAgent::Done { id });
-            };
-            if start.elapsed() >= ready.within.0 {
-                let waited_ms = millis(start.elapsed());
-                let why = Failure::NotReady { waited_ms, last, stderr: String::new() };
-                return outbox.send_or_drop(&FromAgent::Failed { id: Some(id), why });
-            }
-            thread::sleep(POLL);
+    thread::spawn(move || match wait(&doors(&targets, &[]), &ready) {
+        Ok(()) => outbox.send_or_drop(&FromAgent::Done { id }),
+        Err((waited_ms, last)) => {
+            let why = Failure::NotReady { waited_ms, last, stderr: String::new() };
+            outbox.send_or_drop(&FromAgent::Failed { id: Some(id), why });
         }
     });
+}
+
+/// Waits for a server that runs already, in a thread of its own.
+pub(crate) fn meet(outbox: Outbox, id: Id, spec: ServiceSpec) {
+    thread::spawn(move || match wait(&doors(&spec.listen, &spec.approaches), &spec.ready) {
+        Ok(()) => outbox.send_or_drop(&FromAgent::Ready { id, listen: spec.listen }),
+        Err((waited_ms, last)) => {
+            let why = Failure::NotRunning { waited_ms, last };
+            outbox.send_or_drop(&FromAgent::Failed { id: Some(id), why });
+        }
+    });
+}
+
+/// Tries all doors until each opens or the time is over; the error has the milliseconds and what the last attempt met.
+fn wait(doors: &[Door], ready: &Ready) -> Result<(), (u64, String)> {
+    let start = Instant::now();
+    while let Err((_, last)) = try_all(doors, ready) {
+        if start.elapsed() >= ready.within.0 {
+            return Err((millis(start.elapsed()), last));
+        }
+        thread::sleep(POLL);
+    }
+    Ok(())
 }
 
 /// Where somebody listens on the port of this address, though not at the address; nothing where nobody does, or at the address, too.

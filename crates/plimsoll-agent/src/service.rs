@@ -165,6 +165,10 @@ impl Services {
     /// Starts a service. The process is made by the calling thread, which must live as long as the agent: the kernel takes the end of
     /// the thread for the end of the parent (prctl(2), PR_SET_PDEATHSIG).
     pub(crate) fn start(&mut self, id: Id, mut spec: ServiceSpec) -> io::Result<()> {
+        if !spec.kind.is_started() {
+            ready::meet(self.outbox.clone(), id, spec);
+            return Ok(());
+        }
         if spec.kind.keeps_files() {
             match self.keep(&spec.name) {
                 Ok(folder) => spec.folder = Some(folder),

@@ -215,6 +215,9 @@ impl From<RunError> for Failure {
                 Why::AddressInUse { .. } => {
                     Some(format!("another port: --set services.{service}.port=PORT, or none for a free one"))
                 }
+                Why::NotRunning { .. } => {
+                    Some(format!("start the server before the run, or --set services.{service}.port=PORT"))
+                }
                 Why::NotReady { .. } => Some(format!("more time: --set services.{service}.ready.within=60s")),
                 Why::OutOfReach { between, .. } => Some(format!(
                     "let it listen on every address (0.0.0.0), or on {}; in `exec`, `{{address}}` stands for where to listen",

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::host::refuse_settings_of_remote;
 use super::problem::{Checked, Part, Problem, check_cell, declared, in_range, measured, one_of, problem};
-use super::{Cpus, Experiment, Factor, Host, Link, LinkShaper, Phase, group, hook, sysctl};
+use super::{Cpus, Experiment, Factor, Host, Link, LinkShaper, Phase, Remedies, Rung, group, hook, sysctl};
 
 /// All that makes no sense: of each host, link, service, load, phase, factor and claim, what comes first. Where there is too much of
 /// something, that alone.
@@ -41,18 +41,23 @@ pub(super) fn validate(experiment: &Experiment) -> Vec<Problem> {
     for (index, claim) in experiment.claims.iter().enumerate() {
         found.note(claim.check(experiment, index, &names));
     }
-    if let Some(remedies) = &experiment.remedies {
-        found.note(declared(
-            &remedies.service,
-            &experiment.services,
-            "service",
-            path!["remedies", "service"],
-        ));
-    }
+    found.note(remedies(experiment));
     let run = &experiment.run;
     found.note(in_range(u64::from(run.min_trials), 1, u64::from(run.max_trials), path!["run", "min_trials"]));
     found.note(in_range(u64::from(run.sample_hz), 1, 100, path!["run", "sample_hz"]));
     found.0
+}
+
+/// The service is declared, and Plimsoll can restart it where the ladder says so.
+fn remedies(experiment: &Experiment) -> Checked {
+    let Some(Remedies { service, ladder, .. }) = &experiment.remedies else { return Ok(()) };
+    declared(service, &experiment.services, "service", path!["remedies", "service"])?;
+    if experiment.services[service].kind.is_started() || !ladder.contains(&Rung::RestartService) {
+        return Ok(());
+    }
+    let message = format!("`{service}` runs already, and Plimsoll cannot restart it");
+    let expected = "a ladder without it: `ladder = [\"wait_longer\"]`";
+    Err(problem(path!["remedies", "ladder"], message, expected))
 }
 
 /// What was found so far.

@@ -14,6 +14,14 @@ pub enum Failure {
         /// The address.
         address: SocketAddr,
     },
+    /// A server that should run already did not answer.
+    #[error("no running server answered within {waited_ms} ms: {last}")]
+    NotRunning {
+        /// How long was waited.
+        waited_ms: u64,
+        /// What the last attempt met.
+        last: String,
+    },
     /// A service did not get ready in time.
     #[error("not ready after {waited_ms} ms: {last}{}", quoted(stderr))]
     NotReady {

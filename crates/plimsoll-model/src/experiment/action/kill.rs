@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{ActionPlace, ActionType};
 use crate::effect::Effect;
 use crate::experiment::Experiment;
-use crate::experiment::problem::{Checked, declared};
+use crate::experiment::problem::Checked;
 
 /// A service to kill: all of its processes get SIGKILL, and it does not run until a later step starts it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,7 +18,7 @@ pub struct KillService {
 
 impl ActionType for KillService {
     fn check(&self, at: &ActionPlace<'_>) -> Checked {
-        declared(&self.service, &at.experiment.services, "service", at.key("kill", "service"))
+        at.started_service(&self.service, at.key("kill", "service"))
     }
 
     fn describe(&self) -> String {

@@ -107,6 +107,16 @@ impl ActionPlace<'_> {
         [self.at.as_slice(), &path![kind, field]].concat()
     }
 
+    /// The service is declared, and Plimsoll is who starts it.
+    fn started_service(&self, service: &str, at: Vec<Part>) -> Checked {
+        declared(service, &self.experiment.services, "service", at.clone())?;
+        if self.experiment.services[service].kind.is_started() {
+            return Ok(());
+        }
+        let message = format!("`{service}` runs already, and Plimsoll leaves it as it is");
+        Err(problem(at, message, "a service that Plimsoll starts, such as one with `exec`"))
+    }
+
     /// The host is declared, and what is changed of it is not the machine's.
     fn own_namespaces(&self, host: &str, at: Vec<Part>) -> Checked {
         declared(host, &self.experiment.hosts, "host", at.clone())?;

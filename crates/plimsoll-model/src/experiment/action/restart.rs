@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{ActionPlace, ActionType};
 use crate::effect::Effect;
 use crate::experiment::Experiment;
-use crate::experiment::problem::{Checked, declared};
+use crate::experiment::problem::Checked;
 
 /// A service to restart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,7 +18,7 @@ pub struct RestartService {
 
 impl ActionType for RestartService {
     fn check(&self, at: &ActionPlace<'_>) -> Checked {
-        declared(&self.service, &at.experiment.services, "service", at.key("restart", "service"))
+        at.started_service(&self.service, at.key("restart", "service"))
     }
 
     fn describe(&self) -> String {

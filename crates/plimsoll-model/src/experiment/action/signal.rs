@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{ActionPlace, ActionType};
 use crate::effect::Effect;
 use crate::experiment::Experiment;
-use crate::experiment::problem::{Checked, declared};
+use crate::experiment::problem::Checked;
 
 /// A signal to send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,7 +54,7 @@ impl SignalName {
 
 impl ActionType for SendSignal {
     fn check(&self, at: &ActionPlace<'_>) -> Checked {
-        declared(&self.to, &at.experiment.services, "service", at.key("signal", "to"))
+        at.started_service(&self.to, at.key("signal", "to"))
     }
 
     fn describe(&self) -> String {

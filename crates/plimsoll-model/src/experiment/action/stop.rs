@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{ActionPlace, ActionType};
 use crate::effect::Effect;
 use crate::experiment::Experiment;
-use crate::experiment::problem::{Checked, declared};
+use crate::experiment::problem::Checked;
 
 /// A service to stop: it is asked to end, and does not run until a later step starts it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,7 +18,7 @@ pub struct StopService {
 
 impl ActionType for StopService {
     fn check(&self, at: &ActionPlace<'_>) -> Checked {
-        declared(&self.service, &at.experiment.services, "service", at.key("stop", "service"))
+        at.started_service(&self.service, at.key("stop", "service"))
     }
 
     fn describe(&self) -> String {

@@ -6,6 +6,7 @@ mod bulk;
 mod exec;
 mod mail_relay;
 mod relay;
+mod running;
 mod smtp_sink;
 mod tcp_proxy;
 pub mod template;
@@ -20,6 +21,7 @@ pub use self::bulk::{BulkService, Take};
 pub use self::exec::ExecService;
 pub use self::mail_relay::{Durability, MailRelayService};
 pub use self::relay::{Leak, RelayService};
+pub use self::running::RunningService;
 pub use self::smtp_sink::{Outage, SmtpSinkService};
 pub use self::tcp_proxy::{PassBy, TcpProxyService};
 pub use self::web::{WebModel, WebService};
@@ -70,6 +72,8 @@ macro_rules! define {
                 /// The built-in relay for mail: it stores before it forwards.
                 mail_relay: MailRelay(MailRelayService),
                 $($(#[$of_program])* $key: $kind($type),)+
+                /// A server that runs already, on a host that `reach` leads to; it listens on `port`.
+                running: Running(RunningService),
                 /// A program of your own and its arguments. `{port}`, `{address}`, `{to}` and `{scratch}`, a folder that it may write to, are replaced.
                 exec: Exec(ExecService),
             }
@@ -94,8 +98,8 @@ macro_rules! define {
                 /// its host and may write to the files of the machine. `run` asks before it starts such a file, or wants `--allow privileged`.
                 #[serde(default, skip_serializing_if = "std::ops::Not::not")]
                 pub privileged: bool,
-                /// A configuration file of the program's own, as its author writes it, in place of the one that Plimsoll makes: a template, in which
-                /// `{{port}}`, `{{address}}`, `{{to}}`, `{{to.address}}`, `{{to.port}}`, `{{peers.NAME}}` (and `.address`, `.port`), `{{scratch}}` and
+                /// A configuration file of the program's own, in place of the one that Plimsoll makes. It is a template, in which `{{port}}`,
+                /// `{{address}}`, `{{to}}`, `{{to.address}}`, `{{to.port}}`, `{{peers.NAME}}` (and `.address`, `.port`), `{{scratch}}` and
                 /// `{{values.NAME}}` are replaced. A relative path counts from the folder of the experiment file. Beside `exec`, `{config}` in the
                 /// command is replaced by where it lies.
                 #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,6 +172,11 @@ trait ServiceType {
     /// How many ports it listens on.
     fn listeners(&self) -> u32 {
         1
+    }
+
+    /// Whether Plimsoll starts it.
+    fn is_started(&self) -> bool {
+        true
     }
 
     /// The names of the programs that its processes run; none where Plimsoll itself serves it.
@@ -247,6 +256,12 @@ impl ServiceKind {
     #[must_use]
     pub fn keeps_files(&self) -> bool {
         self.as_dyn().keeps_files()
+    }
+
+    /// Whether Plimsoll starts it; a server that runs already is left as it is.
+    #[must_use]
+    pub fn is_started(&self) -> bool {
+        self.as_dyn().is_started()
     }
 
     /// Whether it takes mail, or may.
