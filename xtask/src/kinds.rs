@@ -73,6 +73,7 @@ const MESSAGING: &[(&str, &str)] = &[
         "crates/plimsoll-model/src/observation/stored.rs",
         "reads what version 1 of a run stored; no kind that comes now was ever stored so",
     ),
+    ("crates/plimsoll/src/command/new/write.rs", "writes an experiment that uses this load"),
 ];
 
 /// Who else names that somebody makes the disk flush.

@@ -1,6 +1,7 @@
 //! The command line's arguments. Their documentation here is what `--help` and the reference show.
 
 mod completing;
+mod creating;
 mod defaults;
 mod environment;
 mod import;
@@ -12,6 +13,7 @@ mod selftest;
 mod serving;
 mod watching;
 
+pub use creating::{NewArgs, NewKind};
 pub(crate) use defaults::FILE as CONFIG;
 pub use environment::parse;
 pub(crate) use environment::variables;
@@ -87,6 +89,8 @@ pub enum ColorChoice {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write a commented experiment: answer four questions, or name what gets the load.
+    New(NewArgs),
     /// Carry out an experiment, and judge it.
     Run(Box<RunArgs>),
     /// List the shipped experiments.
@@ -204,10 +208,10 @@ pub struct PlanArgs {
 /// Consent to what an experiment file does beyond an unprivileged program in namespaces of its own. Experiments that come with Plimsoll need none.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ConsentArgs {
-    /// Carry out what the experiment file does of this KIND without asking; `plimsoll describe` lists what needs it. `privileged`: programs with all
-    /// of your rights; `users`: Postfix, which starts as root; `local`: programs on hosts that share the machine's network; `machine`: settings and
-    /// devices of the machine; `files`: paths outside the folder of the file; `secrets`: variables of your environment. May be given several times,
-    /// or with commas.
+    /// Carry out what the experiment file does of this KIND without asking; `plimsoll describe` lists what needs it. `privileged` stands for programs
+    /// with all of your rights, and `users` for Postfix, which starts as root. `local` is for programs on hosts that share the machine's network, and
+    /// `machine` for settings and devices of the machine. `files` are paths outside the folder of the file, and `secrets` variables of your
+    /// environment. May be given several times, or with commas.
     #[arg(long, value_name = "KIND", value_delimiter = ',', env = "PLIMSOLL_ALLOW", value_parser = consent())]
     pub allow: Vec<Consent>,
     /// Ask nothing: allow every kind of `--allow`.
@@ -256,11 +260,11 @@ pub struct RunArgs {
     #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub resume: Option<String>,
     /// Have a queue carry the trials out, each block of them on one machine: `slurm`, `slurm:partition=main,at_once=4`, or
-    /// `kubernetes:image=tools:1,claim=results,folder=/results`. Behind `slurm:` stand partition, constraint, account, qos, nodelist and option
-    /// (--gres=nic:1; may be given several times); behind `kubernetes:` image, namespace, context, node_selector (disk=ssd), resource (cpu=2),
+    /// `kubernetes:image=tools:1,claim=results,folder=/results`. Keys of `slurm:` are partition, constraint, account, qos, nodelist and option
+    /// (--gres=nic:1; may be given several times). Keys of `kubernetes:` are image, namespace, context, node_selector (disk=ssd), resource (cpu=2),
     /// host_network and privileged (true), and claim (a volume that is seen here as `folder`). With both: time_limit and start_within (2h), shared
-    /// (true: others may be on the machine), at_once (so many blocks at the most) and folder (which all machines see; beside the file of runs
-    /// without it).
+    /// (true: others may be on the machine), at_once (so many blocks at the most) and folder (which all machines see; beside the file of runs without
+    /// it).
     #[arg(long, value_name = "QUEUE")]
     pub on: Option<String>,
     /// Let loads write to this block device: what is on it is lost. Once for each device; refused when anything uses it.

@@ -70,6 +70,7 @@ pub fn main() -> ExitCode {
     };
     messages::choose(args.color, args.level());
     let result = match args.command {
+        Command::New(args) => command::new::run(&args),
         Command::Run(args) => command::run::run(&args),
         Command::List(args) => command::list::run(&args),
         Command::Describe(args) => command::describe::run(&args),

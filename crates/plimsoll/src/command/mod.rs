@@ -19,6 +19,7 @@ pub(crate) mod judge;
 pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod model;
+pub(crate) mod new;
 pub(crate) mod remove;
 pub(crate) mod run;
 pub(crate) mod selftest;

@@ -18,6 +18,7 @@ mod cluster;
 mod commands_end;
 mod configured;
 mod consent;
+mod created;
 mod documents;
 mod explained;
 mod flooded;

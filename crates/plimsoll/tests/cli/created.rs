@@ -1,0 +1,189 @@
+//! `plimsoll new`: each combination of answers makes an experiment that `check` accepts and that runs.
+
+use std::fs;
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use crate::lab::{Lab, verdict_of, wait_until};
+use crate::live::Terminal;
+
+const SERVER: &str = "python3 -m http.server {port} --bind {address}";
+const COMPOSE: &str = "services:\n  web:\n    image: nginx\n    command: [nginx]\n    environment: { KEY: secret }\n    ports: ['127.0.0.1:8080:80']\n";
+const KINDS: [&str; 4] = ["compare", "recovery", "capacity", "promise"];
+
+/// Arguments that name a subject, and its counterpart in a comparison.
+fn subjects() -> [(&'static str, &'static str); 6] {
+    [
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8081"),
+        ("http://127.0.0.1:8080/a", "http://127.0.0.1:8080/b"),
+        ("http://192.0.2.7:8080", "http://127.0.0.1:8080"),
+        ("docker-compose.yml:web", "http://127.0.0.1:9"),
+        (SERVER, "python3 -m http.server {port}"),
+        ("sort 'a b' | uniq", "true"),
+    ]
+}
+
+#[test]
+fn every_question_about_every_subject_makes_a_file_that_is_in_order() {
+    let lab = Lab::new();
+    lab.file("docker-compose.yml", COMPOSE);
+    for (place, (subject, other)) in subjects().into_iter().enumerate() {
+        for kind in KINDS {
+            let file = format!("{kind}-{place}.toml");
+            let mut words = vec!["new", &file, "--kind", kind, "--from", subject];
+            if kind == "compare" {
+                words.extend(["--from", other]);
+            }
+            let next = format!("plimsoll check {file} && plimsoll run {file}");
+            lab.plimsoll(&words).exits(0).prints(&next);
+            lab.plimsoll(&["check", &file]).exits(0).prints("is in order").prints("1 claim");
+            let text = fs::read_to_string(lab.path(&file)).expect("it was written");
+            assert!(text.contains("# Assumed: the bound of a good result"), "{text}");
+            assert!(!text.contains("secret"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn the_answers_of_the_command_line_stand_in_the_file() {
+    let lab = Lab::new();
+    let told =
+        lab.plimsoll(&["new", "-", "--from", "./server -p 80", "--port", "80", "--good", "7ms"]).exits(0);
+    for line in
+        ["exec = [\"./server\", \"-p\", \"80\"]", "port = 80", "below = \"7ms\"", "`--kind` was not given"]
+    {
+        assert!(told.stdout.contains(line), "{line}: {}", told.stdout);
+    }
+    assert!(!lab.path("experiment.toml").exists());
+}
+
+#[test]
+fn what_no_experiment_can_be_made_of_is_refused_and_no_file_is_replaced() {
+    let lab = Lab::new();
+    lab.file("mine.toml", "mine");
+    lab.file("c.yml", "services: { db: { image: postgres } }");
+    for (words, why) in [
+        (&["new", "mine.toml", "--from", "true"][..], "mine.toml exists, and is kept"),
+        (&["new"], "there is no terminal to ask on"),
+        (&["new", "--from", "https://127.0.0.1"], "loads trust only certificates that Plimsoll makes"),
+        (&["new", "--from", "true", "--kind", "compare"], "needs `--from` twice"),
+        (&["new", "--from", "true", "--from", "http://127.0.0.1", "--kind", "compare"], "no mixture"),
+        (&["new", "--from", "c.yml:db"], "publishes no TCP port"),
+        (&["new", "--from", "c.yml:web"], "it has db"),
+        (&["new", "--from", "true", "--good", "5%"], "expected a time"),
+        (&["new", "--from", "run {prot}"], "nothing says what `{prot}` stands for"),
+    ] {
+        lab.plimsoll(words).exits(2).says(why).prints_nothing();
+    }
+    assert_eq!(fs::read_to_string(lab.path("mine.toml")).expect("it is there"), "mine");
+    assert!(!lab.path("experiment.toml").exists());
+}
+
+#[test]
+fn a_terminal_is_asked_four_questions_and_again_after_a_wrong_answer() {
+    let lab = Lab::new();
+    let file = lab.path("asked.toml");
+    let command = format!("{} new {}", env!("CARGO_BIN_EXE_plimsoll"), file.display());
+    let terminal = Terminal::start(&lab, 100, &command);
+    for (question, answer) in [
+        ("What do you want to know?", "five"),
+        ("none of the four", "recovery"),
+        ("What gets the load?", "./server"),
+        ("On which port does it listen?", "8080"),
+        ("How much may be lost for good?", ""),
+    ] {
+        terminal.wait_for(question);
+        if !answer.is_empty() {
+            terminal.press(answer);
+        }
+        terminal.press("Enter");
+    }
+    terminal.wait_for("exit status 0");
+    let text = fs::read_to_string(&file).expect("it was written");
+    for line in ["exec = [\"./server\"]", "port = 8080", "margin = \"10 %\""] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+}
+
+/// A server of Python on a free port of this machine, which ends with the test.
+struct PythonServer(Child, u16);
+
+impl PythonServer {
+    fn start(lab: &Lab) -> Self {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+        let port = free.expect("a port is free").port();
+        let mut python = Command::new("python3");
+        python
+            .args(["-m", "http.server", &port.to_string(), "--bind", "127.0.0.1"])
+            .current_dir(lab.folder());
+        let child = python.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("python3 starts");
+        let running = Self(child, port);
+        wait_until("the server listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        running
+    }
+}
+
+impl Drop for PythonServer {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+#[test]
+fn a_running_server_is_measured_and_left_as_it_is() {
+    let lab = Lab::new();
+    let server = PythonServer::start(&lab);
+    let from = format!("http://127.0.0.1:{}/", server.1);
+    lab.plimsoll(&["new", "--from", &from, "--good", "9s"]).exits(0).prints("--allow privileged");
+    let quick = ["--set", "loads.clients.http.duration=500ms", "--format", "json", "--allow", "privileged"];
+    let words = [&["run", "experiment.toml", "--reps", "1"][..], &quick].concat();
+    let report = lab.plimsoll(&words).exits(0).json();
+    assert_eq!(verdict_of(&report)["outcome"], "held");
+    let phase = &report["trials"][0]["phases"][0];
+    assert!(phase["figures"]["p90_ms"].as_f64().is_some_and(|time| time > 0.0), "{phase}");
+    assert_eq!(phase["errors"], serde_json::json!({}), "{phase}");
+    assert!(TcpStream::connect(("127.0.0.1", server.1)).is_ok(), "the server still runs");
+    drop(server);
+    let gone = [&words[..], &["--set", "services.mine.ready={ within = \"300ms\" }"]].concat();
+    lab.plimsoll(&gone).exits(3).says("no running server answered").says("start the server before the run");
+}
+
+#[test]
+fn a_program_is_started_and_measured() {
+    let lab = Lab::new();
+    lab.plimsoll(&["new", "--from", SERVER, "--good", "9s"]).exits(0);
+    let words = [
+        "run",
+        "experiment.toml",
+        "--reps",
+        "1",
+        "--set",
+        "loads.clients.http.duration=500ms",
+        "--format",
+        "json",
+    ];
+    let report = lab.plimsoll(&words).exits(0).json();
+    assert_eq!(verdict_of(&report)["outcome"], "held");
+}
+
+#[test]
+fn what_concerns_a_running_server_is_checked() {
+    let lab = Lab::new();
+    lab.plimsoll(&["new", "--from", "http://127.0.0.1:8080"]).exits(0);
+    let text = fs::read_to_string(lab.path("experiment.toml")).expect("it was written");
+    let killed =
+        format!("{text}\n[[phases]]\nname = \"fault\"\ndo = [{{ kill = {{ service = \"mine\" }} }}]\n");
+    let made = "question = \"?\"\n[hosts.a]\n[services.mine]\non = \"a\"\nport = 80\nrunning = {}\n\
+                [loads.some]\nfrom = \"a\"\nto = \"mine\"\nhttp = { connections = 1 }\n\
+                [[phases]]\nname = \"all\"\nmeasure = \"some\"\n";
+    for (text, why) in [
+        (text.replace("port = 8080\n", ""), "a running server has a port of its own"),
+        (text.replace("running = {}", "running = {}\nenv = { A = \"b\" }"), "cannot set this"),
+        (killed, "`mine` runs already, and Plimsoll leaves it as it is"),
+        (made.to_owned(), "no server runs on it before the run starts"),
+    ] {
+        let file = lab.file("wrong.toml", &text);
+        lab.plimsoll(&["check", &file]).exits(2).says(why);
+    }
+}
