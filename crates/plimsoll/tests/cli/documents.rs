@@ -178,6 +178,33 @@ fn the_program_understands_every_command_of_the_pages() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The experiments of a page: fences of TOML that begin with a question.
+fn files_of(page: &str) -> impl Iterator<Item = &str> {
+    let fences = page.split("```toml\n").skip(1).filter_map(|rest| rest.split_once("\n```"));
+    fences.map(|(text, _)| text).filter(|text| text.starts_with("question = "))
+}
+
+#[test]
+fn every_experiment_of_the_pages_is_in_order() {
+    let project = project();
+    let mut pages = vec![project.join("README.md")];
+    pages_in(&project.join("docs"), &mut pages);
+    let lab = Lab::new();
+    for page in &pages {
+        for text in files_of(&read(page)) {
+            let file = lab.file("page.toml", text);
+            let told = lab.plimsoll(&["check", &file]);
+            assert_eq!(told.code, Some(0), "{}: {}", page.display(), told.stderr);
+        }
+    }
+    let named =
+        ["steps.md", "guests.md", "machines.md", "tls.md"].map(|page| project.join("docs").join(page));
+    let how_to =
+        pages.iter().filter(|page| page.starts_with(project.join("docs/how-to")) || named.contains(page));
+    let without: Vec<_> = how_to.filter(|page| files_of(&read(page)).next().is_none()).collect();
+    assert_eq!(without, Vec::<&PathBuf>::new(), "a page of instructions has a file to copy");
+}
+
 #[test]
 fn a_command_that_is_misspelt_is_found() {
     let lab = Lab::new();
