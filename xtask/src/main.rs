@@ -39,7 +39,8 @@ cargo xtask layers            check that crates import only what they may, that 
                               and that no file is too long
 cargo xtask test [--yes]      install what the tests need, then run everything: format, lints, layers, all tests
 cargo xtask test --quick      format, lints, layers, wording, and the tests that only compute; installs nothing
-cargo xtask wording           check comments, type names and pages, and lower the limits in xtask/wording.tsv
+cargo xtask wording           check comments, type names, pages, help and schemas, and lower the limits in xtask/wording.tsv
+cargo xtask wording --lengths  print the median and the longest sentence of each page, of the help and of the schemas
 cargo xtask docs [--check]    write docs/reference from the program itself, or check that it is up to date
 cargo xtask charts            make the program that draws the charts of pages anew (needs npm)
 cargo xtask kinds [--check]   write into CONTRIBUTING.md how many files a kind of something touches, or check that
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         ["test", "--yes"] => tests::run(true),
         ["test", "--quick"] => tests::quick(),
         ["wording"] => wording::check(true),
+        ["wording", "--lengths"] => wording::lengths().map(|table| println!("{table}")),
         ["docs"] => shell::cargo(&[
             "run",
             "--quiet",

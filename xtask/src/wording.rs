@@ -14,6 +14,8 @@ const BEGINNINGS: [&str; 5] = ["The same", "It ", "What is ", "What was ", "What
 /// Names that say nothing of the type's content.
 const NAMES: [&str; 7] = ["Found", "Told", "Place", "Way", "Asked", "Running", "Answer"];
 const KINDS: [&str; 4] = ["struct ", "enum ", "type ", "trait "];
+/// Texts that are made from the program.
+const GENERATED: &str = "docs/reference";
 /// Remaining findings per folder and page.
 const LIMITS: &str = "xtask/wording.tsv";
 
@@ -34,12 +36,11 @@ pub(crate) fn check(write: bool) -> Result<(), String> {
         }
     })?;
     for page in pages()? {
-        let text = fs::read_to_string(&page).map_err(|error| format!("{}: {error}", page.display()))?;
-        for (line, text) in prose::findings(&text) {
-            let finding = Finding { file: page.clone(), line, text };
-            findings.entry(page.display().to_string()).or_default().push(finding);
-        }
+        let hard = hard_sentences(&page)?;
+        let hard = hard.into_iter().map(|(line, text)| Finding { file: page.clone(), line, text });
+        findings.entry(page.display().to_string()).or_default().extend(hard);
     }
+    findings.retain(|_, found| !found.is_empty());
     let limits = limits(&fs::read_to_string(LIMITS).map_err(|error| format!("{LIMITS}: {error}"))?)?;
     let limit = |folder: &str| limits.get(folder).copied().unwrap_or_default();
     let mut report = String::new();
@@ -63,14 +64,46 @@ pub(crate) fn check(write: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Pages that people write; those below docs/reference are generated.
+/// Median and longest sentence of each text, as a table.
+pub(crate) fn lengths() -> Result<String, String> {
+    let mut table = String::from("median  longest  text\n");
+    for page in pages()? {
+        let text = fs::read_to_string(&page).map_err(|error| format!("{}: {error}", page.display()))?;
+        let prose::Lengths { median, longest } = prose::lengths(&read(&page, &text));
+        writeln!(table, "{median:6}  {longest:7}  {}", page.display()).ok();
+    }
+    Ok(table)
+}
+
+/// Line and text of what is hard to read in a text, and in line 1 what is wrong with all of it.
+fn hard_sentences(page: &Path) -> Result<Vec<(usize, String)>, String> {
+    let text = fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()))?;
+    let sentences = read(page, &text);
+    let mut hard = match page.starts_with(GENERATED) {
+        true => prose::too_long(&sentences),
+        false => prose::findings(&text),
+    };
+    hard.extend(prose::objection(prose::lengths(&sentences)).map(|why| (1, why)));
+    Ok(hard)
+}
+
+fn read(page: &Path, text: &str) -> Vec<prose::Sentence> {
+    match page.extension() {
+        Some(ending) if ending == "json" => prose::sentences_of_schema(text),
+        _ if page.ends_with("cli.md") => prose::sentences_of_help(text),
+        _ => prose::sentences(text),
+    }
+}
+
+/// Pages that people write, and what the reference has from the program: help, schemas, causes.
 fn pages() -> Result<Vec<PathBuf>, String> {
     let mut pages = sources::entries(Path::new("."))?;
     for folder in ["docs", "experiments"] {
         sources::files_below(Path::new(folder), &mut pages)?;
     }
-    pages.retain(|page| page.extension().is_some_and(|ending| ending == "md"));
-    pages.retain(|page| !page.starts_with("docs/reference"));
+    let is_schema =
+        |page: &Path| page.starts_with(GENERATED) && page.extension().is_some_and(|ending| ending == "json");
+    pages.retain(|page| page.extension().is_some_and(|ending| ending == "md") || is_schema(page));
     Ok(pages.iter().map(|page| page.strip_prefix(".").unwrap_or(page).to_owned()).collect())
 }
 

@@ -154,8 +154,8 @@ pub struct AaTest {
 pub struct RemedyResult {
     /// The rung.
     pub rung: Rung,
-    /// `recovered` where the figure came nearer to the baseline than to where it was held down, `not_recovered` where it did not,
-    /// `undecided` where the interval does not tell; `invalid` where the rung could not be tried.
+    /// `recovered` where the figure came nearer to the baseline than to its lowest. `not_recovered` where it did not, `undecided` where the interval
+    /// does not tell; `invalid` where the rung could not be tried.
     pub outcome: Outcome,
     /// after/baseline at this rung.
     pub estimate: Option<f64>,

@@ -66,7 +66,7 @@ fn causes() -> String {
         let page = plimsoll_explain::causes::page(*cause);
         let _ = write!(
             text,
-            "\n## {}\n\n{}.\n\n- **For:** {}\n- **Against:** {}\n- **The test that confirms it:** {}\n- **Remedy:** {}\n",
+            "\n## {}\n\n{}.\n\n- **For:** {}\n- **Against:** {}\n- **Test:** {}\n- **Remedy:** {}\n",
             cause.id(),
             cause.title(),
             page.evidence_for,

@@ -8,7 +8,7 @@ use super::{Definition, Known, Page, When, by_hand, by_seen, cause};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the control group of a process that waits longer for the disk has a limit that is lower or new (io.max, blkio.throttle.*), or it sleeps where the kernel holds writers back (balance_dirty_pages, writeback throttling, io.cost)",
+        evidence_for: "the control group of a process that waits longer for the disk has a limit that is lower or new (io.max, blkio.throttle.*). Or it sleeps where the kernel holds writers back (balance_dirty_pages, writeback throttling, io.cost)",
         evidence_against: "the device itself is busy all the time; others use it; the limits are as before",
         test: "take the limit away (io.max, blkio.throttle.*, vm.dirty_*, queue/wbt_lat_usec) and measure again",
         remedy: "raise the limit of the control group, or ask for less; for writers that are held back raise vm.dirty_ratio, or write in smaller parts and sooner",

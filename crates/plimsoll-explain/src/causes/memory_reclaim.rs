@@ -10,7 +10,7 @@ use super::{
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "CPU time was added in the functions that look for memory to take back (shrink_node, try_to_free_pages), and the kernel counts pages that it scanned for that; or the control group comes to its limit more often, and pages that were taken back are read again",
+        evidence_for: "CPU time was added in the functions that look for memory to take back (shrink_node, try_to_free_pages), and the kernel counts pages that it scanned for that. Or the control group comes to its limit more often, and pages that were taken back are read again",
         evidence_against: "memory is free, no page was scanned, and no control group came to its limit",
         test: "give the machine or the control group more memory and measure again",
         remedy: "raise the limit of the control group, give the programs less to keep, or add memory",

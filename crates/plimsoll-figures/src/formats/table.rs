@@ -13,7 +13,7 @@ pub(super) const FORMAT: Format = Format {
         "*",
         "",
         &["row", "of"],
-        "each number of a column, by the name above it. The first cell and cells of text are `row`; the unit is that of the cell, else that of the heading; several values in a cell have the names that the heading has for them as `of`",
+        "each number of a column, by the name above it. The first cell and cells of text are `row`. The unit is that of the cell, else that of the heading. Several values in a cell have the names that the heading has for them as `of`",
     )],
     main: &[],
     checked: Checked::Rule("https://github.github.com/gfm/#tables-extension-; outer bars may be missing"),

@@ -40,8 +40,8 @@ pub struct Link {
     /// What differs on the way from the second host to the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<LinkDirection>,
-    /// What the ends of the link do in the place of the kernel's own work on each packet; by default all that a virtual link can, and nothing
-    /// on a link that does something to packets, so that packets are as long as on a cable there.
+    /// What the ends of the link do in the place of the kernel's own work on each packet. The default is all that a virtual link can. On a link that
+    /// does something to packets it is nothing, so that packets are as long as on a cable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offload: Option<Offloads>,
     /// Fixes which packets are lost and how they jitter; by default that differs from trial to trial. Netem knows it from Linux 6.7 on.

@@ -172,8 +172,8 @@ pub struct Host {
     /// What it makes of the addresses of packets that it forwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nat: Option<Nat>,
-    /// The kernel of a virtual machine; a host for which one is named is of this kind. `"debian:6.12"`: the newest of Debian's kernels for virtual
-    /// machines whose version begins so, as the system's apt knows them; the path of a `.deb` of a kernel; or the path of an image
+    /// The kernel of a virtual machine; a host for which one is named is of this kind. `"debian:6.12"` is the newest of Debian's kernels for virtual
+    /// machines whose version begins so, as the system's apt knows them. Others are the path of a `.deb` of a kernel; or the path of an image
     /// (`/boot/vmlinuz-...`, `arch/x86/boot/bzImage` of a build tree), with the modules that belong to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,

@@ -37,7 +37,7 @@ impl Volume {
 }
 
 /// How much a block device may do. Where control groups are of version 1, everything that reaches the device counts, also what the journal of
-/// its file system writes (`blkio.throttle.*` of the root group); with version 2, what the processes of the host ask for (`io.max`).
+/// its file system writes (`blkio.throttle.*` of the root group). With version 2, what the processes of the host ask for (`io.max`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DeviceLimit {

@@ -93,8 +93,8 @@ pub struct CompareArgs {
     /// Say why one of two commands is worse: from the kernel's counters and from samples of the stacks of all CPUs, while either runs.
     #[arg(long, conflicts_with = "cells")]
     pub explain: bool,
-    /// What to look at for that: `host`, this network namespace; `namespace=WHICH`, another one, by the number of a process in it, the name that `ip netns`
-    /// gave it, or its path; `cgroup=PATH`, the network of a control group's processes, which are then what is measured.
+    /// Network to read. `host` is this network namespace. `namespace=WHICH` is another one, by the number of a process in it, the name that `ip netns`
+    /// gave it, or its path. `cgroup=PATH` is the network of a control group's processes, which are then what is measured.
     #[arg(long, value_name = "WHAT", requires = "explain", default_value = "host", value_parser = Observe::parse)]
     pub observe: Observe,
     /// The name of a program whose work is measured, as the kernel knows it (`ps -o comm`); may be given several times. Whatever others do is a stranger's

@@ -62,7 +62,7 @@ pub(crate) fn rows(quick: bool) -> Vec<String> {
     vec![
         row(
             drawn,
-            "constant, linear, linear + quadratic, power and knee told apart",
+            "constant, linear, linear + quadratic, power and knee distinguished",
             &each(is_told, 21),
             "≥ 95 %",
         ),

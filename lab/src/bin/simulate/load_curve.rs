@@ -25,8 +25,8 @@ pub(crate) fn rows(quick: bool) -> Vec<String> {
     vec![
         row(open, "called another queue", &each(is_called_another, 31), "≤ 2 %"),
         row(open, "refused as no queue", &each(|rng| is_refused(&opened(rng)), 32), "≤ 2 %"),
-        row(closed, "told, with the number of users given", &each(|rng| is_closed(rng, true), 33), "≥ 95 %"),
-        row(closed, "told as users, their number not given", &each(|rng| is_closed(rng, false), 34), ""),
+        row(closed, "found, with the number of users", &each(|rng| is_closed(rng, true), 33), "≥ 95 %"),
+        row(closed, "found as users, without their number", &each(|rng| is_closed(rng, false), 34), ""),
         row(
             none,
             "a level called a queue",

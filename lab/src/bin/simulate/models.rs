@@ -21,10 +21,10 @@ pub(crate) fn rows(quick: bool) -> Vec<String> {
     let growth = "growth, 7 numbers from 40 to 4000, 3 points each, time ± 8 %";
     vec![
         row(growth, "constant and linear ones called worse than linear", &each(worse_is_claimed, 4), "≤ 2 %"),
-        row(growth, "constant, n, n^1.3 and a knee (3 x) told apart", &each(growth_is_told, 5), "≥ 95 %"),
+        row(growth, "constant, n, n^1.3 and a knee (3 x) distinguished", &each(growth_is_told, 5), "≥ 95 %"),
         row(growth, "knee within its 95 % interval", &each(knee_is_held, 6), "93 to 97 %"),
         row(growth, "factor of doubling within its 95 % interval", &each(doubling_is_held, 7), "93 to 97 %"),
-        row(queues, "M/M/1, M/M/2 and 2 x M/M/1 told apart", &each(queue_is_told, 1), "≥ 95 %"),
+        row(queues, "M/M/1, M/M/2 and 2 x M/M/1 distinguished", &each(queue_is_told, 1), "≥ 95 %"),
         row(
             "load-curve, 8 steps of 3 s from 20 to 88 %, 2 CPUs, 4 ms a job, simulated jobs",
             "M/M/2 called another queue",

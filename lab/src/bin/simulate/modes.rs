@@ -96,7 +96,7 @@ pub(crate) fn rows(quick: bool) -> Vec<String> {
         let balanced = |k: usize| share(found[k] + count - alarms[k], 2 * count);
         let method = format!("modes, n = {n}");
         rows.push(row(&method, "balanced accuracy", &balanced(0), target));
-        rows.push(row(&method, "10 to 50 and 200 to 500 told apart", &share(wide[0], count), "≥ 90 %"));
+        rows.push(row(&method, "10 to 50 and 200 to 500 distinguished", &share(wide[0], count), "≥ 90 %"));
         rows.push(row(&method, "one mode taken for two", &share(alarms[0], count), "≤ 2 %"));
         rows.push(row(&format!("dip test at 5 %, n = {n}"), "balanced accuracy", &balanced(1), ""));
         rows.push(row(

@@ -108,7 +108,7 @@ pub(crate) fn rows(_: Set, quick: bool) -> Vec<String> {
     let told = |(i, case): (usize, &Case)| {
         let Case { apart, weight, .. } = case;
         let figure =
-            format!("normal, {apart} sd, {} %: the most that any test tells", (100.0 * weight).round());
+            format!("normal, {apart} sd, {} %: the most that any test finds", (100.0 * weight).round());
         row("modes, the bound, n = 100", &figure, &share(case.power(count, i as u64), count), "")
     };
     CASES.iter().enumerate().map(told).collect()

@@ -357,12 +357,12 @@ pub(crate) fn rows(set: Set, quick: bool) -> Vec<String> {
     }
     for (kind, (name, pair, grain)) in pairs(set).into_iter().enumerate() {
         let found = several(1_000 + kind, &|rng| pair.sample(grain, rng));
-        rows.push(row("modes, two, n = 100", &format!("{name}: told"), &share(found, count), "≥ 98 %"));
+        rows.push(row("modes, two, n = 100", &format!("{name}: found"), &share(found, count), "≥ 98 %"));
     }
     let disk = several(2_000, &|rng| (0..LENGTH).map(|_| DISK[rng.below(DISK.len())]).collect());
     rows.push(row(
         "modes, two, n = 100",
-        "11 disk rates in two groups, resampled: told",
+        "11 disk rates in two groups, resampled: found",
         &share(disk, count),
         "≥ 98 %",
     ));

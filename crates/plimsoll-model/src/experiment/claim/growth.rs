@@ -9,9 +9,9 @@ use super::{ClaimKind, ClaimPlace};
 use crate::experiment::problem::{Checked, problem};
 use crate::verdict::Interval;
 
-/// How the time of a messaging load grows with the number of its workers: not at all, in proportion, by a power of it, or in proportion up to a
-/// knee and faster from there on. The estimate is by what the time is multiplied when the workers are doubled, at the most that were measured:
-/// 1 is constant, 2 linear.
+/// Growth of the time of a messaging load with the number of its workers: none, in proportion, by a power of it, or in proportion up to a knee and
+/// faster from there on. The estimate is by what the time is multiplied when the workers are doubled, at the most that were measured: 1 is constant,
+/// 2 linear.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrowthClaim {

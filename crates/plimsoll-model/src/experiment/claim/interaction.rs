@@ -21,8 +21,8 @@ pub struct InteractionClaim {
     /// How small an interaction counts as none (more than 0, less than 1). Of a metric that is a share it is in percentage points.
     #[serde(default = "InteractionClaim::default_margin")]
     pub margin: Share,
-    /// Compared metric; by default the usual metric of the measured load: connections per second where each carries one
-    /// request, else requests per second; bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
+    /// Compared metric. The default is the usual metric of the measured load: connections per second where each carries one request, else requests
+    /// per second. Others are bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
     #[serde(default)]
     #[schemars(transform = forget_default)]
     pub metric: Metric,

@@ -10,7 +10,7 @@ use crate::experiment::Direction;
 use crate::experiment::problem::{Checked, problem};
 
 /// TCP's rate follows Mathis' or Padhye's formula over the loss of a path. The measured load is `bulk` with `direction = "send"`; every cell becomes
-/// a point: its rate, the mean round-trip time and segment size that the kernel saw, and the share of segments at which the sender noticed a
+/// a point. A point has its rate, the mean round-trip time and the mean segment size. It also has the share of segments at which the sender noticed a
 /// loss (fast recoveries and timeouts of its host, so nothing else may send from there).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -11,8 +11,8 @@ use crate::recovery::EventRecovery;
 use crate::units::{Share, Span};
 use crate::verdict::Expected;
 
-/// After a step of `during`, the load of the phase does again as well as before the first step of the phase: three windows in a row are
-/// within the margin of the median window before, or no worse than the worst of them. Looked for until the next step, or the end of the load.
+/// After a step of `during`, the load of the phase does again as well as before the first step of the phase. Three windows in a row are within the
+/// margin of the median window before, or no worse than the worst of them. Looked for until the next step, or the end of the load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepRecoveryClaim {

@@ -16,9 +16,9 @@ use crate::units::{BitRate, Span};
 /// The most datagrams of a burst.
 const LONGEST_BURST: u32 = 100_000;
 
-/// What a path, and the hosts at its ends, have for TCP: losses among datagrams that are far apart, what arrives at the rate that is wanted, the
-/// longest burst that a queue takes, and the limits of TCP on both hosts. The path may be a part of a longer one: its round-trip time is then
-/// shorter than `rtt`, and it must be as good as the whole has to be (Mathis, Heffner, O'Neil & Siemsen 2008, *Pathdiag*). The service is of
+/// What a path, and the hosts at its ends, have for TCP. It measures losses among datagrams that are far apart, what arrives at the rate that is
+/// wanted, the longest burst that a queue takes, and the limits of TCP on both hosts. The path may be a part of a longer one. Its round-trip time is
+/// then shorter than `rtt`, and it must be as good as the whole has to be (Mathis, Heffner, O'Neil & Siemsen 2008, *Pathdiag*). The service is of
 /// kind `bulk`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -21,8 +21,8 @@ use crate::units::Span;
 /// Questions of DNS, over UDP or TCP (RFC 1035, RFC 7766), in closed loop unless `open` says otherwise.
 ///
 /// An answer counts where it came in time, has the id and the question of what was asked, and says NOERROR or NXDOMAIN. SERVFAIL and other refusals
-/// are errors, and so is a reply whose records are not those that its header tells, or that are about another name, type or class than was asked for and is
-/// no alias of it. A reply that is truncated counts as an answer, and is not asked for again over TCP.
+/// are errors. So is a reply whose records are not those that its header announces. The same holds for records of another name, type or class than
+/// the question, unless they are an alias of it. A reply that is truncated counts as an answer, and is not asked for again over TCP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DnsLoad {

@@ -29,10 +29,10 @@ const PLACEHOLDERS: [&str; 6] = ["to", "to.address", "to.port", "scratch", "seco
 
 /// A program, and how what it prints is read. It may also be written as the list of its words alone.
 ///
-/// The program runs once in each slice, confined as a service is: as nobody, with the machine's files read-only, in the namespace of its host, where it
-/// reaches nothing but the hosts of the experiment. In its words, `{to.address}` and `{to.port}` stand for the service that the load aims at, `{to}`
-/// for all of its addresses with their ports, joined by commas, and `{scratch}` for a folder that it may write to. A run that ends with another
-/// exit status than 0 is a failed operation, and so is one whose output lacks a figure.
+/// The program runs once in each slice, confined as a service is: as nobody, with the machine's files read-only, in the namespace of its host, where
+/// it reaches nothing but the hosts of the experiment. In its words, `{to.address}` and `{to.port}` stand for the service that the load aims at.
+/// `{to}` stands for all of its addresses with their ports, joined by commas, and `{scratch}` for a folder that it may write to. A run that ends with
+/// another exit status than 0 is a failed operation, and so is one whose output lacks a figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ExecLoad {
@@ -41,9 +41,8 @@ pub struct ExecLoad {
     /// How what it prints is read.
     #[serde(flatten)]
     pub reading: Reading,
-    /// How long the load goes on. Where a word has `{seconds}`, the program is told, in whole seconds and at least 1. Else it is run again and
-    /// again until the time is over, and told to end then (SIGTERM, and SIGKILL after 2 s); a run that was ended so counts only where its output
-    /// can be read.
+    /// How long the load goes on. Where a word has `{seconds}`, the program is told, in whole seconds and at least 1. Else it is run again and again
+    /// until the time is over, and is then ended (SIGTERM, and SIGKILL after 2 s). A run that was ended so counts only where its output can be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
     /// How many operations the program is told to carry out where a word has `{operations}`.

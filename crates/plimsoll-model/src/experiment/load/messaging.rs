@@ -15,9 +15,9 @@ use crate::units::{ByteSize, Span};
 /// The largest message, in bytes.
 const LARGEST_MESSAGE: u64 = 1 << 20;
 
-/// Groups of workers that send each other messages. A round is as one of hackbench (rt-tests): all workers are started and wait; at a signal
-/// each sender writes its messages to every receiver of its group; the round is over when the last worker has ended. Its time does not contain
-/// the making of the workers, but their end.
+/// Groups of workers that send each other messages. A round is as one of hackbench (rt-tests). All workers are started and wait. At a signal each
+/// sender writes its messages to every receiver of its group; the round is over when the last worker has ended. Its time does not contain the making
+/// of the workers, but their end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MessagingLoad {

@@ -80,7 +80,7 @@ kinds! {
         /// How often to run the measured load beforehand without counting it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub warm_up: Option<u32>,
-        /// The measured time of a load of mail goes on until all mail that was acknowledged in the trial has arrived at this sink: what is measured
+        /// The measured time of a load of mail goes on until all mail that was acknowledged in the trial has arrived at this sink. What is measured
         /// is then how much a relay delivers, and not only how much it takes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub until_delivered: Option<String>,
