@@ -58,6 +58,8 @@ cat >"$share/lintian/overrides/plimsoll" <<END
 plimsoll: shared-library-lacks-prerequisites [usr/bin/plimsoll]
 # It starts itself again for every agent, service and load; a fixed address makes each start quicker.
 plimsoll: hardening-no-pie [usr/bin/plimsoll]
+# saphyr, which reads compose files, has the messages of libyaml, and none of its code.
+plimsoll: embedded-library libyaml [usr/bin/plimsoll]
 # It is not uploaded to Debian.
 plimsoll: initial-upload-closes-no-bugs *
 END

@@ -48,16 +48,9 @@ pub(crate) fn objection(lengths: Lengths) -> Option<String> {
 }
 
 /// Line and text of each sentence that is too long or has an avoided phrase.
-pub(crate) fn findings(page: &str) -> Vec<(usize, String)> {
-    let wrong =
-        sentences(page).into_iter().filter(|sentence| is_long(sentence) || is_avoided(&sentence.text));
+pub(crate) fn findings(sentences: Vec<Sentence>) -> Vec<(usize, String)> {
+    let wrong = sentences.into_iter().filter(|sentence| is_long(sentence) || is_avoided(&sentence.text));
     wrong.map(|Sentence { line, text }| (line, text)).collect()
-}
-
-/// Line and text of each sentence that is too long.
-pub(crate) fn too_long(sentences: &[Sentence]) -> Vec<(usize, String)> {
-    let wrong = sentences.iter().filter(|sentence| is_long(sentence));
-    wrong.map(|sentence| (sentence.line, sentence.text.clone())).collect()
 }
 
 fn is_long(sentence: &Sentence) -> bool {
@@ -210,10 +203,13 @@ mod tests {
     #[test]
     fn long_sentences_and_house_words_are_found() {
         let long = "word ".repeat(LONGEST + 1);
-        assert_eq!(findings(&long).len(), 1);
-        assert!(findings(&"word ".repeat(LONGEST)).is_empty());
-        assert_eq!(findings("It is built anew. All is well.\n"), [(1, "It is built anew.".to_owned())]);
-        assert!(findings("We renewed it; `anew` is code.").is_empty());
+        assert_eq!(findings(sentences(&long)).len(), 1);
+        assert!(findings(sentences(&"word ".repeat(LONGEST))).is_empty());
+        assert_eq!(
+            findings(sentences("It is built anew. All is well.\n")),
+            [(1, "It is built anew.".to_owned())]
+        );
+        assert!(findings(sentences("We renewed it; `anew` is code.")).is_empty());
     }
 
     #[test]

@@ -79,11 +79,9 @@ pub(crate) fn lengths() -> Result<String, String> {
 fn hard_sentences(page: &Path) -> Result<Vec<(usize, String)>, String> {
     let text = fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()))?;
     let sentences = read(page, &text);
-    let mut hard = match page.starts_with(GENERATED) {
-        true => prose::too_long(&sentences),
-        false => prose::findings(&text),
-    };
-    hard.extend(prose::objection(prose::lengths(&sentences)).map(|why| (1, why)));
+    let objection = prose::objection(prose::lengths(&sentences));
+    let mut hard = prose::findings(sentences);
+    hard.extend(objection.map(|why| (1, why)));
     Ok(hard)
 }
 

@@ -61,7 +61,7 @@ macro_rules! each_cause {
             ServiceStateGrows: service_state_grows = "service.state_grows", "The service keeps state that grows with every connection";
             /// State that the host's kernel keeps makes each operation dearer; it outlives the service and goes with the host.
             KernelStateGrows: kernel_state_grows = "kernel.state_grows", "The host's kernel keeps state that grows with every connection";
-            /// Somebody else makes the same disk flush, and whoever has to wait for flushes of his own waits for those as well.
+            /// Another process flushes the same disk, so the service's own flushes queue behind it.
             DiskForeignSync: disk_foreign_sync = "disk.foreign_sync", "Somebody else makes the disk flush";
             /// Somebody else reads or writes the same device, and takes a part of what it can do.
             DiskCompetingIo: disk_competing_io = "disk.competing_io", "Another load competes for the same device";

@@ -223,7 +223,7 @@ pub struct MailBalance {
     pub doubled: u64,
     /// How many times a message arrived that does not fit its checksum.
     pub corrupted: u64,
-    /// Messages that arrived though the source was not told 250: it cannot know, and a real one would have sent them again.
+    /// Messages that arrived though the source got no 250: it cannot know, and a real one would have sent them again.
     pub unacknowledged: u64,
     /// How long it took from the end of the last load until all had arrived, or until it was given up, in milliseconds.
     pub waited_ms: u64,

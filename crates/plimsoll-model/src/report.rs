@@ -173,7 +173,7 @@ pub enum StateLivesIn {
     Service,
     /// In a cache of the kernel: dropping caches restores it.
     Cache,
-    /// In the host's kernel: only making the host anew restores it.
+    /// In the host's kernel: only a rebuilt host restores it.
     HostKernel,
     /// In none of these: no rung restores it.
     Elsewhere,

@@ -139,7 +139,7 @@ fn outcomes() -> String {
         let _ = writeln!(text, "| `{outcome}` | {standing} | {status} |");
     }
     text.push_str(
-        "\nA claim of an experiment may say what it expects (`expect`, the first of its kind unless told). It holds with these outcomes and fails with \
+        "\nA claim of an experiment may say what it expects (`expect`, by default the first of its kind). It holds with these outcomes and fails with \
          the others; `undecided`, `too_few` and `invalid` leave it open.\n\n| claim | expect | holds with |\n| --- | --- | --- |\n",
     );
     for (claim, expectations) in expectations() {

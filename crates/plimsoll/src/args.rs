@@ -246,7 +246,7 @@ pub struct RunArgs {
     /// Changes to the experiment.
     #[command(flatten)]
     pub plan: PlanArgs,
-    /// Carry out just so many trials of each cell.
+    /// Carry out exactly N trials of each cell.
     #[arg(long, value_name = "N", env = "PLIMSOLL_REPS", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub reps: Option<u32>,
     /// Begin no trial after so long (10m).
@@ -263,7 +263,7 @@ pub struct RunArgs {
     /// `kubernetes:image=tools:1,claim=results,folder=/results`. Keys of `slurm:` are partition, constraint, account, qos, nodelist and option
     /// (--gres=nic:1; may be given several times). Keys of `kubernetes:` are image, namespace, context, node_selector (disk=ssd), resource (cpu=2),
     /// host_network and privileged (true), and claim (a volume that is seen here as `folder`). With both: time_limit and start_within (2h), shared
-    /// (true: others may be on the machine), at_once (so many blocks at the most) and folder (which all machines see; beside the file of runs without
+    /// (true: others may be on the machine), at_once (the most blocks at a time) and folder (which all machines see; beside the file of runs without
     /// it).
     #[arg(long, value_name = "QUEUE")]
     pub on: Option<String>,
@@ -448,7 +448,7 @@ pub struct ExplainArgs {
     /// The cause to confirm, by its id [default: the first].
     #[arg(long, value_name = "ID", requires = "confirm")]
     pub cause: Option<String>,
-    /// Carry so many blocks out, in each of which every side is measured once.
+    /// Number of blocks; each measures every side once.
     #[arg(long, value_name = "N", requires = "confirm", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub reps: Option<u32>,
     /// Consent to the change, and to what the run's file does beyond an unprivileged program.

@@ -329,8 +329,8 @@ struct Pauses {
 impl Pauses {
     fn sentence(&self, metric: Metric) -> String {
         format!(
-            "the {} one is where the pause before a measurement was longer ({:.0} ms, otherwise {:.0} ms): a rate limit with a token bucket saves up \
-             during pauses; measure again on a quieter machine, or for longer at a time",
+            "the {} one is where the pause before a measurement was longer ({:.0} ms, otherwise {:.0} ms). A rate limit with a token bucket saves up \
+             during pauses. Measure again on a quieter machine, or for longer at a time",
             better(metric),
             self.there_ms,
             self.elsewhere_ms

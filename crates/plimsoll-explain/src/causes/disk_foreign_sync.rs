@@ -1,4 +1,4 @@
-//! `disk.foreign_sync`: Somebody else makes the same disk flush, and whoever has to wait for flushes of his own waits for those as well.
+//! `disk.foreign_sync`: Another process flushes the same disk, so the service's own flushes queue behind it.
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::experiment::Experiment;

@@ -11,8 +11,8 @@ pub(super) const DEFINITION: Definition = Definition {
         evidence_for: "rules, routes, tracked connections or slabs of the host grew with the connections; time in the kernel and in \
                        softirqs per connection grew",
         evidence_against: "a restarted service is as fast as before",
-        test: "restart the service (no change), then make its host anew: the figure is back",
-        remedy: "find who leaves this state in the host's kernel and does not take it away; until then, remove it or make the host anew",
+        test: "restart the service (no change), then rebuild its host: the figure is back",
+        remedy: "find who leaves this state in the host's kernel and does not take it away; until then, remove it or rebuild the host",
     },
     when: When::Always,
     find,

@@ -9,7 +9,7 @@ pub(super) const DEFINITION: Definition = Definition {
     page: Page {
         evidence_for: "processes of a host of the run end by a signal that nobody handles (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE) or by SIGKILL, and connections are refused or reset",
         evidence_against: "memory has run out, and the kernel chose them (memory.oom); they end by themselves, with a status",
-        test: "keep whoever kills them from doing so, or go back to the version that did not crash, and measure again",
+        test: "stop the process that kills them, or go back to the version that did not crash, and measure again",
         remedy: "read the process's log and its core dump (coredumpctl); find who sends the signal (trace signal:signal_generate)",
     },
     when: When::Always,

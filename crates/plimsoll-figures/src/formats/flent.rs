@@ -11,7 +11,7 @@ pub(super) const FORMAT: Format = Format {
         "value",
         "",
         &["series"],
-        "each series of `results`, over `x_values` in seconds; the unit is that of `SERIES_META`, where it is told",
+        "each series of `results`, over `x_values` in seconds; the unit is that of `SERIES_META`, where it has one",
     )],
     main: &["value"],
     checked: Checked::Run("2.1.1"),

@@ -10,7 +10,7 @@ pub(super) const FORMAT: Format = Format {
     command: "pchar HOST",
     measured: &[
         Measured::higher("bits_per_second", "kbit/s", &["hop"], "`bw` of `Hop char`; `--.---` is left out"),
-        Measured::lower("rtt", "ms", &["hop"], "`rtt` of `Hop char`, where it is told"),
+        Measured::lower("rtt", "ms", &["hop"], "`rtt` of `Hop char`, where it is there"),
         Measured::lower("queue", "ms", &["hop"], "`Hop queueing`"),
         Measured::lower("loss", "%", &["hop"], "`Partial loss`, up to this hop"),
         Measured::higher("bottleneck", "kbit/s", &[], "`Path bottleneck`"),

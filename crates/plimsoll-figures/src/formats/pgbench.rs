@@ -14,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
             "transactions_per_second",
             "1/s",
             &[],
-            "`tps`, without the time to connect where both are told",
+            "`tps`, without the time to connect where both are there",
         ),
         Measured::lower("latency", "ms", &["stat"], "`latency average` and `latency stddev`"),
         Measured::lower("connection_time", "ms", &[], "`initial connection time`"),

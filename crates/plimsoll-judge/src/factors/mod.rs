@@ -273,7 +273,7 @@ impl Finding<'_> {
                 let last = named(3);
                 format!(
                     "the contrast is {}: so far is the cell {last} off what the other three {do_what} to (scale: more than {name}), and each of them as \
-                     far off what the rest does; figures alone do not tell which one is odd",
+                     far off what the rest does. Figures alone do not show which one is odd",
                     scale.change(found)
                 )
             }

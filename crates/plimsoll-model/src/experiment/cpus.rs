@@ -11,7 +11,7 @@ use super::Host;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Cpus {
-    /// So many (1 or more). Those are taken that the fewest hosts have, so that hosts share none as long as there are enough.
+    /// This number (1 or more). Those are taken that the fewest hosts have, so that hosts share none as long as there are enough.
     Number(u32),
     /// These, by number; all when empty.
     These(Vec<u32>),

@@ -21,13 +21,13 @@ pub struct Hook {
     /// Its environment, beside `PATH`, `HOME`, `TMPDIR`, `TZ` and the variables of the language.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Whether it keeps the rights of whoever runs Plimsoll. `run` asks before it starts such a file, or wants `--allow privileged`.
+    /// Whether it keeps the caller's rights. `run` asks before it starts such a file, or wants `--allow privileged`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub privileged: bool,
     /// How long it may take; then it is killed.
     #[serde(default = "RunProgram::default_at_most")]
     pub at_most: Span,
-    /// What it is called, for whoever leaves it out.
+    /// Its name, by which `skip` finds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Leave it out: as a factor (`hosts.HOST.prepare.NAME.skip`, or its place from 0 in place of the name), a trial with it and one without.
@@ -47,13 +47,13 @@ pub struct PhaseHook {
     /// Its environment, beside `PATH`, `HOME`, `TMPDIR`, `TZ` and the variables of the language.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Whether it keeps the rights of whoever runs Plimsoll. `run` asks before it starts such a file, or wants `--allow privileged`.
+    /// Whether it keeps the caller's rights. `run` asks before it starts such a file, or wants `--allow privileged`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub privileged: bool,
     /// How long it may take; then it is killed.
     #[serde(default = "RunProgram::default_at_most")]
     pub at_most: Span,
-    /// What it is called, for whoever leaves it out.
+    /// Its name, by which `skip` finds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Leave it out: as a factor (`phases.PHASE.prepare.NAME.skip`, or its place from 0 in place of the name), a trial with it and one without.

@@ -339,7 +339,7 @@ pub enum Rung {
     RestartService,
     /// Drop the kernel's page, dentry and inode caches (`/proc/sys/vm/drop_caches`, needs root) and the host's cached routes.
     DropCaches,
-    /// Make the service's host anew: for a namespace that is all of its kernel state.
+    /// Rebuild the service's host: for a namespace that is all of its kernel state.
     RebuildHost,
 }
 

@@ -52,7 +52,7 @@ pub struct Machine {
     pub memory_bytes: u64,
     /// Swap space, in bytes.
     pub swap_bytes: u64,
-    /// What the hypervisor calls itself, or the system's maker and name; null on metal or where neither is told.
+    /// What the hypervisor calls itself, or the system's maker and name; null on metal or where neither is known.
     pub virtualization: Option<String>,
     /// Settings of the kernel that are not what it sets by itself, by name.
     pub changed_sysctls: BTreeMap<String, String>,

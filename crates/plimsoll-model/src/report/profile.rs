@@ -21,7 +21,7 @@ pub struct ProfileReport {
     pub before: ProfileSide,
     /// After, or on the worse side.
     pub after: ProfileSide,
-    /// The control, before and after; null without one. What it grew by is taken from every increase that is told.
+    /// The control, before and after; null without one. Its growth is subtracted from every increase that is reported.
     pub control: Option<[ProfileSide; 2]>,
     /// Whether the CPU time of all functions together grew beyond chance. It scatters more than that of one function, which may have grown for sure
     /// where the sum has not.

@@ -19,7 +19,7 @@ pub struct HistoryArgs {
     /// Tell where the figures of the experiment changed from run to run, instead of listing the runs.
     #[arg(long, requires = "experiment", conflicts_with_all = ["tag", "last"])]
     pub changes: bool,
-    /// Only so many, the newest.
+    /// Only the newest N.
     #[arg(long, value_name = "N")]
     pub last: Option<usize>,
     /// How to print the list.
@@ -136,7 +136,7 @@ pub struct RmArgs {
 /// Arguments of `prune`.
 #[derive(Debug, clap::Args)]
 pub struct PruneArgs {
-    /// Keep so many runs of each experiment, the newest.
+    /// Keep the newest N runs of each experiment.
     #[arg(long, value_name = "N", required_unless_present = "older_than")]
     pub keep: Option<usize>,
     /// Remove only what began longer ago than this (720h). With `--keep`, a run must be both to go.

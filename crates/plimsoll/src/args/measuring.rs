@@ -9,7 +9,7 @@ use super::{BetterDirection, ConsentArgs, PlainFormat, StoreArgs, completing};
 /// What the kernel measures of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum CommandMetric {
-    /// The time from its start to its end, less what it waited while others had the CPUs. That can be told of a command that is one
+    /// The time from its start to its end, less what it waited while others had the CPUs. That is known of a command that is one
     /// thread, and is taken off both sides of a pair or of neither.
     #[default]
     Wall,
@@ -68,10 +68,10 @@ pub struct CompareArgs {
     /// The figure.
     #[command(flatten)]
     pub figure: FigureArgs,
-    /// Decide nothing before so many pairs.
+    /// Decide nothing before this number of pairs.
     #[arg(long, value_name = "N", default_value_t = 8, env = "PLIMSOLL_MIN_PAIRS", value_parser = pairs(3))]
     pub min_pairs: u64,
-    /// Stop undecided after so many pairs, or before, when so many will hardly decide it. As shipped, they find 5 % where pairs differ by
+    /// Stop undecided after this number of pairs, or before, when they will hardly decide it. As shipped, they find 5 % where pairs differ by
     /// 15 %, as they do on a busy machine.
     #[arg(long, value_name = "N", default_value_t = 500, env = "PLIMSOLL_MAX_PAIRS", value_parser = pairs(3))]
     pub max_pairs: u64,
@@ -189,10 +189,10 @@ pub struct BisectArgs {
     /// How sure the posterior has to be.
     #[arg(long, value_name = "SHARE", default_value = "99%", env = "PLIMSOLL_CONFIDENCE")]
     pub confidence: Share,
-    /// Stop undecided after so many measurements of the search.
+    /// Stop undecided after this number of measurements of the search.
     #[arg(long, value_name = "N", default_value_t = 500, env = "PLIMSOLL_MAX_MEASUREMENTS")]
     pub max_measurements: usize,
-    /// Compare the neighbours at the end in so many pairs at most.
+    /// Compare the neighbours at the end in at most this number of pairs.
     #[arg(long, value_name = "N", default_value_t = 100, env = "PLIMSOLL_MAX_PAIRS", value_parser = pairs(8))]
     pub max_pairs: u64,
     /// Run the command so often on every version that is new, before it counts.

@@ -8,7 +8,7 @@ use super::StoreArgs;
 /// Arguments of `serve`.
 #[derive(Debug, clap::Args)]
 pub struct ServeArgs {
-    /// Where to listen: an address and a port; port 0 takes a free one. Where it is not of this machine alone, whoever asks needs a token.
+    /// Where to listen: an address and a port; port 0 takes a free one. Where it is not of this machine alone, every client needs a token.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7546", env = "PLIMSOLL_LISTEN")]
     pub listen: SocketAddr,
     /// A name by which browsers ask for this server, beside addresses and localhost; others are refused. May be given several times.

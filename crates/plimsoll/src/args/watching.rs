@@ -39,7 +39,7 @@ pub struct WatchArgs {
     /// Show what was recorded. On a terminal the arrow keys go back and forth in time.
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
-    /// Keep what is seen for so many days (400d): seconds for a day, minutes for a month, hours for all of them, in a file of bounded size. What
+    /// Keep what is seen for this long (400d): seconds for a day, minutes for a month, hours for all of them, in a file of bounded size. What
     /// changes beside the cycles of days and weeks is printed, one line each.
     #[arg(long, value_name = "DAYS", value_parser = days, conflicts_with_all = ["replay", "record", "every"])]
     pub keep: Option<Duration>,

@@ -494,15 +494,16 @@ pub(crate) fn notes(access: Option<&Access>, on_loopback: bool) -> Vec<String> {
     let mut notes = Vec::new();
     match access {
         None => notes.push(
-            "the hosts are machines that were there already: which functions their CPUs were in was not sampled, and nothing of them was made anew between trials".to_owned(),
+            "the hosts are machines that were there already: which functions their CPUs were in was not sampled, and nothing of them was rebuilt between trials".to_owned(),
         ),
         Some(Access::Root) => {}
         Some(Access::UserNamespace) => notes.push(
             "ran without root, in a user namespace of its own: kernel caches could not be dropped, and slabs not seen".to_owned(),
         ),
         Some(Access::Local(why)) if on_loopback => notes.push(format!(
-            "user namespaces are forbidden here {why}: all hosts shared this machine's loopback, so that links, routes, forwarding, \
-             translation of addresses and settings of the kernel were not part of it, counters are the machine's, no host could be made anew, and programs were not kept apart from this user's files and processes"
+            "user namespaces are forbidden here {why}. All hosts shared this machine's loopback, so that links, routes, forwarding, \
+             translation of addresses and settings of the kernel were not part of it. Counters are the machine's. No host could be rebuilt, and programs \
+             were not kept apart from this user's files and processes"
         )),
         Some(Access::Local(_)) => {}
     }

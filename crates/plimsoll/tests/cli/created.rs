@@ -100,7 +100,7 @@ fn a_terminal_is_asked_four_questions_and_again_after_a_wrong_answer() {
     }
     terminal.wait_for("exit status 0");
     let text = fs::read_to_string(&file).expect("it was written");
-    for line in ["exec = [\"./server\"]", "port = 8080", "margin = \"10 %\""] {
+    for line in ["exec = [\"./server\"]", "port = 8080", "margin = \"20 %\""] {
         assert!(text.contains(line), "{line}: {text}");
     }
 }

@@ -43,7 +43,7 @@ fn where_user_namespaces_are_forbidden_hosts_share_the_machine_and_the_report_sa
     let notes = report["notes"].to_string();
     assert!(notes.contains("forbidden here by user.max_user_namespaces = 0"), "{notes}");
     assert!(notes.contains("links, routes, forwarding"), "{notes}");
-    assert!(notes.contains("no host could be made anew"), "{notes}");
+    assert!(notes.contains("No host could be rebuilt"), "{notes}");
     lab.plimsoll(&["doctor", "--dry-run"])
         .exits(0)
         .prints("only `local` ones on loopback addresses")

@@ -19,10 +19,10 @@ pub struct FillDisk {
     /// The host, of whose services the folder for their files (`{scratch}`) is filled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scratch: Option<String>,
-    /// How large the file is to be. Give this or `share`.
+    /// Size of the file. Give this or `share`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<ByteSize>,
-    /// Which share of the file system is to be in use, what is there already with it (more than 0, at most 1). Only of a `loop` volume,
+    /// Share of the file system that is then in use, what is there already with it (more than 0, at most 1). Only of a `loop` volume,
     /// which nobody else uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,

@@ -29,7 +29,7 @@ pub struct ChangeLink {
     /// them pass again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down: Option<bool>,
-    /// Whether the link is again as the file has it, but for what stands beside this.
+    /// Whether the link is again as the file has it, except for what stands beside this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reset: bool,
 }

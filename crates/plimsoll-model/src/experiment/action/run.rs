@@ -22,7 +22,7 @@ pub struct RunProgram {
     /// Its environment, beside `PATH`, `HOME`, `TMPDIR`, `TZ` and the variables of the language.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Whether it keeps the rights of whoever runs Plimsoll. `run` asks before it starts such a file, or wants `--allow privileged`.
+    /// Whether it keeps the caller's rights. `run` asks before it starts such a file, or wants `--allow privileged`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub privileged: bool,
     /// How long it may take; then it is killed.

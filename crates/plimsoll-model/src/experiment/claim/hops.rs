@@ -10,7 +10,7 @@ use crate::experiment::problem::{Checked, problem};
 use crate::units::Share;
 use crate::verdict::Interval;
 
-/// The hops of a path can be told apart: the rate, the latency and the queue of each, from a measured load `hops`. A hop is not measurable
+/// The hops of a path can be distinguished: the rate, the latency and the queue of each, from a measured load `hops`. A hop is not measurable
 /// where its rate is so high that what it takes for a packet drowns in what the others take.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -32,13 +32,13 @@ macro_rules! each_claim {
             load_curve: LoadCurve(LoadCurveClaim) finds LoadCurveDetails,
             /// TCP's rate over the loss of a path keeps to the formulas.
             loss_curve: LossCurve(LossCurveClaim) finds LossCurveDetails,
-            /// The hops of a path can be told apart.
+            /// The hops of a path can be distinguished.
             hops: Hops(HopsClaim) finds HopsDetails,
             /// A path is good enough for TCP at a rate and a round-trip time.
             diagnose: Diagnose(DiagnoseClaim) finds DiagnoseDetails,
             /// Datagrams are lost from an offered rate on.
             knee: Knee(KneeClaim) finds KneeDetails,
-            /// A figure keeps to a bound; or so many requests per second are the most that hold a bound of latency.
+            /// A figure keeps to a bound; or a rate is the highest that holds a bound of latency.
             limit: Limit(LimitClaim) finds LimitDetails,
             /// Measurements gather in one place, or in several.
             modes: Modes(ModesClaim) finds ModesDetails,

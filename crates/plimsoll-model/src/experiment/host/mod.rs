@@ -83,7 +83,7 @@ host_kinds! {
     "local" Local: local::Local,
     /// A virtual machine (QEMU) with the kernel that `kernel` names.
     "vm" Vm: vm::Vm,
-    /// A machine that is there already, and that `reach` leads to. Nothing of it is made anew for a trial, and nothing is changed that `allow`
+    /// A machine that is there already, and that `reach` leads to. Nothing of it is rebuilt for a trial, and nothing is changed that `allow`
     /// does not name.
     "remote" Remote: remote::Remote,
 }

@@ -57,7 +57,7 @@ impl HostType for Remote {
         let mut found = Vec::new();
         let agent = match &host.reach {
             Some(reach) if reach.brings_agent() => {
-                "an agent on a machine of the network, with all rights of the user there; where this very program is not installed, it is \
+                "an agent on a machine of the network, with all rights of the user there. Where this very program is not installed, it is \
                  brought along, in a private folder that is removed when it has started"
             }
             _ => "an agent, with all rights that the command gives it",

@@ -28,7 +28,7 @@ pub struct BulkLoad {
     pub by: SendBy,
     /// How many bytes each call hands over (1 to 16M).
     pub chunk: ByteSize,
-    /// Send messages of so many bytes (1 to 1G), each after the one before it was answered with one byte; without it, a stream that
+    /// Send messages of this size (1 to 1G), each after the one before it was answered with one byte; without it, a stream that
     /// nobody answers. Only where `direction` is `send`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<ByteSize>,

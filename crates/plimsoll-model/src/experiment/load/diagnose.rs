@@ -195,7 +195,7 @@ pub struct TcpLimits {
     pub receive_buffer: u64,
     /// Whether windows may be larger than 64 KiB (`tcp_window_scaling`, RFC 7323).
     pub window_scaling: bool,
-    /// Whether several losses in a window are told one by one (`tcp_sack`, RFC 2018).
+    /// Whether several losses in a window are reported one by one (`tcp_sack`, RFC 2018).
     pub selective_acks: bool,
     /// The congestion control of new connections (`tcp_congestion_control`).
     pub congestion: String,

@@ -51,7 +51,7 @@ pub struct DnsLoad {
     pub types: Vec<RecordType>,
     /// Which name comes next.
     pub order: NameOrder,
-    /// How long a UDP answer may be, told to the server in an OPT record (EDNS, RFC 6891), in bytes (512 to 65535). Without it there is no such record,
+    /// How long a UDP answer may be, announced to the server in an OPT record (EDNS, RFC 6891), in bytes (512 to 65535). Without it there is no such record,
     /// and the server may send 512.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edns: Option<u16>,

@@ -41,11 +41,11 @@ pub struct ExecLoad {
     /// How what it prints is read.
     #[serde(flatten)]
     pub reading: Reading,
-    /// How long the load goes on. Where a word has `{seconds}`, the program is told, in whole seconds and at least 1. Else it is run again and again
+    /// How long the load goes on. Where a word has `{seconds}`, the program is given it, in whole seconds and at least 1. Else it is run again and again
     /// until the time is over, and is then ended (SIGTERM, and SIGKILL after 2 s). A run that was ended so counts only where its output can be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
-    /// How many operations the program is told to carry out where a word has `{operations}`.
+    /// How many operations the program carries out where a word has `{operations}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
     /// Variables of its environment.

@@ -170,7 +170,7 @@ pub enum Side {
     /// The server: the last request on a connection asks it to close (`Connection: close`).
     #[default]
     Server,
-    /// The client: it closes as soon as it has the last answer, without having told the server that it would.
+    /// The client: it closes as soon as it has the last answer, without notice to the server.
     Client,
 }
 

@@ -26,7 +26,7 @@ use crate::units::Span;
 macro_rules! each_load {
     ($then:ident) => {
         $then! {
-            /// HTTP requests (1.1, or 2 where it is asked for), in closed loop (so many at a time, each sent when the one before it is done) or in open loop (at a rate).
+            /// HTTP requests (1.1, or 2 where it is asked for), in closed loop (a fixed number at a time, each sent when the one before it is done) or in open loop (at a rate).
             http: Http(HttpLoad) finds HttpFacts,
             /// As many bytes over TCP as go through, to or from a service of kind `bulk`.
             bulk: Bulk(BulkLoad) finds BulkFacts,

@@ -38,7 +38,7 @@ pub struct SmtpLoad {
     /// How many sessions each generator keeps going at a time (1 to 100000). At a rate it is the most that it may; a message for which
     /// none is free waits, and its latency counts all the same.
     pub sessions: u32,
-    /// Send so many messages a minute (up to 600 million), over all generators, each when it is due, and time each from then on.
+    /// Messages a minute (up to 600 million), over all generators, each when it is due, and time each from then on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_minute: Option<f64>,
     /// How messages follow one another at that rate.
@@ -93,7 +93,7 @@ pub struct MessageSize {
     pub most: ByteSize,
     /// How the lengths between the two are spread.
     pub shape: SizeShape,
-    /// The mean of the `exponential` shape, before what is longer than `most` is drawn anew.
+    /// The mean of the `exponential` shape, before what is longer than `most` is drawn again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean: Option<ByteSize>,
 }

@@ -30,17 +30,17 @@ pub struct StorageLoad {
     pub reads: Share,
     /// Bytes in one operation (512 to 16M; whole blocks of the device where `direct`).
     pub block: ByteSize,
-    /// What all threads work on together (a block for each thread, to 1T). What is to be read, or written at random, is written beforehand;
+    /// What all threads work on together (a block for each thread, to 1T). The data of reads and random writes are written beforehand;
     /// sequential writers begin with an empty file.
     pub size: ByteSize,
     /// Whether operations go past the page cache (`O_DIRECT`).
     pub direct: bool,
     /// State of the page cache when the load begins.
     pub cache: CacheState,
-    /// Touch one byte of every so many that were read, within the operation's time, as a program does that uses them (64 to 16M; 0 touches
+    /// Touch one byte in each stretch of this size that was read, within the operation's time, as a program does that uses them (64 to 16M; 0 touches
     /// none). `hdparm` touches one of every 512.
     pub touch_every: ByteSize,
-    /// Make what was written durable after every so many writes of a thread; 0 never does. The call's time counts as part of the last
+    /// Make what was written durable after this number of writes of a thread; 0 never does. The call's time counts as part of the last
     /// write's.
     pub sync_every: u32,
     /// How it is made durable, by `sync_every` and by `sync_at_end`.
@@ -140,7 +140,7 @@ pub enum SyncBy {
     Fdatasync,
     /// fsync(2): its times and the like, too.
     Fsync,
-    /// syncfs(2): everything on the file system, whoever wrote it.
+    /// syncfs(2): everything on the file system, also what others wrote.
     Syncfs,
     /// sync(2): everything on every file system of the machine.
     Sync,

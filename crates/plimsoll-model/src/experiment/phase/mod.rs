@@ -70,7 +70,7 @@ kinds! {
         /// How many slices a measured load is cut into (1 to 10000).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub slices: Option<u32>,
-        /// Go on with further slices, up to so many in all, while the figure is not yet sure enough for the claim that it serves. Whether it is
+        /// Go on with further slices, up to this number in all, while the figure is not yet sure enough for the claim that it serves. Whether it is
         /// good or bad does not matter for that, only how much the slices scatter, so that the figure stays unbiased.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub most_slices: Option<u32>,

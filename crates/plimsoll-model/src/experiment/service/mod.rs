@@ -94,7 +94,7 @@ macro_rules! define {
                 /// Variables of the environment in which Plimsoll was started that `exec` gets, too, by name.
                 #[serde(default, skip_serializing_if = "Vec::is_empty")]
                 pub pass_env: Vec<String>,
-                /// Whether the program (`exec`, `nginx`, `haproxy`, `apache` or `postfix`) keeps the rights of whoever runs Plimsoll: root is then root on
+                /// Whether the program (`exec`, `nginx`, `haproxy`, `apache` or `postfix`) keeps the caller's rights: root is then root on
                 /// its host and may write to the files of the machine. `run` asks before it starts such a file, or wants `--allow privileged`.
                 #[serde(default, skip_serializing_if = "std::ops::Not::not")]
                 pub privileged: bool,

@@ -210,7 +210,7 @@ fn sure(
     if !agree {
         let now = 100.0 * culprit.confirmed_by(&distances(state)).probability;
         let reason = format!(
-            "{believed}, but it could not be confirmed, and is {now:.1} % now: compared in turns, with A for {before} and B for {after}, {}; a machine that \
+            "{believed}, but it could not be confirmed, and is {now:.1} % now. Compared in turns, with A for {before} and B for {after}, {}. A machine that \
              drifts makes such a change: search again with a steadier metric, such as instructions, or on a quieter machine",
             found.reason
         );

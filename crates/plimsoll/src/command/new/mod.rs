@@ -55,7 +55,7 @@ impl Bound {
     fn usual(kind: NewKind, subject: &Subject) -> &'static str {
         match (kind, subject) {
             (NewKind::Compare, _) => "5%",
-            (NewKind::Recovery, _) => "10%",
+            (NewKind::Recovery, _) => "20%",
             (NewKind::Promise, Subject::Command { .. }) => "1s",
             (NewKind::Capacity | NewKind::Promise, _) => "50ms",
         }

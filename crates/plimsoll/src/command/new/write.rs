@@ -211,7 +211,7 @@ fn of_server(text: &mut Text, answers: &Answers) {
                 "flood",
                 &format!("http = {{ path = {path}, connections = 5000, concurrency = 200 }}"),
             );
-            recovery(text, "usual", "flood", &good);
+            recovery(text, answers.subjects.first(), "usual", "flood", &good);
         }
         NewKind::Compare => {
             text.comment("Assumed: eight clients at once, each with a new connection per request.");
@@ -277,7 +277,7 @@ fn of_command(text: &mut Text, answers: &Answers, words: &[String]) {
             text.blank();
             text.comment("Assumed: what disturbs it is a crowd of processes that send each other messages. Replace it by what you fear: any load, or `exec = [\"./disturb\"]`.");
             text.line("[loads.flood]\nfrom = \"machine\"\nmessaging = { rounds = 3 }");
-            recovery(text, "work", "flood", &good);
+            recovery(text, answers.subjects.first(), "work", "flood", &good);
         }
         NewKind::Capacity => {
             text.blank();
@@ -307,17 +307,39 @@ fn load(text: &mut Text, name: &str, kind: &str) {
     text.line(&format!("[loads.{name}]\nfrom = \"client\"\nto = \"mine\"\n{kind}"));
 }
 
-fn recovery(text: &mut Text, usual: &str, flood: &str, margin: &str) {
+/// Phases, control and claim of a recovery. Only a server that Plimsoll starts has a host that can drain, a control and remedies.
+fn recovery(text: &mut Text, subject: Option<&Subject>, usual: &str, flood: &str, margin: &str) {
+    let is_started = matches!(subject, Some(Subject::Server { .. }));
+    let measured = "warm_up = 1\nslices = 40\nmost_slices = 400\nextend_for = \"20s\"";
     text.blank();
-    text.comment("Before, flood, after. `slices` is how often the usual load runs in each phase.");
-    text.line(&format!("[[phases]]\nname = \"baseline\"\nmeasure = \"{usual}\"\nslices = 20\n"));
+    text.comment(
+        "Before, flood, after. `slices` is how often the usual load runs in each phase; up to `most_slices` are added while the rate scatters too much.",
+    );
+    text.line(&format!("[[phases]]\nname = \"baseline\"\nmeasure = \"{usual}\"\n{measured}\n"));
     text.line(&format!("[[phases]]\nname = \"flood\"\ndrive = \"{flood}\"\n"));
-    text.line(&format!("[[phases]]\nname = \"after\"\nmeasure = \"{usual}\"\nslices = 20"));
+    if is_started {
+        text.comment("Until the flood's connections are gone.");
+        text.line("[[phases]]\nname = \"settle\"\nsettle = { at_least = \"1s\", drained = \"server\" }\nat_most = \"2m\"\n");
+    }
+    text.line(&format!("[[phases]]\nname = \"after\"\nmeasure = \"{usual}\"\n{measured}"));
+    if is_started {
+        text.blank();
+        text.comment(
+            "A second rig that is not flooded, so that drift of the machine is not taken for an effect.",
+        );
+        text.line("[control]\nidle_in = [\"flood\"]");
+        text.blank();
+        text.comment("What to try if it does not recover: the remedy that helps says what keeps it slow.");
+        text.line("[remedies]\nservice = \"mine\"\nladder = [\"wait_longer\", \"restart_service\", \"rebuild_host\"]");
+    }
     text.blank();
     text.comment("It has recovered if the rate is back to within this margin.");
     text.line(&format!(
         "[[claims]]\nrecovery = {{ baseline = \"baseline\", after = \"after\", margin = {margin} }}"
     ));
+    text.blank();
+    text.comment("Trials are added until the claim is decided.");
+    text.line("[run]\nmax_trials = 5");
 }
 
 fn difference(text: &mut Text, margin: &str) {

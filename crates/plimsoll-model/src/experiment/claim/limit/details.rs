@@ -77,7 +77,7 @@ pub struct ProbeReport {
     pub offered_per_second: f64,
     /// The share of them that was answered in time.
     pub in_time: f64,
-    /// The time in milliseconds within which the wanted share was answered; null where so many were not answered at all.
+    /// The time in milliseconds within which the wanted share was answered; null where fewer were answered at all.
     pub took_ms: Option<f64>,
     /// What the probe found.
     pub finding: ProbeFinding,

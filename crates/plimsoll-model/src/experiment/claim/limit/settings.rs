@@ -27,13 +27,13 @@ pub(super) struct LimitSettings {
     /// Of a search: the longest that a request may take, from when it was due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at_most: Option<Span>,
-    /// Of a search: the share of requests of which that holds (more than 0, less than 1); 95 % unless told.
+    /// Of a search: the share of requests of which that holds (more than 0, less than 1); 95 % by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     share: Option<Share>,
     /// Of a search: the rate that is wanted, in requests per second; without it the limit is only found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at_least: Option<f64>,
-    /// Of a search: how far the interval may reach from the limit, as a share of it (more than 0, less than 1); 10 % unless told.
+    /// Of a search: how far the interval may reach from the limit, as a share of it (more than 0, less than 1); 10 % by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     precision: Option<Share>,
     /// Of a search: predict the limit from light load as well, and show both.

@@ -25,10 +25,10 @@ pub enum Reach {
     /// The agent is brought along where this very program is not installed there.
     Ssh(Destinations),
     /// By Slurm, which hands a machine out (`salloc`, for as long as the run goes on) and starts the agent on it (`srun`): `{}`, or
-    /// `{ partition = "main", constraint = "ib" }`. With `count`, so many machines. The agent is brought along as by ssh.
+    /// `{ partition = "main", constraint = "ib" }`. With `count`, that number of machines. The agent is brought along as by ssh.
     Slurm(Box<Slurm>),
     /// By Kubernetes, in a pod that is there for as long as the run goes on (`kubectl create`), and in which the agent is started (`kubectl exec`):
-    /// `{ image = "debian:12" }`. With `count`, so many pods. The agent is brought along as by ssh.
+    /// `{ image = "debian:12" }`. With `count`, that number of pods. The agent is brought along as by ssh.
     Kubernetes(Box<Kubernetes>),
     /// By a program and its arguments, which are not given to a shell: `["docker", "exec", "-i", "box", "plimsoll", "agent"]`. Its standard input
     /// and output are those of `plimsoll agent`.
