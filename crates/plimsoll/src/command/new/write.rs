@@ -214,15 +214,15 @@ fn of_server(text: &mut Text, answers: &Answers) {
             recovery(text, answers.subjects.first(), "usual", "flood", &good);
         }
         NewKind::Compare => {
-            text.comment("Assumed: eight clients at once, each with a new connection per request.");
-            load(text, "clients", &format!("http = {{ path = {path}, duration = \"1s\", concurrency = 8 }}"));
-            text.line("\n[[phases]]\nname = \"work\"\nmeasure = \"clients\"");
+            text.comment("Assumed: four clients at once, each with a new connection per request.");
+            load(text, "clients", &format!("http = {{ path = {path}, duration = \"1s\", concurrency = 4 }}"));
+            text.line("\n[[phases]]\nname = \"work\"\nmeasure = \"clients\"\nslices = 5");
             compared(text, answers);
             difference(text, &good);
         }
         NewKind::Promise => {
-            text.comment("Assumed: eight clients at once, each with a new connection per request.");
-            load(text, "clients", &format!("http = {{ path = {path}, duration = \"5s\", concurrency = 8 }}"));
+            text.comment("Assumed: four clients at once, each with a new connection per request.");
+            load(text, "clients", &format!("http = {{ path = {path}, duration = \"5s\", concurrency = 4 }}"));
             text.line("\n[[phases]]\nname = \"work\"\nmeasure = \"clients\"\nslices = 10");
             text.blank();
             text.comment(
