@@ -20,6 +20,9 @@ use super::{Finding, ended_by, ender};
 /// How much later than computed the timer may be seen to have run out: a tick of 100 Hz, and a busy machine.
 const LATE: u64 = 20 * MILLISECOND;
 
+/// Timers of the kernel this long and longer run out up to an eighth late (kernel/time/timer.c, the wheel's second level at 250 Hz).
+const COARSE: u64 = 256 * MILLISECOND;
+
 /// A silence that the persist timer may have ended.
 pub(super) struct Held {
     pub(super) finding: Finding,
@@ -40,7 +43,11 @@ pub(super) fn judge(gap: &Gap) -> Option<Held> {
     // A program that sleeps for 200 ms is back a little earlier than a timer of that and a round trip.
     let earliest = RTO_MIN + lowest * 3 / 4 + if promised { 0 } else { MILLISECOND / 2 };
     let timeout = gap.rtt.map_or(RTO_MIN, |rtt| rtt.rto.min(2 * RTO_MIN));
-    let latest = timeout.max(RTO_MIN + gap.felt) + lowest + LATE;
+    // The kernel's first timeout is three round trips, and it comes down slowly; where only the length speaks, that would be too wide.
+    let first = if promised { 3 * lowest } else { 0 };
+    let timeout = timeout.max(RTO_MIN + gap.felt).max(first);
+    let coarse = if timeout >= COARSE { timeout / 8 } else { 0 };
+    let latest = timeout + lowest + LATE + coarse;
     let is_pushed = gap.segment.flags.has(Flags::PSH);
     if !(earliest..=latest).contains(&held_for) || !(promised || is_pushed) {
         return None;
@@ -72,6 +79,7 @@ mod tests {
     use super::super::fixture::gap;
     use super::*;
     use crate::stalls::gap::LastData;
+    use crate::stalls::rtt::Rtt;
     use plimsoll_model::trace::Actor;
 
     /// 300 bytes of the server's with PSH, so many ms after its own data.
@@ -106,6 +114,17 @@ mod tests {
         for length_ms in [8, 150, 199, 250, 400] {
             assert!(judge(&rest_after(length_ms, false)).is_none(), "{length_ms} ms");
         }
+    }
+
+    #[test]
+    fn over_a_long_way_the_timer_is_that_of_the_first_round_trip() {
+        let after = |length_ms| {
+            let way = 120 * MILLISECOND;
+            let rtt = Some(Rtt { smoothed: way, lowest: way, rto: way + RTO_MIN });
+            judge(&Gap { rtt, ..rest_after(length_ms, false) }).is_some()
+        };
+        assert!([455, 476, 487, 510].into_iter().all(after));
+        assert!(![250, 600].into_iter().any(after));
     }
 
     #[test]
