@@ -13,7 +13,7 @@ pub(super) const FORMAT: Format = Format {
         "*",
         "",
         &["row", "of"],
-        "each number of a column, by the name above it. The first cell and cells of text are `row`. The unit is that of the cell, else that of the heading. Several values in a cell have the names that the heading has for them as `of`",
+        "each number of a column, by the name above it. The first cell and cells of text are `row`. The unit is that of the cell, else that of the heading. Several values in a cell have the names that the heading has for them as `of`. What stands behind `±` has `of=±`",
     )],
     main: &[],
     checked: Checked::Rule("https://github.github.com/gfm/#tables-extension-; outer bars may be missing"),
@@ -89,6 +89,17 @@ fn value(text: &str, decimal: Option<Decimal>) -> Option<(f64, Option<&'static s
     }
 }
 
+/// `12.3 ± 0.4 ms`: a value, and what stands behind `±`, with their units.
+type Spread = [(f64, Option<&'static str>); 2];
+
+fn spread(cell: &str, decimal: Option<Decimal>) -> Option<Spread> {
+    let (middle, behind) = ["±", "+/-", "+-"].iter().find_map(|mark| cell.split_once(mark))?;
+    let ((middle, its_unit), (spread, unit)) = (value(middle.trim(), decimal)?, value(behind.trim(), decimal)?);
+    // A unit behind both belongs to both; a share is one of the value.
+    let of_both = unit.filter(|unit| *unit != "%");
+    Some([(middle, its_unit.or(of_both)), (spread, unit.or(its_unit))])
+}
+
 struct Table {
     decimal: Option<Decimal>,
     columns: Vec<Column>,
@@ -97,6 +108,9 @@ struct Table {
 impl Table {
     /// The values of a cell with their units, if it has nothing else.
     fn values(&self, cell: &str) -> Option<Vec<(f64, Option<&'static str>)>> {
+        if let Some(both) = spread(cell, self.decimal) {
+            return Some(both.to_vec());
+        }
         let parts = cell.split(['/', ';']).flat_map(|part| part.split(", ")).map(str::trim);
         let values: Option<Vec<_>> = parts.map(|part| value(part, self.decimal)).collect();
         values.or_else(|| Some(vec![value(cell, self.decimal)?]))
@@ -130,11 +144,15 @@ impl Reader for Table {
             .map(|(_, (cell, _))| *cell)
             .collect();
         let row = row.join(" ");
-        for (column, values) in self.columns.iter().zip(&values).skip(1) {
+        for ((column, values), cell) in self.columns.iter().zip(&values).zip(&found).skip(1) {
+            let has_spread = spread(cell, self.decimal).is_some();
             let several =
                 values.as_ref().is_some_and(|values| values.len() == column.parts.len() && values.len() > 1);
             for (at, (value, unit)) in values.iter().flatten().enumerate() {
-                let of = several.then(|| ("of", column.parts[at].as_str()));
+                let of = match has_spread {
+                    true => (at > 0).then_some(("of", "±")),
+                    false => several.then(|| ("of", column.parts[at].as_str())),
+                };
                 let labels: Vec<(&'static str, &str)> =
                     [("row", row.as_str())].into_iter().chain(of).collect();
                 out.put(&column.name, *value, unit.unwrap_or(column.unit), &labels);

@@ -15,9 +15,11 @@ pub mod aa_test;
 mod levels;
 mod serial;
 mod small;
+mod summary;
 
 pub use levels::nested;
 pub use small::{exact_pairs, exact_values};
+pub use summary::{Summary, summaries};
 
 use crate::Scale;
 use crate::input::{self, JudgeError};

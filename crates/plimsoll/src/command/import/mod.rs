@@ -1,6 +1,7 @@
 //! `plimsoll import`: what other tools printed, as figures; stored, and judged.
 
 pub(crate) mod page;
+mod posted;
 pub(crate) mod read;
 pub(crate) mod rows;
 pub(crate) mod sides;
@@ -99,11 +100,15 @@ struct File<'i> {
     formats: Vec<&'i str>,
     series: &'i [Series],
     coverage: &'i Coverage,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    comparisons: Vec<posted::Posted>,
 }
 
 impl<'i> File<'i> {
-    fn of(Imported { name, found }: &'i Imported) -> Self {
+    fn of(imported: &'i Imported) -> Self {
+        let Imported { name, found } = imported;
         Self {
+            comparisons: posted::of(imported),
             file: name,
             formats: found.coverage.formats(),
             series: &found.series,

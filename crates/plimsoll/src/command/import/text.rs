@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use plimsoll_import::figures::{Coverage, Part, Series};
 
-use super::Imported;
 use super::sides::{Beside, median};
+use super::{Imported, posted};
 
 /// So many stretches of lines that were not read are told.
 const STRETCHES: usize = 20;
@@ -27,6 +27,7 @@ pub(super) fn files(out: &mut dyn Write, files: &[Imported]) -> io::Result<()> {
         )?;
         series(out, &file.found.series)?;
         lines(out, coverage)?;
+        posted::text(out, &posted::of(file))?;
     }
     Ok(())
 }
