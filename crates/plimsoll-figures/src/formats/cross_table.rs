@@ -12,7 +12,7 @@ pub(super) const FORMAT: Format = Format {
         "value",
         "",
         &["row", "column"],
-        "each number of a cell; several of a cell (`219 221 218` between `|`, or `219/221/218`) are repetitions, which a verdict on interaction needs",
+        "each number of a cell; several of a cell (`219 221 218` between `|`, or `219/221/218`) are repetitions, which a verdict on interaction needs. Rows `old - new  94.1 93.9` name a level of each factor, and their numbers are repetitions",
     )],
     main: &["value"],
     checked: Checked::Rule(
@@ -64,8 +64,29 @@ fn cells(text: &str) -> Vec<&str> {
     text.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()
 }
 
+/// `old - new   94.1  93.9`: a level of each of two factors, and the numbers of their cell.
+fn both_levels(text: &str, is_number: impl Fn(&str) -> bool) -> Option<(&str, &str, &str)> {
+    let (row, rest) = [" - ", " – ", " -> "].iter().find_map(|dash| text.split_once(dash))?;
+    let mut at = 0;
+    let from = rest.split_inclusive(char::is_whitespace).find_map(|word| {
+        let start = at;
+        at += word.len();
+        is_number(word.trim()).then_some(start)
+    })?;
+    let (row, column, numbers) = (row.trim(), rest[..from].trim(), &rest[from..]);
+    let are_names = ![row, column].into_iter().any(|name| name.is_empty() || is_number(name));
+    let are_numbers = numbers.split_whitespace().all(is_number) && numbers.split_whitespace().count() > 1;
+    (are_names && are_numbers).then_some((row, column, numbers))
+}
+
 impl Reader for CrossTable {
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        if let Some((row, column, numbers)) = both_levels(line.text, |word| plain(word, self.decimal).is_some()) {
+            for value in self.values(numbers).unwrap_or_default() {
+                out.put("value", value, "", &[("row", row), ("column", column)]);
+            }
+            return Fit::Mine;
+        }
         if line.is_rule() || line.text.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ' | '+')) {
             return Fit::Mine;
         }

@@ -21,6 +21,11 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain("loss_budget", "%", &[], "`loss budget is`"),
         Measured::plain("mss", "B", &[], "`Maximum Segment Size`, or `MSS`"),
         Measured::plain("rtt", "ms", &[], "`Round Trip Time for this path section`"),
+        Measured::plain("loss_interval", "packets", &["verdict"], "`pkts between loss events`"),
+        Measured::plain("loss_interval_budget", "packets", &[], "`pkts between losses`, that the goal allows"),
+        Measured::plain("window_scale", "", &["of"], "`Received window scale is`, and `it should be`"),
+        Measured::plain("queue", "packets, B", &[], "`Measured queue size`"),
+        Measured::plain("queue_time", "ms", &[], "`drain time`"),
     ],
     main: &["rate"],
     checked: Checked::Documented(
@@ -47,7 +52,33 @@ pub(super) const FORMAT: Format = Format {
 /// The first number behind some words.
 fn behind<'t>(text: &'t str, words: &str) -> Option<(f64, &'t str)> {
     let place = text.find(words)? + words.len();
-    leading(text[place..].trim_start_matches([' ', ':']))
+    let rest = text[place..].trim_start_matches([' ', ':']);
+    leading(rest.strip_prefix("is ").unwrap_or(rest))
+}
+
+/// The number before some words.
+fn before(text: &str, words: &str) -> Option<f64> {
+    let ahead = text[..text.find(words)?].trim_end();
+    number(ahead.rsplit([' ', '(']).next()?)
+}
+
+/// Reads what stands beside the facts of a line: intervals between losses, the window scale, and queues.
+fn further(line: &Line<'_>, verdict: Option<&'static str>, out: &mut Out<'_>) -> bool {
+    let text = line.text;
+    let label = verdict.map(|verdict| ("verdict", verdict));
+    let mut put = |metric: &str, value: Option<f64>, unit: &'static str, labels: &[(&'static str, &str)]| {
+        value.inspect(|value| out.put(metric, *value, unit, labels)).is_some()
+    };
+    let read = [
+        put("loss_interval", before(text, "pkts between loss events"), "packets", label.as_slice()),
+        put("loss_interval_budget", before(text, "pkts between losses"), "packets", &[]),
+        put("window_scale", behind(text, "window scale").map(|found| found.0), "", &[("of", "received")]),
+        put("window_scale", behind(text, "it should be").map(|found| found.0), "", &[("of", "needed")]),
+        put("queue", behind(text, "queue size, Pkts").map(|found| found.0), "packets", &[]),
+        text.contains("queue size") && put("queue", behind(text, "Bytes").map(|found| found.0), "B", &[]),
+        put("queue_time", before(text, "ms drain time"), "ms", &[]),
+    ];
+    read.contains(&true)
 }
 
 /// Whether the unit is what stands behind a number.
@@ -58,7 +89,7 @@ fn is_unit(behind: &str, unit: &str) -> bool {
         "B" => "bytes",
         unit => unit,
     };
-    word == spelled
+    word.eq_ignore_ascii_case(spelled)
 }
 
 /// Says what a line has: metric, value, unit.
@@ -103,6 +134,7 @@ impl Reader for Npad {
             }
             return Fit::Mine;
         }
+        let is_read = further(line, verdict, out);
         if let Some((metric, value, unit)) = fact(line) {
             let label =
                 verdict.filter(|_| ["rate", "loss"].contains(&metric)).map(|verdict| ("verdict", verdict));
@@ -120,7 +152,7 @@ impl Reader for Npad {
             "Some events",
             "The events",
         ];
-        if verdict.is_some() || KNOWN.iter().any(|known| line.text.starts_with(known)) {
+        if is_read || verdict.is_some() || KNOWN.iter().any(|known| line.text.starts_with(known)) {
             Fit::Mine
         } else {
             Fit::Foreign

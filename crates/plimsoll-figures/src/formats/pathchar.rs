@@ -90,9 +90,9 @@ impl Reader for Pathchar {
         }
         let mut words = line.words();
         let first = words.next().unwrap_or_default();
-        // ` 3 er1gw.lbl.gov (131.243.128.11)`
+        // ` 3 er1gw.lbl.gov (131.243.128.11)`, or ` 3 * * *` for a hop that did not answer
         if first.parse::<u32>().is_ok()
-            && words.next().is_some_and(|name| name.contains(char::is_alphanumeric))
+            && words.next().is_some_and(|name| name == "*" || name.contains(char::is_alphanumeric))
         {
             self.hop = Some(first.to_owned());
             return Fit::Mine;

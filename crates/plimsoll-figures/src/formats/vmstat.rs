@@ -14,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
         "*",
         "processes, KiB, KiB/s, blocks/s, 1/s, %",
         &["since"],
-        "each column, by the name that stands above it; of the first line, which is the mean since the start of the machine, with `since=boot` where the output has its whole heading. `-S` in a line above states the unit of memory; without it, amounts that are too small for KiB have no unit",
+        "each column, by the name that stands above it; of the first line, which is the mean since the start of the machine, with `since=boot`: where the whole heading begins the text or follows the call, or where interrupts or switches of the line are less than half or more than twice those of the next. `-S` in a line above states the unit of memory; without it, amounts that are too small for KiB have no unit",
     )],
     main: &["sy"],
     checked: Checked::Run("procps-ng 4.0.2"),
@@ -22,7 +22,8 @@ pub(super) const FORMAT: Format = Format {
         marks: &[" cs", "procs", "-procs-", "vmstat "],
         start: |line| {
             let heading = columns::header(line.text).is_some();
-            (heading || is_groups(line.text) || stated_unit(line.text).is_some()).then_some(Start::Head)
+            (heading || is_groups(line.text) || is_call(line.text) || stated_unit(line.text).is_some())
+                .then_some(Start::Head)
         },
         opening: None,
         reader: |_| Box::<Vmstat>::default(),
@@ -63,20 +64,42 @@ struct Vmstat {
     memory: Option<&'static str>,
     /// Whether the groups of columns were named: the output was pasted from its beginning.
     from_beginning: bool,
+    /// Whether the call stands above, or nothing: the first line of figures is that since the start of the machine.
+    from_call: bool,
+    /// The first line of figures behind a whole heading, until the next shows what it is.
+    held: Option<Row>,
     /// How many lines of figures have been read.
     rows: u64,
     /// Whether the line before was one of figures.
     after_row: bool,
 }
 
+/// A line of figures.
+struct Row {
+    line: u64,
+    at: Option<f64>,
+    values: Vec<f64>,
+}
+
+/// Whether a line is a call of `vmstat`: only options and numbers follow the name.
+fn is_call(text: &str) -> bool {
+    let is_argument = |word: &str| word.starts_with('-') || word.bytes().all(|byte| byte.is_ascii_digit());
+    let name = |word: &&str| *word == "vmstat" || word.ends_with("/vmstat");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.iter().position(name).is_some_and(|at| words[at + 1..].iter().all(|word| is_argument(word)))
+}
+
 impl Reader for Vmstat {
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
-        if let Some(unit) = stated_unit(line.text) {
-            self.memory = Some(unit);
+        let stated = stated_unit(line.text);
+        if stated.is_some() || is_call(line.text) {
+            self.memory = stated.or(self.memory);
+            self.from_call = true;
             return Fit::Mine;
         }
         if is_groups(line.text) {
             self.from_beginning = line.text.trim_start_matches('-').starts_with("procs");
+            self.from_call |= line.number == 1;
             return Fit::Mine;
         }
         if let Some(header) = columns::header(line.text) {
@@ -90,6 +113,12 @@ impl Reader for Vmstat {
 
     fn blank(&mut self) {
         self.after_row = false;
+    }
+
+    fn end(&mut self, out: &mut Out<'_>) {
+        if let Some(held) = self.held.take() {
+            self.hand_on(&held, self.from_call, out);
+        }
     }
 
     /// A heading that follows figures at once is that of the same call: it comes again with each page of a terminal.
@@ -112,34 +141,53 @@ impl Vmstat {
             self.after_row = false;
             return Fit::Foreign;
         };
-        let of_unit = |unit: &'static str| {
-            self.names
-                .iter()
-                .zip(&values)
-                .filter(move |(name, _)| columns::unit(name) == unit)
-                .map(|(_, value)| *value)
-        };
-        if let Some(why) = impossible_shares(of_unit("%")) {
+        let shares = self.names.iter().zip(&values).filter(|(name, _)| columns::unit(name) == "%");
+        if let Some(why) = impossible_shares(shares.map(|(_, value)| *value)) {
             return out.refuse(why);
         }
         self.rows += 1;
         self.after_row = true;
         let before = line.words().take(stamps).find_map(|word| clock(word, None));
         let at = before.or_else(|| words[wanted..].last().and_then(|word| clock(word, None)));
-        let from_boot = self.rows == 1 && self.from_beginning && stamps == 0;
+        let row = Row { line: line.number, at, values };
+        if let Some(held) = self.held.take() {
+            let from_boot = self.from_call || self.differs(&held, &row);
+            self.hand_on(&held, from_boot, out);
+        }
+        if self.rows == 1 && self.from_beginning && stamps == 0 {
+            self.held = Some(row);
+        } else {
+            self.hand_on(&row, false, out);
+        }
+        Fit::Mine
+    }
+
+    /// Whether interrupts or switches of two lines are far apart, as those of a mean since the start and of a moment are.
+    fn differs(&self, first: &Row, second: &Row) -> bool {
+        ["in", "cs"].into_iter().any(|wanted| {
+            let at = self.names.iter().position(|name| name == wanted);
+            let pair = at.and_then(|at| Some((first.values.get(at)?, second.values.get(at)?)));
+            pair.is_some_and(|(first, second)| 2.0 * first < *second || *first > 2.0 * second)
+        })
+    }
+
+    fn hand_on(&self, row: &Row, from_boot: bool, out: &mut Out<'_>) {
         let labels: &[(&str, &str)] = if from_boot { &[("since", "boot")] } else { &[] };
         let is_modern = self.names.iter().any(|name| name == "wa");
-        let unstated = is_modern && of_unit("KiB").sum::<f64>() < LITTLE;
-        let memory = self.memory.unwrap_or(if unstated { "" } else { "KiB" });
-        for (name, value) in self.names.iter().zip(&values) {
+        let pairs = || self.names.iter().zip(&row.values);
+        let used: f64 =
+            pairs().filter(|(name, _)| columns::unit(name) == "KiB").map(|(_, value)| value).sum();
+        let memory = self.memory.unwrap_or(if is_modern && used < LITTLE { "" } else { "KiB" });
+        let line = std::mem::replace(&mut out.line, row.line);
+        for (name, value) in pairs() {
             let its_unit = match columns::unit(name) {
                 "KiB" => memory,
                 "KiB/s" => per_second(memory),
                 other => other,
             };
-            out.put_at(at, name, *value, its_unit, labels);
+            out.put_at(row.at, name, *value, its_unit, labels);
         }
-        Fit::Mine
+        out.line = line;
     }
 }
 

@@ -30,6 +30,9 @@ const UNITS: [(&str, &str); 18] = [
     ("Tbogus/sec", "Tbogus/sec"),
 ];
 
+/// What units stand in, as in `[ms]`.
+const BRACKETS: [char; 5] = ['[', ']', '(', ')', ','];
+
 /// A change of one line.
 #[derive(Clone, Debug)]
 enum Change {
@@ -69,9 +72,13 @@ fn changed(line: &str, change: &Change) -> String {
     match change {
         Change::Nothing => line.to_owned(),
         Change::Unit(to) => {
-            let is_unit = |word: &&str| UNITS.iter().any(|(unit, _)| unit == word);
+            let bare = |word: &str| word.trim_matches(BRACKETS).to_owned();
+            let is_unit = |word: &&str| UNITS.iter().any(|(unit, _)| *unit == bare(word));
             let at = words.iter().position(is_unit);
-            at.map_or_else(|| line.to_owned(), |at| replaced(at, UNITS[to % UNITS.len()].0.to_owned()))
+            at.map_or_else(
+                || line.to_owned(),
+                |at| replaced(at, words[at].replace(&bare(words[at]), UNITS[to % UNITS.len()].0)),
+            )
         }
         Change::Cut(at) => words[..at % (words.len() + 1)].join(" "),
         Change::Without(at) => replaced(at % words.len(), String::new()),
@@ -97,7 +104,7 @@ fn units_behind(line: &str, value: f64) -> Vec<&'static str> {
         if number.replace(',', ".").parse::<f64>() != Ok(value) {
             continue;
         }
-        let behind = rest[number.len()..].trim_start();
+        let behind = rest[number.len()..].trim_start().trim_start_matches(BRACKETS);
         let length = behind.find(|c: char| !(c.is_alphabetic() || c == '/')).unwrap_or(behind.len());
         let Some((_, unit)) = UNITS.iter().find(|(spelling, _)| *spelling == &behind[..length]) else {
             return Vec::new();
@@ -117,10 +124,13 @@ fn text_built_from_all_samples_never_yields_a_value_that_is_not_there_with_that_
         .filter(|lines| !lines.is_empty())
         .collect();
     let piece = (any::<usize>(), any::<usize>(), 1_usize..12, proptest::collection::vec(change(), 12));
-    let strategy = proptest::collection::vec(piece, 1..8);
+    let pieces = proptest::collection::vec(piece, 1..8);
+    // Lines change their places, and are there twice.
+    let moves = proptest::collection::vec((any::<usize>(), any::<usize>(), any::<bool>()), 0..6);
+    let strategy = (pieces, moves);
     let mut runner = TestRunner::new(Config { cases: 3000, failure_persistence: None, ..Config::default() });
     runner
-        .run(&strategy, |pieces| {
+        .run(&strategy, |(pieces, moves)| {
             let mut lines: Vec<String> = Vec::new();
             for (sample, from, length, changes) in &pieces {
                 let sample = &pool[sample % pool.len()];
@@ -128,14 +138,24 @@ fn text_built_from_all_samples_never_yields_a_value_that_is_not_there_with_that_
                 let taken = sample[from..].iter().take(*length).zip(changes);
                 lines.extend(taken.map(|(line, change)| changed(line, change)));
             }
+            for (from, to, is_copy) in moves {
+                let (from, to) = (from % lines.len(), to % lines.len());
+                if is_copy { lines.insert(to, lines[from].clone()) } else { lines.swap(from, to) }
+            }
             let whole = lines.join("\n");
             let mut wrong = None;
             figures::stream(whole.as_bytes(), &Options::default(), &mut |figure| {
                 let at = usize::try_from(figure.line).unwrap() - 1;
                 // Marks of Markdown stand in numbers, and between them and their units; a wrapped line goes on in the next.
                 let line = lines[at].replace("**", "").replace('\\', "");
-                let next = lines.get(at + 1).map_or("", String::as_str);
-                let joined = line.trim_end().trim_end_matches('=').to_owned() + next;
+                let mut joined = line.clone();
+                for next in &lines[at + 1..] {
+                    let goes_on = joined.trim_end().ends_with('=');
+                    joined = joined.trim_end().trim_end_matches('=').to_owned() + next;
+                    if !goes_on {
+                        break;
+                    }
+                }
                 let stands = stands_in(&line, figure.value) || stands_in(&joined, figure.value);
                 let units = units_behind(&line, figure.value);
                 // Other units, such as shares, may stand before words that are units elsewhere.

@@ -45,12 +45,42 @@ fn the_hops_of_pathchar_have_their_rates_and_what_cannot_be_measured_is_left_out
 }
 
 #[test]
+fn a_hop_without_an_answer_is_a_hop_of_its_own() {
+    let found = read(
+        "pathchar to 10.9.9.9 (10.9.9.9)\n 0 localhost\n |   9.1 Mb/s,   290 us (1.90 ms)\n 1 * * *\n |   450 Kb/s,   4.2 ms (37.0 ms)\n",
+    );
+    assert_eq!(value(&found, "bits_per_second,hop=0"), (9.1, "Mbit/s"));
+    assert_eq!(value(&found, "bits_per_second,hop=1"), (450.0, "kbit/s"));
+}
+
+#[test]
+fn the_first_row_of_an_excerpt_of_vmstat_is_one_of_many() {
+    let heading = "   procs                      memory    swap          io     system         cpu\n \
+                   r  b  w   swpd   free   buff  cache  si  so    bi    bo   in    cs  us  sy  id\n";
+    let excerpt = " 1  0  0      0 314100  65264  31224   0   0     0     0 4101  2710   8   9  83\n \
+                   1  0  0      0 314092  65264  31224   0   0     0    12 4230  2698   9  11  80\n";
+    let of = |before: &str| {
+        let found = read(&format!("{before}{heading}{excerpt}"));
+        found.one("in,since=boot").is_some()
+    };
+    assert!(!of("While it is under load:\n\n"));
+    assert!(of("") && of("$ vmstat 1 2\n"));
+    let whole = " 0  0  0      0 314164  65264  31224   0   0     1     2   10     8   1   2  97\n";
+    let found = read(&format!("And vmstat says\n\n{heading}{whole}{excerpt}"));
+    assert_eq!(value(&found, "in,since=boot"), (10.0, "1/s"));
+}
+
+#[test]
 fn the_verdict_of_npad_has_its_goal_and_what_failed() {
     let found = read(&text("pages", "npad-verdict.txt"));
     assert_eq!(value(&found, "target_rate"), (4.0, "Mbit/s"));
     assert_eq!(value(&found, "rate,verdict=Pass"), (4.781, "Mbit/s"));
     assert_eq!(value(&found, "loss,verdict=Fail"), (0.0253, "%"));
     assert_eq!(value(&found, "loss_budget"), (0.0103, "%"));
+    assert_eq!(value(&found, "loss_interval,verdict=Fail"), (3950.0, "packets"));
+    assert_eq!(value(&found, "loss_interval_budget"), (9730.0, "packets"));
+    assert_eq!(value(&found, "window_scale,of=received"), (0.0, ""));
+    assert_eq!(value(&found, "window_scale,of=needed"), (2.0, ""));
 }
 
 #[test]

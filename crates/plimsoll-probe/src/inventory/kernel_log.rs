@@ -44,7 +44,7 @@ pub struct LogLine {
 
 /// Words in lower case that all must be in a line, and what it then speaks of; the first that fits counts. Taken from the messages of the
 /// drivers themselves; a word alone, such as "error", is in too many lines that report none.
-const SIGNS: [(&[&str], Trouble); 46] = [
+const SIGNS: [(&[&str], Trouble); 47] = [
     (&["machine check"], Trouble::Hardware),
     (&["[hardware error]"], Trouble::Hardware),
     (&["edac", "ce "], Trouble::Hardware),
@@ -82,6 +82,7 @@ const SIGNS: [(&[&str], Trouble); 46] = [
     // Of drivers/ide and others in Linux 2.2 and 2.4.
     (&["dma disabled"], Trouble::Throttled),
     (&["status timeout"], Trouble::Timeout),
+    (&["irq timeout"], Trouble::Timeout),
     (&["drive not ready for command"], Trouble::Timeout),
     (&["lost interrupt"], Trouble::Timeout),
     (&["aborting command due to timeout"], Trouble::Timeout),
@@ -176,6 +177,7 @@ mod tests {
             ),
             ("hda: DMA disabled", Some(Trouble::Throttled)),
             ("hda: status timeout: status=0xd0 { Busy }", Some(Trouble::Timeout)),
+            ("hda: irq timeout: status=0xd0 { Busy }", Some(Trouble::Timeout)),
             ("hdc: drive not ready for command", Some(Trouble::Timeout)),
             ("hda: dma_intr: status=0x51 { DriveReady SeekComplete Error }", Some(Trouble::Io)),
             ("ide0: reset: success", Some(Trouble::Reset)),

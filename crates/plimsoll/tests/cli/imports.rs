@@ -94,6 +94,32 @@ fn a_table_of_two_factors_from_a_mail_is_an_interaction() {
     assert_eq!(found["files"][0]["formats"], serde_json::json!(["cross-table"]));
 }
 
+#[test]
+fn rows_that_name_both_levels_are_a_table_of_two_factors() {
+    let lab = Lab::new();
+    let mail = "Both systems at both ends, throughput of one stream in Mbit/s, two runs each:\n\n  sender - receiver\n\
+                \x20 old - old    94.1  93.9\n  old - new    93.8  94.2\n  new - old    11.2  10.9\n  new - new    94.0  94.1\n\n\
+                Which end is to blame?\n";
+    let found = lab.plimsoll(&["judge", "factors", &lab.file("mail.txt", mail), "--format", "json"]).exits(0).json();
+    assert_eq!(found["outcome"], "interaction", "{found}");
+    lab.plimsoll(&["import", "--no-store", &lab.file("mail.txt", mail), "--judge", "factors"])
+        .exits(0)
+        .prints("value,row=new,column=old");
+}
+
+#[test]
+fn a_posted_comparison_stands_beside_its_author() {
+    let lab = Lab::new();
+    let table = lab.file(
+        "table.md",
+        "| test | before (n=10) | after (n=10) | change |\n|---|---|---|---|\n| read | 12.3 ± 0.4 ms | 11.1 ± 0.3 ms | -9.8% |\n",
+    );
+    lab.plimsoll(&["import", "--no-store", &table])
+        .exits(0)
+        .prints("they differ: -9.76 %")
+        .prints("the author: -9.8 %");
+}
+
 /// Each page in one command, as it was posted, with a figure that its reader looks for.
 #[test]
 fn every_page_is_read_without_editing() {
