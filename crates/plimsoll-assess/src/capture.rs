@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use plimsoll_explain::pair::{Capture, Recorder};
 use plimsoll_explain::stalls::{Analyzer, Choice, Painter, TraceReport};
 use plimsoll_import::packets::{self, ReadError};
 use plimsoll_model::observation::{ClassTime, Traffic};
@@ -14,6 +15,16 @@ pub fn analyze(input: impl Read, time_sequences: usize) -> Result<(TraceReport, 
     let mut analyzer = Analyzer::new();
     let capture = packets::read(input, |packet| analyzer.packet(packet))?;
     Ok(analyzer.finish_and_choose(capture, time_sequences))
+}
+
+/// Reads a capture that is set against another one. `file` is its name in the report.
+pub fn record(input: impl Read, file: String) -> Result<Capture, ReadError> {
+    let (mut analyzer, mut recorder) = (Analyzer::new(), Recorder::default());
+    let capture = packets::read(input, |packet| {
+        analyzer.packet(packet);
+        recorder.packet(packet);
+    })?;
+    Ok(Capture { file, packets: recorder, report: analyzer.finish(capture) })
 }
 
 /// Draws the connections that were chosen, from the same packets.

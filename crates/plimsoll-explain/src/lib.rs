@@ -2,6 +2,7 @@
 //!
 //! - [`causes`]: named explanations.
 //! - [`evidence`]: which figures moved from before to after.
+//! - [`pair`]: two captures of one connection: clocks, one-way delays, losses, and where a silence began.
 //! - [`profile`]: which functions took more CPU time.
 //! - [`seen`]: what processes did more of: wait, fail, ask block devices, use CPUs.
 //! - [`stalls`]: where a TCP connection stood still, why, and who had to act, from its packets.
@@ -10,6 +11,7 @@
 
 pub mod causes;
 pub mod evidence;
+pub mod pair;
 pub mod profile;
 pub mod renamed;
 mod sampled;

@@ -15,7 +15,7 @@ use plimsoll_model::experiment::{
     RecoveryExpect, SearchExpect,
 };
 use plimsoll_model::report::RunReport;
-use plimsoll_model::trace::TraceReport;
+use plimsoll_model::trace::{PairReport, TraceReport};
 use plimsoll_model::verdict::{Expected, Outcome, Standing, Verdict};
 
 fn main() -> io::Result<()> {
@@ -31,6 +31,7 @@ fn main() -> io::Result<()> {
         ("run", schemars::schema_for!(RunReport)),
         ("verdict", schemars::schema_for!(Verdict)),
         ("trace", schemars::schema_for!(TraceReport)),
+        ("trace_pair", schemars::schema_for!(PairReport)),
         ("event", schemars::schema_for!(EventLine)),
     ] {
         let text = serde_json::to_string_pretty(&schema)? + "\n";

@@ -520,6 +520,8 @@ pub enum Decimal {
 pub struct TraceArgs {
     /// The packets: pcap, pcapng, or what tcpdump prints; `-` for standard input.
     pub file: PathBuf,
+    /// The same connections, captured elsewhere on their path: one-way delays, losses between the points, and where silences began.
+    pub other: Option<PathBuf>,
     /// How many connections to show, those that stood still longest first.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub connections: usize,
@@ -534,9 +536,9 @@ pub enum TraceFormat {
     /// For people.
     #[default]
     Text,
-    /// For programs: schema plimsoll.trace/1.
+    /// For programs: schema plimsoll.trace/1, of two captures plimsoll.trace_pair/1.
     Json,
-    /// One offline page with charts of the connections.
+    /// One offline page with charts of the connections, of one capture.
     Html,
 }
 

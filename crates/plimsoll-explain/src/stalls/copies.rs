@@ -22,7 +22,7 @@ type Print = (u32, u32, u32, u16, u8, Option<u16>, Option<(u32, u32)>);
 
 /// The last packets of one direction.
 #[derive(Default)]
-pub(super) struct Copies {
+pub(crate) struct Copies {
     recent: Vec<(u64, Print)>,
     next: usize,
     copies: u32,
@@ -34,7 +34,7 @@ pub(super) struct Copies {
 impl Copies {
     /// Whether a packet was seen before. Takes it in if not.
     #[inline]
-    pub(super) fn is_copy(&mut self, now: u64, segment: &Segment, ip_id: Option<u16>) -> bool {
+    pub(crate) fn is_copy(&mut self, now: u64, segment: &Segment, ip_id: Option<u16>) -> bool {
         let id = ip_id.filter(|&id| id != 0);
         let Segment { seq, ack, payload, window, flags, options } = segment;
         let print = (*seq, *ack, *payload, *window, flags.0, id, options.timestamps);

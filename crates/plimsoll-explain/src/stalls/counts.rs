@@ -28,6 +28,7 @@ pub(super) struct Counts {
     pub(super) lost_segments: u64,
     pub(super) acked_unseen: u64,
     pub(super) zero_windows: u64,
+    pub(super) selective_acks: u64,
 }
 
 /// State of one direction that the counts need.
@@ -66,6 +67,7 @@ pub(super) fn observe(
     }
     if segment.flags.has(Flags::ACK) {
         acked_unseen(me, peer, segment.ack);
+        me.counts.selective_acks += u64::from(!segment.options.sack.is_empty());
     }
     if (segment.payload > 0 || controls) && !verdict.keep_alive {
         resent(me, peer, now, segment, handshake_ns);

@@ -10,7 +10,7 @@
 
 mod classes;
 mod connection;
-mod copies;
+pub(crate) mod copies;
 mod counts;
 mod gap;
 mod half;

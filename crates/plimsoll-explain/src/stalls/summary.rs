@@ -241,6 +241,7 @@ fn direction_report(half: &Half) -> DirectionReport {
         lost_segments: counts.lost_segments,
         acked_unseen: counts.acked_unseen,
         zero_windows: counts.zero_windows,
+        selective_acks: counts.selective_acks,
         mss: half.mss,
         window_scale: half.offered_shift,
     }

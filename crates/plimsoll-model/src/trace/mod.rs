@@ -1,6 +1,7 @@
 //! What the packets of connections tell: the JSON of a trace, and what is drawn of a connection.
 
 mod class;
+mod pair;
 mod time_sequence;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use class::{Actor, Class};
+pub use pair::{
+    CapturePoint, Clocks, Delay, PAIR_SCHEMA, PairReport, PairedConnection, PairedDirection, Side, SidedSilence,
+};
 pub use time_sequence::{DirectionSeries, Point, TimeSequence};
 
 /// The name and version of the JSON form. The number rises when a field changes its meaning or goes away.
@@ -131,6 +135,9 @@ pub struct DirectionReport {
     pub acked_unseen: u64,
     /// As `tcp.analysis.zero_window`.
     pub zero_windows: u64,
+    /// Acknowledgements with SACK blocks.
+    #[serde(default)]
+    pub selective_acks: u64,
     /// Maximum segment size that this side announced, in bytes.
     pub mss: Option<u16>,
     /// The shift count of its window fields; `null` if its SYN was not seen or had none.

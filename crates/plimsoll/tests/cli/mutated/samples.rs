@@ -61,7 +61,7 @@ const KINDS: [Kind; 6] = [
             "fuzz/corpus/packets",
             "fuzz/corpus/tcpdump_text",
         ],
-        commands: &[&["trace", "FILE"], &["trace", "FILE", "--format", "html"]],
+        commands: &[&["trace", "FILE"], &["trace", "FILE", "FILE"], &["trace", "FILE", "--format", "html"]],
     },
     Kind { name: "numbers", file: "numbers", is_packed: false, folders: &[], commands: &[] },
     Kind {

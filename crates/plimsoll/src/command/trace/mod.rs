@@ -1,5 +1,7 @@
 //! `plimsoll trace`: where the time went in a packet file.
 
+mod pair;
+
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::Path;
@@ -14,6 +16,9 @@ use crate::output;
 use plimsoll_assess::capture;
 
 pub(crate) fn run(args: &TraceArgs) -> Result<Exit, Failure> {
+    if let Some(other) = &args.other {
+        return pair::run(args, other);
+    }
     if args.format == TraceFormat::Html {
         return page(args);
     }
@@ -111,19 +116,40 @@ fn text(out: &mut dyn Write, report: &TraceReport, most: usize) -> io::Result<()
     Ok(())
 }
 
+/// Stalls of a class that are called regular: at least so many, the longest at most so many times the shortest.
+const REGULAR: usize = 4;
+const ALIKE: f64 = 1.1;
+
 /// Stalls of unanswered requests come first: they are what users look for first.
 fn is_answered(class: Class) -> bool {
     class != Class::Unanswered
+}
+
+/// Stalls of a class that all last about as long, with their lengths in order: a timer's time rather than a program's.
+fn regular(connection: &ConnectionReport) -> Vec<(Class, Vec<f64>)> {
+    let of_class = |class: Class| {
+        let stalls = connection.stalls.iter().filter(|stall| stall.class == class);
+        let mut lengths: Vec<f64> = stalls.map(|stall| stall.length_ms).collect();
+        lengths.sort_by(f64::total_cmp);
+        let is_regular = lengths.len() >= REGULAR && lengths[lengths.len() - 1] <= lengths[0] * ALIKE;
+        is_regular.then_some((class, lengths))
+    };
+    Class::ALL.into_iter().filter_map(of_class).collect()
 }
 
 fn describe(out: &mut dyn Write, connection: &ConnectionReport) -> io::Result<()> {
     let rtt = connection.rtt_ms.map_or_else(|| "unknown".to_owned(), |ms| format!("{ms:.3} ms"));
     let rate =
         connection.rate_bytes_per_s.map_or_else(String::new, |rate| format!(", {:.3} MB/s", rate / 1e6));
+    let selective = connection.from_client.selective_acks + connection.from_server.selective_acks;
+    let selective = match selective {
+        0 => String::new(),
+        count => format!(", {count} acknowledgements with SACK blocks"),
+    };
     let sent_again = connection.from_client.retransmissions + connection.from_server.retransmissions;
     writeln!(
         out,
-        "\n{} -> {}: {} bytes in {:.3} s{rate}, RTT {rtt}, {sent_again} retransmissions, {} stalls of {:.3} s together",
+        "\n{} -> {}: {} bytes in {:.3} s{rate}, RTT {rtt}, {sent_again} retransmissions{selective}, {} stalls of {:.3} s together",
         connection.client,
         connection.server,
         connection.bytes,
@@ -136,6 +162,15 @@ fn describe(out: &mut dyn Write, connection: &ConnectionReport) -> io::Result<()
             out,
             "  {} ICMP reports that packets were too big for a link (MTU {})",
             too_big.reports, too_big.mtu
+        )?;
+    }
+    for (class, stalls) in regular(connection) {
+        let [first, .., last] = stalls.as_slice() else { continue };
+        writeln!(
+            out,
+            "  regular: {} stalls of {class} last {:.1} ms each ({first:.1} to {last:.1})",
+            stalls.len(),
+            stalls[stalls.len() / 2]
         )?;
     }
     for stall in &connection.stalls {
