@@ -520,7 +520,7 @@ pub enum Decimal {
 pub struct TraceArgs {
     /// The packets: pcap, pcapng, or what tcpdump prints; `-` for standard input.
     pub file: PathBuf,
-    /// The same connections, captured elsewhere on their path: one-way delays, losses between the points, and where silences began.
+    /// Second capture of the connections, from another point: one-way delays, losses between both points, and where silences began.
     pub other: Option<PathBuf>,
     /// How many connections to show, those that stood still longest first.
     #[arg(long, value_name = "N", default_value_t = 20)]

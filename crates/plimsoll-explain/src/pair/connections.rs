@@ -10,7 +10,7 @@ use super::record::{Connection, Record};
 
 /// Sequence and acknowledgement number: 64 bits that no translation of addresses changes.
 type Print = (u32, u32);
-/// The same counted from the initial sequence numbers, with the time stamps: what a firewall that randomises sequence numbers leaves.
+/// Numbers counted from the initial sequence numbers, with the time stamps: a firewall that randomises sequence numbers keeps these.
 type RelativePrint = (u32, u32, (u32, u32));
 
 /// Prints that two captures of a connection have to share. A connection with fewer packets has to share all it has.

@@ -1,4 +1,4 @@
-//! What is kept of the packets of a capture, so that they can be found in another one.
+//! Packets of a capture, as far as another capture of them can show the same.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use plimsoll_model::packet::{Endpoint, Flags, Packet, Segment, Transport};
 
 use crate::stalls::copies::Copies;
 
-/// What is kept of a packet.
+/// A packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     pub(super) time: u64,

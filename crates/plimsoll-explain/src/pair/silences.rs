@@ -76,7 +76,7 @@ struct Silence<'a> {
     stall: &'a Stall,
     /// From its beginning to its end, in nanoseconds from the beginning of its capture.
     own: (f64, f64),
-    /// The same by the clock of the first capture; as it is where the clocks are not aligned.
+    /// Beginning and end by the clock of the first capture; by its own where the clocks are not aligned.
     common: (f64, f64),
 }
 

@@ -81,7 +81,9 @@ fn both_levels(text: &str, is_number: impl Fn(&str) -> bool) -> Option<(&str, &s
 
 impl Reader for CrossTable {
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
-        if let Some((row, column, numbers)) = both_levels(line.text, |word| plain(word, self.decimal).is_some()) {
+        if let Some((row, column, numbers)) =
+            both_levels(line.text, |word| plain(word, self.decimal).is_some())
+        {
             for value in self.values(numbers).unwrap_or_default() {
                 out.put("value", value, "", &[("row", row), ("column", column)]);
             }

@@ -22,7 +22,12 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain("mss", "B", &[], "`Maximum Segment Size`, or `MSS`"),
         Measured::plain("rtt", "ms", &[], "`Round Trip Time for this path section`"),
         Measured::plain("loss_interval", "packets", &["verdict"], "`pkts between loss events`"),
-        Measured::plain("loss_interval_budget", "packets", &[], "`pkts between losses`, that the goal allows"),
+        Measured::plain(
+            "loss_interval_budget",
+            "packets",
+            &[],
+            "`pkts between losses`, that the goal allows",
+        ),
         Measured::plain("window_scale", "", &["of"], "`Received window scale is`, and `it should be`"),
         Measured::plain("queue", "packets, B", &[], "`Measured queue size`"),
         Measured::plain("queue_time", "ms", &[], "`drain time`"),

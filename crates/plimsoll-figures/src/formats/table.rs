@@ -94,7 +94,8 @@ type Spread = [(f64, Option<&'static str>); 2];
 
 fn spread(cell: &str, decimal: Option<Decimal>) -> Option<Spread> {
     let (middle, behind) = ["±", "+/-", "+-"].iter().find_map(|mark| cell.split_once(mark))?;
-    let ((middle, its_unit), (spread, unit)) = (value(middle.trim(), decimal)?, value(behind.trim(), decimal)?);
+    let ((middle, its_unit), (spread, unit)) =
+        (value(middle.trim(), decimal)?, value(behind.trim(), decimal)?);
     // A unit behind both belongs to both; a share is one of the value.
     let of_both = unit.filter(|unit| *unit != "%");
     Some([(middle, its_unit.or(of_both)), (spread, unit.or(its_unit))])

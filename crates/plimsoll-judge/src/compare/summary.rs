@@ -6,7 +6,7 @@ use crate::Scale;
 use crate::input::{self, JudgeError};
 use crate::wording;
 
-/// What is stated of one side.
+/// Statistics of one side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// The mean.

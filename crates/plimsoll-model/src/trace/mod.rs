@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 pub use class::{Actor, Class};
 pub use pair::{
-    CapturePoint, Clocks, Delay, PAIR_SCHEMA, PairReport, PairedConnection, PairedDirection, Side, SidedSilence,
+    CapturePoint, Clocks, Delay, PAIR_SCHEMA, PairReport, PairedConnection, PairedDirection, Side,
+    SidedSilence,
 };
 pub use time_sequence::{DirectionSeries, Point, TimeSequence};
 

@@ -100,7 +100,8 @@ fn rows_that_name_both_levels_are_a_table_of_two_factors() {
     let mail = "Both systems at both ends, throughput of one stream in Mbit/s, two runs each:\n\n  sender - receiver\n\
                 \x20 old - old    94.1  93.9\n  old - new    93.8  94.2\n  new - old    11.2  10.9\n  new - new    94.0  94.1\n\n\
                 Which end is to blame?\n";
-    let found = lab.plimsoll(&["judge", "factors", &lab.file("mail.txt", mail), "--format", "json"]).exits(0).json();
+    let found =
+        lab.plimsoll(&["judge", "factors", &lab.file("mail.txt", mail), "--format", "json"]).exits(0).json();
     assert_eq!(found["outcome"], "interaction", "{found}");
     lab.plimsoll(&["import", "--no-store", &lab.file("mail.txt", mail), "--judge", "factors"])
         .exits(0)

@@ -13,20 +13,20 @@ use super::Imported;
 /// A comparison of a text.
 #[derive(Debug, Serialize)]
 pub(super) struct Posted {
-    /// What is compared.
+    /// Subject of the comparison.
     what: String,
     unit: String,
     means: [f64; 2],
     /// Standard deviations, in the unit of the means.
     #[serde(skip_serializing_if = "Option::is_none")]
     deviations: Option<[f64; 2]>,
-    /// What the deviations take for granted.
+    /// Assumption behind the deviations.
     #[serde(skip_serializing_if = "str::is_empty")]
     assumes: &'static str,
     /// How many values each mean rests on.
     #[serde(skip_serializing_if = "Option::is_none")]
     n: Option<[usize; 2]>,
-    /// What the author concludes, in words.
+    /// Conclusion of the author, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     author: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
