@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-pub type Answer<T> = Result<T, Box<dyn Error>>;
+pub type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Measures pairs, and prints both sides, with so many digits after the point, and their ratio.
 pub fn report(
@@ -10,9 +10,9 @@ pub fn report(
     unit: &str,
     digits: usize,
     pairs: usize,
-    ours: impl Fn() -> Answer<f64>,
-    theirs: impl Fn() -> Answer<f64>,
-) -> Answer<()> {
+    ours: impl Fn() -> Outcome<f64>,
+    theirs: impl Fn() -> Outcome<f64>,
+) -> Outcome<()> {
     let mut found = Vec::new();
     for pair in 0..pairs {
         let (a, b);

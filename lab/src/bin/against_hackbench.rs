@@ -15,7 +15,7 @@ use plimsoll_model::experiment::MessagingLoad;
 use plimsoll_model::experiment::load::messaging::{Channel, Workers};
 use plimsoll_model::frame::{LoadKind, LoadSpec};
 
-use plimsoll_lab::pairs::{Answer, report};
+use plimsoll_lab::pairs::{Outcome, report};
 
 fn main() -> ExitCode {
     match compare() {
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn compare() -> Answer<()> {
+fn compare() -> Outcome<()> {
     let mut load = MessagingLoad { rounds: Some(1), ..MessagingLoad::default() };
     let mut pairs = 15;
     for argument in std::env::args().skip(1) {
@@ -45,7 +45,7 @@ fn compare() -> Answer<()> {
 }
 
 /// Seconds of a round.
-fn our_time(load: &MessagingLoad) -> Answer<f64> {
+fn our_time(load: &MessagingLoad) -> Outcome<f64> {
     let abort = AtomicBool::new(false);
     let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
     let spec = LoadSpec {
@@ -59,7 +59,7 @@ fn our_time(load: &MessagingLoad) -> Answer<f64> {
     Ok(run(&spec, &control)?.elapsed_ns as f64 / 1e9)
 }
 
-fn their_time(load: &MessagingLoad) -> Answer<f64> {
+fn their_time(load: &MessagingLoad) -> Outcome<f64> {
     let mut command = Command::new("hackbench");
     command.arg("-g").arg(load.groups.to_string()).arg("-l").arg(load.messages.to_string());
     command.arg("-f").arg(load.pairs.to_string()).arg("-s").arg(load.size.0.to_string());

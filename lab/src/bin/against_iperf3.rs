@@ -168,7 +168,7 @@ fn ours(pair: &Pair, settings: &Settings) -> Outcome<Figure> {
     let mut process =
         within(&pair.server, &beside("serve")?, &[spec.to_string()]).stdout(Stdio::piped()).spawn()?;
     let stdout = process.stdout.take().ok_or("no output")?;
-    let mut server = Running(Some(process));
+    let mut server = Process(Some(process));
     // The addresses, and then an empty line, after which it listens.
     for line in BufReader::new(stdout).lines() {
         if line?.is_empty() {
@@ -200,9 +200,9 @@ fn ours(pair: &Pair, settings: &Settings) -> Outcome<Figure> {
 }
 
 /// A process that does not outlive an error.
-struct Running(Option<Child>);
+struct Process(Option<Child>);
 
-impl Running {
+impl Process {
     /// Ends it, and gives what it used.
     fn end(&mut self) -> Outcome<ResUse> {
         let mut process = self.0.take().ok_or("it has ended already")?;
@@ -211,7 +211,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for Process {
     fn drop(&mut self) {
         // After an error nobody asks for what it used, and it may have ended already.
         drop(self.end());

@@ -32,7 +32,7 @@ const PORT: u16 = 18080;
 
 /// How requests go out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Scenario {
     /// So many at a time on connections that are kept.
     Kept(u32),
     /// Each on a connection of its own.
@@ -67,19 +67,20 @@ impl Tool {
         }
     }
 
-    /// Whether it can send requests in this way.
-    fn can(self, way: Way) -> bool {
+    /// Whether it can send requests in this scenario.
+    fn can(self, scenario: Scenario) -> bool {
         match self {
             Self::Ours | Self::Before | Self::Oha => true,
-            Self::Wrk | Self::Ab => matches!(way, Way::Kept(_) | Way::Alone),
-            Self::H2load => matches!(way, Way::Secure | Way::Streams(_)),
+            Self::Wrk | Self::Ab => matches!(scenario, Scenario::Kept(_) | Scenario::Alone),
+            Self::H2load => matches!(scenario, Scenario::Secure | Scenario::Streams(_)),
         }
     }
 
     /// The command line. What wrk sends at a time is written into `folder`.
-    fn command(self, way: Way, settings: &Settings, folder: &Path) -> Result<Command, Failed> {
-        let kept = way != Way::Alone;
-        let scheme = if matches!(way, Way::Secure | Way::Streams(_)) { "https" } else { "http" };
+    fn command(self, scenario: Scenario, settings: &Settings, folder: &Path) -> Result<Command, Failed> {
+        let kept = scenario != Scenario::Alone;
+        let scheme =
+            if matches!(scenario, Scenario::Secure | Scenario::Streams(_)) { "https" } else { "http" };
         let (url, c, s) = (
             format!("{scheme}://127.0.0.1:{PORT}/"),
             settings.connections.to_string(),
@@ -94,11 +95,11 @@ impl Tool {
                 });
                 command.arg(format!("127.0.0.1:{PORT}")).arg(format!("seconds={s}"));
                 command.arg(format!("concurrency={c}"));
-                match way {
-                    Way::Kept(pipeline) => command.arg("requests=0").arg(format!("pipeline={pipeline}")),
-                    Way::Alone => command.arg("requests=1"),
-                    Way::Secure => command.arg("requests=0").arg(authority(folder)),
-                    Way::Streams(streams) => command
+                match scenario {
+                    Scenario::Kept(pipeline) => command.arg("requests=0").arg(format!("pipeline={pipeline}")),
+                    Scenario::Alone => command.arg("requests=1"),
+                    Scenario::Secure => command.arg("requests=0").arg(authority(folder)),
+                    Scenario::Streams(streams) => command
                         .args(["requests=0", "version=http2"])
                         .arg(format!("streams={streams}"))
                         .arg(authority(folder)),
@@ -107,7 +108,7 @@ impl Tool {
             Self::Wrk => {
                 command.args(["-t1", &format!("-c{c}"), &format!("-d{s}s")]);
                 command.args(if kept { &[][..] } else { &["-H", "Connection: close"] }).arg(url);
-                if let Way::Kept(pipeline @ 2..) = way {
+                if let Scenario::Kept(pipeline @ 2..) = scenario {
                     let script = folder.join("several.lua");
                     std::fs::write(&script, several(pipeline))?;
                     command.arg("-s").arg(script);
@@ -120,19 +121,19 @@ impl Tool {
             Self::Oha => {
                 command.args(["--no-tui", "-z", &format!("{s}s"), "-c", &c]);
                 command.args(if kept { &[][..] } else { &["--disable-keepalive"] });
-                match way {
-                    Way::Secure => drop(command.arg("--insecure")),
-                    Way::Streams(streams) => {
+                match scenario {
+                    Scenario::Secure => drop(command.arg("--insecure")),
+                    Scenario::Streams(streams) => {
                         command.args(["--insecure", "--http2", "-p", &streams.to_string()]);
                     }
-                    Way::Kept(_) | Way::Alone => {}
+                    Scenario::Kept(_) | Scenario::Alone => {}
                 }
                 command.arg(url);
             }
             Self::H2load => {
                 command.args(["-t", "1", "-D", &s, "-c", &c]);
-                match way {
-                    Way::Streams(streams) => command.args(["-m", &streams.to_string()]),
+                match scenario {
+                    Scenario::Streams(streams) => command.args(["-m", &streams.to_string()]),
                     _ => command.arg("--h1"),
                 };
                 command.arg(url);
@@ -181,7 +182,7 @@ fn certify(folder: &Path) -> Result<String, Failed> {
     Ok(format!("ssl_protocols TLSv1.3; ssl_certificate {file}; ssl_certificate_key {key_file};"))
 }
 
-/// What has wrk send so many requests at a time.
+/// Lua script that makes wrk pipeline this many requests.
 fn several(pipeline: u32) -> String {
     format!(
         "init = function(args)\n  local all = {{}}\n  for n = 1, {pipeline} do all[n] = wrk.format() end\n  \
@@ -190,8 +191,8 @@ fn several(pipeline: u32) -> String {
 }
 
 /// What a generator gets done in a second of its own CPU time.
-fn measure(tool: Tool, way: Way, settings: &Settings, folder: &Path) -> Result<f64, Failed> {
-    let mut command = tool.command(way, settings, folder)?;
+fn measure(tool: Tool, scenario: Scenario, settings: &Settings, folder: &Path) -> Result<f64, Failed> {
+    let mut command = tool.command(scenario, settings, folder)?;
     pin(&mut command, CLIENT_CPU);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut printed = String::new();
@@ -207,7 +208,7 @@ fn pin(command: &mut Command, cpu: usize) {
         set.set(cpu)?;
         Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
     };
-    #[expect(unsafe_code, reason = "there is no safe way to pin a child from its first instruction on")]
+    #[expect(unsafe_code, reason = "there is no safe scenario to pin a child from its first instruction on")]
     // SAFETY: between fork and exec the body makes one system call and allocates nothing.
     unsafe {
         command.pre_exec(body);
@@ -309,24 +310,24 @@ fn main() -> Result<(), Failed> {
     println!("| --- | --- | --- | --- | --- |");
     let at_a_time = format!("requests, kept alive, {} at a time", settings.pipeline);
     let secure = [
-        (Way::Secure, "HTTP/1.1 over TLS, kept alive"),
-        (Way::Streams(1), "HTTP/2 over TLS, kept alive, one stream"),
-        (Way::Streams(10), "HTTP/2 over TLS, kept alive, 10 streams"),
+        (Scenario::Secure, "HTTP/1.1 over TLS, kept alive"),
+        (Scenario::Streams(1), "HTTP/2 over TLS, kept alive, one stream"),
+        (Scenario::Streams(10), "HTTP/2 over TLS, kept alive, 10 streams"),
     ];
     let plain = [
-        (Way::Kept(1), "requests, kept alive"),
-        (Way::Kept(settings.pipeline), &at_a_time),
-        (Way::Alone, "connections, one request each"),
+        (Scenario::Kept(1), "requests, kept alive"),
+        (Scenario::Kept(settings.pipeline), &at_a_time),
+        (Scenario::Alone, "connections, one request each"),
     ];
-    for (way, what) in if settings.secure { secure } else { plain } {
-        let peers: Vec<Tool> = settings.peers.iter().copied().filter(|peer| peer.can(way)).collect();
+    for (scenario, what) in if settings.secure { secure } else { plain } {
+        let peers: Vec<Tool> = settings.peers.iter().copied().filter(|peer| peer.can(scenario)).collect();
         let mut tools = peers.clone();
         tools.push(Tool::Ours);
         let mut found: Vec<Vec<f64>> = vec![Vec::new(); tools.len()];
         for round in 0..settings.rounds {
             for place in 0..tools.len() {
                 let nth = (round + place) % tools.len();
-                found[nth].push(measure(tools[nth], way, &settings, &folder)?);
+                found[nth].push(measure(tools[nth], scenario, &settings, &folder)?);
             }
         }
         let ours = found.pop().unwrap_or_default();

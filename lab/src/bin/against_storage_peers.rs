@@ -23,7 +23,7 @@ use plimsoll_model::frame::{LoadKind, LoadSpec, VolumePlace};
 use plimsoll_model::observation::LoadResult;
 use plimsoll_model::units::{ByteSize, Span};
 
-use plimsoll_lab::pairs::{Answer, report};
+use plimsoll_lab::pairs::{Outcome, report};
 use wait4::Wait4;
 
 /// How long each side of a pair works.
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn compare() -> Answer<()> {
+fn compare() -> Outcome<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [what, place, pairs] = &args[..] else {
         return Err("expected: memory|device|hdparm PLACE PAIRS".into());
@@ -67,7 +67,7 @@ fn compare() -> Answer<()> {
     Ok(())
 }
 
-fn load(place: &Path, load: StorageLoad) -> Answer<LoadResult> {
+fn load(place: &Path, load: StorageLoad) -> Outcome<LoadResult> {
     let abort = AtomicBool::new(false);
     let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
     let writable = place.is_dir();
@@ -82,7 +82,7 @@ fn load(place: &Path, load: StorageLoad) -> Answer<LoadResult> {
     Ok(run(&spec, &control)?)
 }
 
-fn ours(folder: &Path, direct: bool, cache: CacheState) -> Answer<LoadResult> {
+fn ours(folder: &Path, direct: bool, cache: CacheState) -> Outcome<LoadResult> {
     let storage = StorageLoad {
         engine: StorageEngine::IoUring,
         depth: 32,
@@ -97,11 +97,11 @@ fn ours(folder: &Path, direct: bool, cache: CacheState) -> Answer<LoadResult> {
     load(folder, storage)
 }
 
-fn rate(result: &LoadResult) -> Answer<f64> {
+fn rate(result: &LoadResult) -> Outcome<f64> {
     Ok(result.requests as f64 * 1e9 / result.elapsed_ns as f64)
 }
 
-fn per_cpu_second(result: &LoadResult) -> Answer<f64> {
+fn per_cpu_second(result: &LoadResult) -> Outcome<f64> {
     Ok(result.requests as f64 * 1e6 / (result.user_us + result.system_us) as f64)
 }
 
@@ -112,13 +112,13 @@ struct Fio {
     per_cpu_second: f64,
 }
 
-fn fio_memory(folder: &Path, batched: bool) -> Answer<f64> {
+fn fio_memory(folder: &Path, batched: bool) -> Outcome<f64> {
     Ok(fio(folder, false, batched)?.per_cpu_second)
 }
 
 /// fio on the very file that the storage load has laid out, with its file and its memory registered and without a map of what was read, as
 /// the storage load does it.
-fn fio(folder: &Path, direct: bool, batched: bool) -> Answer<Fio> {
+fn fio(folder: &Path, direct: bool, batched: bool) -> Outcome<Fio> {
     let file: PathBuf = folder.join("part-0");
     let mut command = Command::new("fio");
     command.args(["--name=peer", "--ioengine=io_uring", "--iodepth=32", "--rw=randread", "--bs=4k"]);
@@ -147,7 +147,7 @@ fn fio(folder: &Path, direct: bool, batched: bool) -> Answer<Fio> {
 /// Reads of 2 MiB: the same ones again and again, or those that follow one another up to the device's end, in units of 2^20 bytes per second
 /// as hdparm tells them. hdparm waits before it reads what it has dropped from the page cache; meanwhile a guest may have given the
 /// memory back to its hypervisor, and then has to ask for it anew within the measured time (`mm/page_reporting.c`).
-fn timed(device: &Path, cached: bool) -> Answer<f64> {
+fn timed(device: &Path, cached: bool) -> Outcome<f64> {
     let mut file = File::open(device)?;
     let blocks = file.seek(SeekFrom::End(0))? >> 21;
     if !cached {
@@ -167,7 +167,7 @@ fn timed(device: &Path, cached: bool) -> Answer<f64> {
     Ok(result.bytes as f64 * 1e9 / result.elapsed_ns as f64 / f64::from(1 << 20))
 }
 
-fn hdparm(device: &Path, what: &str) -> Answer<f64> {
+fn hdparm(device: &Path, what: &str) -> Outcome<f64> {
     let output = Command::new("hdparm").arg(what).arg(device).output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let rate = text.split('=').nth(1).and_then(|rest| rest.split_whitespace().next()?.parse().ok());

@@ -9,7 +9,7 @@ use std::time::Instant;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let count = std::env::args().nth(1).map_or(Ok(500), |text| text.parse())?;
     let mut out = BufWriter::new(std::io::stdout().lock());
-    for (id, history) in series::histories(count, 7).into_iter().enumerate() {
+    for (id, history) in plimsoll_lab::series::histories(count, 7).into_iter().enumerate() {
         let begin = Instant::now();
         let found = find_changes(&history.values)?;
         let seconds = begin.elapsed().as_secs_f64();

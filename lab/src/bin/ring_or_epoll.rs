@@ -28,7 +28,7 @@ type Failed = Box<dyn Error>;
 /// The room for an answer.
 const ANSWER: usize = 16_384;
 
-/// What is asked, how, and for how long.
+/// A request to repeat, and for how long.
 struct Task {
     target: SocketAddrV4,
     request: &'static [u8],

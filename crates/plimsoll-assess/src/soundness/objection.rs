@@ -35,7 +35,7 @@ pub(crate) fn objection(trials: &[&TrialRecord]) -> Option<String> {
     objection_to_load(trials).or_else(|| failing(&measured(trials, PhaseKind::Measure)))
 }
 
-/// The same where requests may fail, because whether they do is the question.
+/// Objection where requests may fail, because whether they do is the question.
 pub(crate) fn objection_to_load(trials: &[&TrialRecord]) -> Option<String> {
     let measured = measured(trials, PhaseKind::Measure);
     faulty(trials)
@@ -48,17 +48,17 @@ pub(crate) fn objection_to_load(trials: &[&TrialRecord]) -> Option<String> {
         .or_else(|| stolen(&measured))
 }
 
-/// The same where cells are compared: that operations fail in one and not in another is a finding, whichever of them was measured first.
+/// Objection where cells are compared: that operations fail in one and not in another is a finding, whichever of them was measured first.
 pub(crate) fn objection_to_comparison(trials: &[&TrialRecord]) -> Option<String> {
     objection_to_load(trials).or_else(|| failing_everywhere(trials))
 }
 
-/// The same where tasks that wait for a CPU are counted: while the hypervisor has the CPU they wait for it, too, and it looks busy.
+/// Objection where tasks that wait for a CPU are counted: while the hypervisor has the CPU they wait for it, too, and it looks busy.
 pub(crate) fn objection_to_queue(trials: &[&TrialRecord]) -> Option<String> {
     objection_to_load(trials).or_else(|| taken(&measured(trials, PhaseKind::Measure), HARDLY_STOLEN))
 }
 
-/// The same for searches, whose probes are looked at one by one.
+/// Objection to a search, whose probes are looked at one by one.
 pub(crate) fn objection_to_search(trials: &[&TrialRecord]) -> Option<String> {
     faulty(trials).or_else(|| stolen(&measured(trials, PhaseKind::Search)))
 }

@@ -14,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
         "*",
         "processes, KiB, KiB/s, blocks/s, 1/s, %",
         &["since"],
-        "each column, by the name that stands above it; of the first line, which is the mean since the start of the machine, with `since=boot`: where the whole heading begins the text or follows the call, or where interrupts or switches of the line are less than half or more than twice those of the next. `-S` in a line above states the unit of memory; without it, amounts that are too small for KiB have no unit",
+        "each column, by the name that stands above it. The first line is the mean since the start of the machine and has `since=boot`, if the whole heading begins the text or follows the call. It also does if its interrupts or switches are less than half or more than twice those of the next line. `-S` in a line above states the unit of memory; without it, amounts that are too small for KiB have no unit",
     )],
     main: &["sy"],
     checked: Checked::Run("procps-ng 4.0.2"),

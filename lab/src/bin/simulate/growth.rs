@@ -37,7 +37,7 @@ impl Design {
         self.smallest() * (self.largest() / self.smallest()).powf(share)
     }
 
-    /// What is measured: each time is off by a factor that is a Laplace variable on the logarithm.
+    /// Growth fitted to noisy times: each is off by a factor that is a Laplace variable on the logarithm.
     fn measured(&self, time: impl Fn(f64) -> f64, rng: &mut SmallRng) -> Option<Growth> {
         let mut off = || {
             let side = if rng.coin() { 1.0 } else { -1.0 };

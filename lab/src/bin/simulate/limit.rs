@@ -64,8 +64,8 @@ pub(crate) fn rows(quick: bool) -> Vec<String> {
 }
 
 fn of_system(system: &System, runs: usize) -> Vec<String> {
-    let found: Vec<Found> = (0..runs as u64).into_par_iter().map(|seed| search(system, seed)).collect();
-    let mean = |of: &dyn Fn(&Found) -> f64| found.iter().map(of).sum::<f64>() / runs as f64;
+    let found: Vec<Searched> = (0..runs as u64).into_par_iter().map(|seed| search(system, seed)).collect();
+    let mean = |of: &dyn Fn(&Searched) -> f64| found.iter().map(of).sum::<f64>() / runs as f64;
     let method = format!("limit in a range of 1:200, {}", system.name);
     let covered = found.iter().filter(|found| found.covered).count();
     vec![
@@ -86,14 +86,14 @@ fn of_system(system: &System, runs: usize) -> Vec<String> {
     ]
 }
 
-struct Found {
+struct Searched {
     covered: bool,
     off: f64,
     half_width: f64,
     probes: f64,
 }
 
-fn search(system: &System, seed: u64) -> Found {
+fn search(system: &System, seed: u64) -> Searched {
     let mut rng = SmallRng::new(seed);
     let settings = LimitSettings::between(100.0, 20_000.0);
     // Anywhere in the range, so that no grid is met.
@@ -102,7 +102,7 @@ fn search(system: &System, seed: u64) -> Found {
         (0..system.trials).map(|_| trial(system, truth, &settings, &mut rng)).collect();
     let found = limit(&trials, &settings).unwrap_or_else(|e| panic!("{e}"));
     let (lo, hi) = (found.interval.lo(), found.interval.hi());
-    Found {
+    Searched {
         covered: (lo..=hi).contains(&truth),
         off: found.estimate.map_or(1.0, |estimate| (estimate / truth).ln().abs()),
         half_width: (hi / lo.max(1.0)).ln() / 2.0,

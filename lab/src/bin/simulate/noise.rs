@@ -37,7 +37,7 @@ pub(crate) enum Own {
     Normal,
     /// Noise as above; one pair in twenty has a side that a neighbour slowed by up to a half.
     Neighbour,
-    /// The same, and each side is in one of two modes 3 % apart.
+    /// Normal noise, and each side is in one of two modes 3 % apart.
     Modes,
 }
 

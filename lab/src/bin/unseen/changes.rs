@@ -9,7 +9,7 @@ use rayon::prelude::*;
 /// A found change counts when it lies within so many indices of a true one.
 const TOLERANCE: usize = 5;
 
-/// What is the matter with a history, beside its changes.
+/// Complication of a history beside its changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Plain,
@@ -17,7 +17,7 @@ enum Kind {
     Season,
     /// Hours of days that are hours of weeks.
     TwoSeasons,
-    /// It rises or falls all the time.
+    /// A slope from the first to the last value.
     Trend,
     /// Some values are missing.
     Gaps,
