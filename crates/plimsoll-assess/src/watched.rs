@@ -27,6 +27,8 @@ const LOUD: f64 = 1.0;
 const QUIET: (f64, f64) = (0.5, 0.05);
 /// So many processes, devices and causes are told.
 const TOLD: usize = 5;
+/// How long a verdict stays that the last looks no longer give: one that changes each second cannot be read.
+const HELD_NS: u64 = 5_000_000_000;
 
 /// What was read at one moment: a line of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -90,10 +92,23 @@ pub struct State {
     pub followed: Option<Followed>,
     /// Who uses the CPUs, most first.
     pub processes: Vec<ProcessUse>,
+    /// What all of them used of the CPUs, with the kernel and processes that were gone before a look.
+    pub used: Option<Used>,
     /// How many quiet seconds the last ones are compared with; 0 where there were not enough.
     pub quiet_seconds: usize,
     /// What it points to, the likeliest first.
     pub causes: Vec<Cause>,
+    /// For how many seconds the counters have pointed elsewhere; `causes` changes after five.
+    pub causes_seconds_old: f64,
+}
+
+/// What was used of the CPUs between the two looks that `processes` rests on; stolen time is in neither.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Used {
+    /// CPUs that were busy.
+    pub cpus: f64,
+    /// How long ago the first of the two looks was at the second.
+    pub seconds: f64,
 }
 
 /// A block device.
@@ -165,6 +180,31 @@ pub struct Watched {
     at_ns: Option<u64>,
     seconds: VecDeque<Second>,
     processes: Vec<ProcessUse>,
+    used: Option<Used>,
+    /// When processes were last looked at, and the CPU time used until then, in microseconds.
+    processes_at: Option<(u64, f64)>,
+    held: Held,
+}
+
+/// The verdict that is told, which outlives a few seconds that point elsewhere.
+#[derive(Clone, Default)]
+struct Held {
+    found_at_ns: u64,
+    quiet_seconds: usize,
+    causes: Vec<Cause>,
+}
+
+impl Held {
+    /// Learns what this look points to, and gives the age of what is told.
+    fn take(&mut self, at_ns: u64, (quiet_seconds, causes): (usize, Vec<Cause>)) -> f64 {
+        let same = causes.iter().map(|it| it.id).eq(self.causes.iter().map(|it| it.id));
+        let age_ns = at_ns.saturating_sub(self.found_at_ns);
+        if !same && !self.causes.is_empty() && age_ns <= HELD_NS {
+            return age_ns as f64 / 1e9;
+        }
+        *self = Self { found_at_ns: at_ns, quiet_seconds, causes };
+        0.0
+    }
 }
 
 /// The name under which a moment has the CPU time of a process and its children, in microseconds.
@@ -185,7 +225,9 @@ impl Watched {
             self.seconds.pop_front();
         }
         self.seconds.push_back(second);
-        (state.quiet_seconds, state.causes) = self.causes();
+        state.causes_seconds_old = self.held.take(moment.counters.at_ns, self.causes());
+        let Held { quiet_seconds, causes, .. } = self.held.clone();
+        (state.quiet_seconds, state.causes) = (quiet_seconds, causes);
         Some(state)
     }
 
@@ -204,10 +246,8 @@ impl Watched {
     fn learn(&mut self, moment: &Moment) -> Option<(State, BTreeMap<String, f64>, f64)> {
         let before = self.values.clone();
         self.values.extend(moment.counters.values.iter().map(|(name, value)| (name.clone(), *value)));
-        if let Some(processes) = &moment.processes {
-            self.processes.clone_from(processes);
-        }
         let at_ns = moment.counters.at_ns;
+        self.learn_processes(moment);
         let since = self.at_ns.replace(at_ns)?;
         let seconds = at_ns.saturating_sub(since) as f64 / 1e9;
         if seconds <= 0.0 {
@@ -222,7 +262,26 @@ impl Watched {
         let mut state = now.state();
         state.at_unix_ms = moment.at_unix_ms;
         state.processes = self.processes.iter().take(TOLD).cloned().collect();
+        state.used = self.used;
         Some((state, changes, seconds))
+    }
+
+    /// Who used the CPUs since processes were last looked at, and what was used of them in that time.
+    fn learn_processes(&mut self, moment: &Moment) {
+        let kinds = KINDS.iter().filter(|kind| !["idle", "iowait", "steal"].contains(*kind));
+        let all = || kinds.filter_map(|kind| self.values.get(&format!("machine.stat.cpu.{kind}"))).sum();
+        // Of a process that is followed, only its children are listed.
+        let used_us = self.values.get(TREE_CPU).copied().unwrap_or_else(all);
+        let at_ns = moment.counters.at_ns;
+        let Some((since, before)) = self.processes_at else {
+            self.processes_at = Some((at_ns, used_us));
+            return;
+        };
+        let Some(processes) = &moment.processes else { return };
+        let seconds = at_ns.saturating_sub(since) as f64 / 1e9;
+        self.processes.clone_from(processes);
+        self.used = (seconds > 0.0).then(|| Used { cpus: (used_us - before) / 1e6 / seconds, seconds });
+        self.processes_at = Some((at_ns, used_us));
     }
 
     /// How many quiet seconds there are to compare with, and what the last ones point to.
@@ -343,7 +402,6 @@ impl Now<'_> {
             .into_iter()
             .filter_map(|what| Some((what, self.rate(&format!("machine.pressure.{what}.some"))? / 1e6)));
         State {
-            at_unix_ms: 0,
             cpu_busy: (all > 0.0).then_some(busy),
             cpus: self.between("machine.stat.cpu", ".user").filter(|cpu| !cpu.is_empty()).count(),
             cpu,
@@ -369,9 +427,7 @@ impl Now<'_> {
                 written: self.rate("cgroup.io.written_bytes"),
             }),
             followed: self.followed(),
-            processes: Vec::new(),
-            quiet_seconds: 0,
-            causes: Vec::new(),
+            ..State::default()
         }
     }
 
@@ -482,8 +538,12 @@ mod tests {
         let state = host.goes_on(11, &OVERFLOWING);
         assert_eq!((ids(&state), state.quiet_seconds), (vec![CauseId::NetListenOverflow], 30));
         assert_eq!(state.listen_overflows, Some(40.0));
-        let state = host.goes_on(11, &IDLE);
+        let state = host.goes_on(6, &IDLE);
+        assert_eq!(ids(&state), [CauseId::NetListenOverflow], "a verdict stays for some seconds");
+        assert!((1.0..=5.0).contains(&state.causes_seconds_old), "{}", state.causes_seconds_old);
+        let state = host.goes_on(5, &IDLE);
         assert!(state.causes.is_empty(), "{:?}", state.causes);
+        assert_eq!(state.causes_seconds_old, 0.0);
     }
 
     #[test]
@@ -498,6 +558,26 @@ mod tests {
         let state = host.goes_on(12, &busy);
         assert_eq!((ids(&state), state.quiet_seconds), (vec![CauseId::CpuUserSaturated], 0));
         assert!(host.goes_on(3, &OVERFLOWING).quiet_seconds == 0);
+    }
+
+    #[test]
+    fn processes_stand_beside_what_was_used_of_the_cpus_since_they_were_last_looked_at() {
+        let mut watched = Watched::default();
+        let mut look = |second: u64, processes: Option<Vec<ProcessUse>>| {
+            // Half a CPU of user time, a quarter of softirq, and as much is stolen.
+            let rates = [("user", 5e5), ("softirq", 2.5e5), ("steal", 2.5e5), ("idle", 1e6)];
+            let values =
+                rates.map(|(kind, rate)| (format!("machine.stat.cpu.{kind}"), rate * second as f64)).into();
+            let counters = Snapshot { at_ns: second * 1_000_000_000, values };
+            watched.take(&Moment { at_unix_ms: second * 1000, counters, processes })
+        };
+        let worker = vec![ProcessUse { pid: 7, name: "rustc".into(), cpus: 0.5 }];
+        assert!(look(1, None).is_none());
+        assert_eq!(look(2, None).unwrap().used, None);
+        let expected = Some(Used { cpus: 0.75, seconds: 4.0 });
+        assert_eq!(look(5, Some(worker.clone())).unwrap().used, expected);
+        let later = look(6, None).unwrap();
+        assert_eq!((later.used, later.processes), (expected, worker));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the screen shows of a host: what is used, what it points to, who uses it.
 
-use plimsoll_assess::watched::State;
+use plimsoll_assess::watched::{State, Used};
 use plimsoll_report::figure;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -32,6 +32,8 @@ pub(super) enum Foot {
 
 /// What stands before the bars, in columns.
 const LABEL: usize = 46;
+/// CPUs that are left over from this many on have a row.
+const LEAST_LEFT: f64 = 0.01;
 
 /// `states` ends with the one that is shown.
 pub(super) fn draw(frame: &mut Frame<'_>, name: &str, states: &[State], foot: &Foot, colour: bool) {
@@ -43,12 +45,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, states: &[State], foot: &F
         return;
     };
     let usage = usage(states, state, width, colour);
-    let processes = usize::from(area.height / 5).clamp(1, state.processes.len().max(1));
+    let users = users(state, usize::from(area.height / 5).max(1), width);
     let rows = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(rows(usage.len()).min(area.height / 2)),
         Constraint::Min(4),
-        Constraint::Length(rows(processes) + 1),
+        Constraint::Length(rows(users.len().max(1)) + 1),
         Constraint::Length(1),
     ])
     .split(area);
@@ -62,10 +64,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, states: &[State], foot: &F
     frame.render_widget(Paragraph::new(Line::from(head.to_vec())), rows[0]);
     frame.render_widget(Paragraph::new(usage), rows[1]);
     section(frame, "What holds it down", cause_lines(state), true, rows[2]);
-    let users = state.processes.iter().take(processes).map(|it| {
-        Line::raw(cut(&format!("{:>8}  {:<16} {:>6} CPUs", it.pid, it.name, figure(it.cpus)), width))
-    });
-    section(frame, "Who uses the CPUs", users.collect(), false, rows[3]);
+    section(frame, &users_title(state), users, false, rows[3]);
     frame.render_widget(Paragraph::new(Line::styled(foot_line(foot, width), quiet)), rows[4]);
 }
 
@@ -145,6 +144,26 @@ fn usage(states: &[State], state: &State, width: usize, colour: bool) -> Vec<Lin
     lines
 }
 
+fn users_title(state: &State) -> String {
+    let used = |it: Used| {
+        format!(": {} of {} in the last {:.0} s", figure(it.cpus), state.cpus, it.seconds.max(1.0))
+    };
+    format!("Who uses the CPUs{}", state.used.map_or_else(String::new, used))
+}
+
+/// So many processes, and what is left of the CPUs' time that was used.
+fn users(state: &State, most: usize, width: usize) -> Vec<Line<'static>> {
+    let shown = &state.processes[..most.min(state.processes.len())];
+    let row = |pid: String, name: &str, cpus: f64| {
+        Line::raw(cut(&format!("{pid:>7}  {name:<39} {cpus:>6.2} CPUs"), width))
+    };
+    let of_processes: f64 = shown.iter().map(|it| it.cpus).sum();
+    // Ticks are counted for processes and CPUs apart, so that a few hundredths may be missing or too many.
+    let left = state.used.map(|used| used.cpus - of_processes).filter(|left| *left >= LEAST_LEFT);
+    let rest = left.map(|left| row(String::new(), "kernel, other and short-lived processes", left));
+    shown.iter().map(|it| row(it.pid.to_string(), &it.name, it.cpus)).chain(rest).collect()
+}
+
 fn cause_lines(state: &State) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'_>> = causes(state).into_iter().map(Line::raw).collect();
     if lines.is_empty() {
@@ -152,6 +171,9 @@ fn cause_lines(state: &State) -> Vec<Line<'static>> {
     }
     lines.push(Line::styled(
         match state.quiet_seconds {
+            _ if state.causes_seconds_old >= 1.0 => {
+                format!("last seen {:.0} s ago", state.causes_seconds_old)
+            }
             0 => "compared with nothing: no quiet time was seen yet".to_owned(),
             seconds => format!("the last 10 seconds against the {seconds} quietest"),
         },
@@ -202,7 +224,8 @@ mod tests {
             cpus: 2,
             pressure: BTreeMap::from([("io", 0.25)]),
             disks: vec![Disk { name: "sda".into(), busy, queue: 1.0, read: 0.0, written: 1e6 }],
-            processes: vec![ProcessUse { pid: 7, name: "rustc".into(), cpus: 1.5 }],
+            processes: vec![ProcessUse { pid: 7, name: "rustc".into(), cpus: 1.25 }],
+            used: Some(Used { cpus: 1.5, seconds: 4.0 }),
             ..State::default()
         };
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
@@ -219,7 +242,9 @@ mod tests {
                 "waited for io  25 %",
                 "sda  80 % busy",
                 "no known cause",
-                "rustc",
+                "Who uses the CPUs: 1.50 of 2 in the last 4 s",
+                "rustc                                     1.25 CPUs",
+                "kernel, other and short-lived processes   0.25 CPUs",
                 "itself 0.4 %",
             ] {
                 assert!(screen.contains(text), "`{text}` at {width}×{height}:\n{screen}");
