@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use plimsoll_judge::Scale;
 use plimsoll_judge::compare::{self, CompareSettings};
-use plimsoll_judge::stats::{mean, sd};
-use plimsoll_model::experiment::claim::difference::DifferenceSide;
 use plimsoll_model::experiment::{Claim, DifferenceClaim, GuestClock, Metric};
 use plimsoll_model::observation::{Arm, TrialRecord};
 pub(super) use plimsoll_model::plan::is_of;
@@ -154,16 +152,6 @@ pub(super) fn difference(
     }
 }
 
-/// The figures of both sides of a comparison.
-pub(super) fn sides(
-    claim: &DifferenceClaim,
-    comparison: &Comparison,
-    trials: &[TrialRecord],
-) -> Option<[DifferenceSide; 2]> {
-    let (of_a, of_b) = pairs(claim, comparison, trials);
-    (!of_a.is_empty()).then(|| [of_a, of_b].map(|of| DifferenceSide { mean: mean(&of), sd: sd(&of) }))
-}
-
 /// Why a figure of these trials cannot be judged; nothing where it can.
 pub(super) fn objection(metric: Metric, phase: &str, trials: &[TrialRecord]) -> Option<String> {
     let all: Vec<&TrialRecord> = trials.iter().collect();
@@ -175,7 +163,11 @@ pub(super) fn objection(metric: Metric, phase: &str, trials: &[TrialRecord]) -> 
 type Place<'t> = (u32, BTreeMap<&'t String, &'t String>);
 
 /// Figures that belong together: of the same block, with the same levels of all factors that are not compared.
-fn pairs(claim: &DifferenceClaim, of: &Comparison, trials: &[TrialRecord]) -> (Vec<f64>, Vec<f64>) {
+pub(super) fn pairs(
+    claim: &DifferenceClaim,
+    of: &Comparison,
+    trials: &[TrialRecord],
+) -> (Vec<f64>, Vec<f64>) {
     let mut found: BTreeMap<Place<'_>, [Option<f64>; 2]> = BTreeMap::new();
     for trial in trials {
         let side = match (is_of(&of.a, &trial.cell), is_of(&of.b, &trial.cell)) {

@@ -72,7 +72,7 @@ pub struct RigUnderWay {
     pub arm: Arm,
     /// Operations per second, the newest last.
     pub per_second: Vec<f64>,
-    /// The 99th percentile of latency of each slice, in milliseconds, the newest last.
+    /// The 99th percentile of latency over the last five seconds, in milliseconds, at the end of each slice, the newest last.
     pub p99_ms: Vec<f64>,
     /// Operations that failed.
     pub errors: u64,

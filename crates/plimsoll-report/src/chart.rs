@@ -8,11 +8,12 @@ pub(crate) mod thinned;
 
 use maud::{Markup, PreEscaped, html};
 use plotly::Layout;
-use plotly::common::{Anchor, Font, Label, Orientation, Title};
+use plotly::common::{Anchor, DashType, ErrorData, ErrorType, Font, Label, MarkerSymbol, Orientation, Title};
 use plotly::layout::{Axis, AxisType, HoverMode, Legend, Margin, ModeBar};
 use serde_json::Value;
 
 use crate::escape::{chart, json_in_script};
+use crate::number::median_interval;
 
 /// The rig that goes through the flood.
 pub(crate) const TREATMENT: &str = "var(--treatment)";
@@ -20,6 +21,16 @@ pub(crate) const TREATMENT: &str = "var(--treatment)";
 pub(crate) const CONTROL: &str = "var(--control)";
 /// Text beside what is measured.
 pub(crate) const SOFT: &str = "var(--soft)";
+
+/// How lines look that share a chart.
+pub(crate) const LOOKS: [(&str, DashType, MarkerSymbol); 6] = [
+    (TREATMENT, DashType::Solid, MarkerSymbol::Circle),
+    (CONTROL, DashType::Dash, MarkerSymbol::Square),
+    ("var(--iowait)", DashType::Dot, MarkerSymbol::Diamond),
+    ("var(--softirq)", DashType::DashDot, MarkerSymbol::TriangleUp),
+    ("var(--system)", DashType::LongDash, MarkerSymbol::Cross),
+    ("var(--steal)", DashType::LongDashDot, MarkerSymbol::X),
+];
 
 /// A chart with all that belongs to it.
 pub(crate) struct Figure {
@@ -143,6 +154,22 @@ pub(crate) fn axis(title: &str) -> Axis {
     } else {
         axis.title(Title::with_text(chart(title)).font(Font::new().size(12).color(SOFT)))
     }
+}
+
+/// Whiskers of points: how far each reaches below and above its point.
+pub(crate) fn whiskers(reach: &[(f64, f64)], color: &'static str) -> ErrorData {
+    ErrorData::new(ErrorType::Data)
+        .symmetric(false)
+        .array(reach.iter().map(|it| drawn(it.1)).collect())
+        .array_minus(reach.iter().map(|it| drawn(it.0)).collect())
+        .thickness(1.5)
+        .width(4)
+        .color(color)
+}
+
+/// How far the interval of the median of these values (in rising order) reaches below and above a point.
+pub(crate) fn reach(point: f64, sorted: &[f64]) -> (f64, f64) {
+    median_interval(sorted).map_or((0.0, 0.0), |(lo, hi)| ((point - lo).max(0.0), (hi - point).max(0.0)))
 }
 
 /// A value with no more digits than a screen can show: four significant ones. Drawn data is most of a page's size.

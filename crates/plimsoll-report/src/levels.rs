@@ -2,30 +2,21 @@
 //! are factors that act on each other (Cox 1984, *Interaction*, International Statistical Review 52).
 
 use plotly::common::{DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};
-use plotly::layout::RangeMode;
+use plotly::layout::{AxisType, RangeMode};
 use plotly::{Scatter, Trace};
 
-use crate::chart::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, layout, shortened};
+use crate::chart::thinned::thinned;
+use crate::chart::{Drawing, Figure, LOOKS, Plot, axis, drawn, layout, reach, shortened, whiskers};
 use crate::escape::chart as safe;
 use crate::number::{figure, median, sorted};
 
 const HEIGHT: usize = 380;
 /// The longest name of a level, in characters.
 const LABEL_LENGTH: usize = 18;
+/// That of a line.
+const NAME_LENGTH: usize = 40;
 /// How far the values stand beside the middle of their level, for all lines together.
 const ASIDE: f64 = 0.3;
-/// Lines that can be told apart.
-const LINES: usize = 6;
-/// How a line looks.
-const LOOKS: [(&str, DashType, MarkerSymbol); LINES] = [
-    (TREATMENT, DashType::Solid, MarkerSymbol::Circle),
-    (CONTROL, DashType::Dash, MarkerSymbol::Square),
-    ("var(--holds)", DashType::Dot, MarkerSymbol::Diamond),
-    ("var(--softirq)", DashType::DashDot, MarkerSymbol::TriangleUp),
-    ("var(--system)", DashType::LongDash, MarkerSymbol::Cross),
-    ("var(--steal)", DashType::LongDashDot, MarkerSymbol::X),
-];
-
 /// Values of one cell on one rig.
 pub(crate) struct Group {
     /// The level on the axis.
@@ -45,6 +36,8 @@ pub(crate) struct About {
     pub(crate) factor: String,
     /// What the values are.
     pub(crate) metric: String,
+    /// Whether the scale is logarithmic, on which factors that multiply give parallel lines.
+    pub(crate) logarithmic: bool,
     /// A level and a line to be marked, with what is to be said of them.
     pub(crate) odd: Option<(String, String, String)>,
 }
@@ -62,7 +55,7 @@ pub(crate) fn chart(about: About, groups: &[Group]) -> Option<Figure> {
         all
     };
     let (levels, lines) = (names(|group| &group.level), names(|group| &group.line));
-    if levels.len() < 2 || lines.len() > LINES {
+    if levels.len() < 2 {
         return None;
     }
     let mut traces: Vec<Box<dyn Trace>> = Vec::new();
@@ -75,7 +68,7 @@ pub(crate) fn chart(about: About, groups: &[Group]) -> Option<Figure> {
                 Some((f64::from(place) + aside, of_line(level).filter(|it| !it.values.is_empty())?))
             })
             .collect();
-        traces.extend(drawn_line(&points, &LOOKS[n], line));
+        traces.extend(drawn_line(&points, &LOOKS[n % LOOKS.len()], line));
     }
     traces.extend(about.odd.as_ref().and_then(|odd| mark(odd, groups, &levels, &lines)));
     let description = description(&about, groups);
@@ -86,10 +79,13 @@ pub(crate) fn chart(about: About, groups: &[Group]) -> Option<Figure> {
         .tick_text(labels)
         .show_grid(false)
         .zero_line(false);
-    let layout = layout(HEIGHT)
-        .show_legend(lines.len() > 1 || about.odd.is_some())
-        .x_axis(x_axis)
-        .y_axis(axis(&about.metric).range_mode(RangeMode::ToZero));
+    let layout = layout(HEIGHT).show_legend(lines.len() > 1 || about.odd.is_some()).x_axis(x_axis).y_axis(
+        if about.logarithmic {
+            axis(&about.metric).type_(AxisType::Log)
+        } else {
+            axis(&about.metric).range_mode(RangeMode::ToZero)
+        },
+    );
     Some(Figure {
         id: about.id,
         title: about.title,
@@ -109,19 +105,23 @@ fn drawn_line(
     let name = if line.is_empty() { "median" } else { line };
     let middle = |group: &Group| median(&sorted(group.values.iter().copied())).unwrap_or(f64::NAN);
     let told = |group: &Group| format!("{}<br>{}: {}", safe(&group.level), safe(name), figure(middle(group)));
+    let reached: Vec<_> =
+        points.iter().map(|(_, group)| reach(middle(group), &sorted(group.values.iter().copied()))).collect();
     let medians = Scatter::new(
         points.iter().map(|(x, _)| drawn(*x)).collect(),
         points.iter().map(|(_, group)| drawn(middle(group))).collect(),
     )
-    .name(safe(&shortened(name, LABEL_LENGTH)))
+    .name(safe(&shortened(name, NAME_LENGTH)))
     .legend_group(line)
     .mode(Mode::LinesMarkers)
     .line(Line::new().color(*color).width(2.0).dash(dash.clone()))
     .marker(Marker::new().color(*color).symbol(symbol.clone()).size(10))
+    .error_y(whiskers(&reached, color))
     .hover_text_array(points.iter().map(|(_, group)| told(group)).collect())
     .hover_info(HoverInfo::Text);
-    let each = points.iter().flat_map(|(x, group)| group.values.iter().map(|value| (*x, *value)));
-    let (xs, ys): (Vec<f64>, Vec<f64>) = each.map(|(x, y)| (drawn(x), drawn(y))).unzip();
+    let each = points.iter().flat_map(|(x, group)| group.values.iter().map(|value| [*x, *value]));
+    let (xs, ys): (Vec<f64>, Vec<f64>) =
+        thinned(each.collect()).into_iter().map(|[x, y]| (drawn(x), drawn(y))).unzip();
     let trials = Scatter::new(xs, ys)
         .legend_group(line)
         .show_legend(false)
@@ -176,6 +176,7 @@ mod tests {
             caption: String::new(),
             factor: "kernel".into(),
             metric: "requests per second".into(),
+            logarithmic: false,
             odd: Some(("6.12".into(), "on".into(), "odd".into())),
         }
     }
@@ -193,6 +194,7 @@ mod tests {
         let traces = json["data"].as_array().unwrap();
         assert_eq!(traces.len(), 5, "two lines, their trials, a mark");
         assert_eq!(traces[0]["y"], serde_json::json!([2.0, 4.0]));
+        assert_eq!(traces[0]["error_y"]["array"], serde_json::json!([1.0, 0.0]), "to the greatest of three");
         assert_eq!(traces[1]["y"], serde_json::json!([1.0, 3.0, 2.0, 4.0]));
         assert_eq!(traces[4]["y"], serde_json::json!([9.0]));
         assert_eq!(traces[4]["x"][0], traces[2]["x"][1], "where its line is");

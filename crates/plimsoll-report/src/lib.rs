@@ -26,6 +26,7 @@ pub mod postal;
 pub mod pprof;
 pub mod screen;
 pub mod text;
+pub mod tone;
 pub mod weeks;
 
 mod answer;

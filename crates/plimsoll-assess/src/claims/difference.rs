@@ -1,7 +1,8 @@
 //! The difference claim: every level of a factor against its first one, or every cell against the one that is named.
 
 use plimsoll_explain::causes::Shown;
-use plimsoll_model::experiment::claim::difference::{DifferenceClaim, DifferenceDetails};
+use plimsoll_judge::stats::{mean, sd};
+use plimsoll_model::experiment::claim::difference::{DifferenceClaim, DifferenceDetails, DifferenceSide};
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Finding;
@@ -16,9 +17,18 @@ impl ClaimKind for DifferenceClaim {
     fn judge(&self, plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
         let finding = |comparison: Comparison| {
             let verdict = contrast::difference(plan, self, &comparison, trials);
-            let sides = contrast::sides(self, &comparison, trials);
+            let (of_a, of_b) = contrast::pairs(self, &comparison, trials);
+            let pairs: Vec<[f64; 2]> = of_a.iter().zip(&of_b).map(|(a, b)| [*a, *b]).collect();
+            let sides = [of_a, of_b].map(|of| DifferenceSide { mean: mean(&of), sd: sd(&of) });
             let Comparison { a, b, .. } = comparison;
-            let details = DifferenceDetails { phase: self.phase.clone(), a, b, margin: self.margin.0, sides };
+            let details = DifferenceDetails {
+                phase: self.phase.clone(),
+                a,
+                b,
+                margin: self.margin.0,
+                sides: (!pairs.is_empty()).then_some(sides),
+                pairs,
+            };
             Finding::new(verdict, details)
         };
         contrast::comparisons(plan, self).into_iter().map(finding).collect()

@@ -44,11 +44,12 @@ fn chart(found: &Found<'_, InteractionDetails>) -> Option<Figure> {
     let about = About {
         id: format!("interaction-{}", found.number),
         title: format!("{} together, {}", wording::capitalised(&facts.factors.join(" and ")), facts.phase),
-        caption: "Lines join the medians of trials, which are the small marks. Lines that are parallel are factors that do not act on each other; of a ratio \
+        caption: "Lines join the medians of trials, which are the small marks; whiskers are 95 % intervals of the medians, or the range of fewer than six. Lines that are parallel are factors that do not act on each other; of a ratio \
                   they are as many times higher."
             .into(),
         factor: factor.clone(),
         metric: wording::metric(&found.verdict.metric),
+        logarithmic: false,
         odd,
     };
     levels::chart(about, &groups)

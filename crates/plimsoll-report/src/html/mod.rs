@@ -15,6 +15,7 @@ mod places;
 mod section;
 mod sections;
 pub mod served;
+mod sides;
 mod spans;
 mod tables;
 mod timeline;

@@ -57,7 +57,7 @@ fn of_run(packets: &[PacketReport]) -> Markup {
                     td { (wording::captured_on(of)) }
                     td .num { (count(of.connections)) }
                     td .num { (wording::moving(of)) }
-                    td { (wording::stalls(of, usize::MAX)) @for error in &of.errors { br; (error) } }
+                    td .long { (wording::stalls(of, usize::MAX)) @for error in &of.errors { br; (error) } }
                     td .num { (wording::limited(of)) }
                     td .num { (count(of.packets)) }
                     td .num { (count(of.dropped)) }
@@ -209,7 +209,7 @@ fn connections(report: &TraceReport) -> Markup {
                         td .num { (optional(of.rtt_ms)) }
                         td .num { (count(of.from_client.retransmissions + of.from_server.retransmissions)) }
                         td .num { (figure(of.stalled_s)) }
-                        td { (longest(of)) }
+                        td .long { (longest(of)) }
                     }
                 }
             }

@@ -1,4 +1,5 @@
-// Draws every chart of the page from the JSON beside it; colours come from the style sheet, so that both schemes and print fit.
+// Folds tables that do not fit, and draws every chart of the page from the JSON beside it; colours come from the style sheet, so that both schemes and
+// print fit.
 (() => {
   "use strict";
   const PRINT_WIDTH = 680;
@@ -51,10 +52,30 @@
     });
   };
 
-  // Plotly names every digit of a logarithmic axis, and lets the names touch; 1, 2 and 5 are enough. Which axes it names so is known once it has drawn.
-  const sparse = (chart) => {
-    const axes = ["xaxis", "yaxis"].filter((name) => chart._fullLayout[name]?.dtick === "D1");
-    if (axes.length) Plotly.relayout(chart, Object.fromEntries(axes.map((name) => [`${name}.dtick`, "D2"])));
+  const named = (value) => {
+    const [size, unit] = value >= 1e9 ? [1e9, "B"] : value >= 1e6 ? [1e6, "M"] : value >= 1e4 ? [1e3, "k"] : [1, ""];
+    return +(value / size).toPrecision(3) + unit;
+  };
+
+  // Plotly names single digits of a logarithmic axis. Here its decades have names, 1, 10, 100; where it has fewer than two of them, 2 and 5 as well. What
+  // the axis spans is known once it is drawn.
+  const DECADES = 7;
+  const decades = (chart) => {
+    const changes = {};
+    for (const [name, axis] of Object.entries(chart._fullLayout)) {
+      if (!/^[xy]axis\d*$/.test(name) || axis.type !== "log") continue;
+      const [low, high] = axis.range;
+      const digits = high - low >= 2 ? [1] : [1, 2, 5];
+      const every = Math.ceil((high - low) / DECADES);
+      const values = [];
+      for (let power = Math.floor(low); power <= high; power++) {
+        if (power % every === 0) values.push(...digits.map((digit) => digit * 10 ** power));
+      }
+      const seen = values.filter((value) => Math.log10(value) >= low && Math.log10(value) <= high);
+      changes[name] = seen.length > 1 ? { tickvals: seen, ticktext: seen.map(named), tickmode: "array" } : { tickmode: "auto" };
+    }
+    const flat = Object.entries(changes).flatMap(([name, ticks]) => Object.entries(ticks).map(([key, value]) => [`${name}.${key}`, value]));
+    if (flat.length) Plotly.relayout(chart, Object.fromEntries(flat));
   };
 
   const draw = (chart, width) => {
@@ -73,11 +94,30 @@
     // On a touch screen a finger scrolls the page; the buttons still zoom.
     if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;
     Plotly.react(chart, data, layout, { ...config, displayModeBar: narrow ? false : "hover" });
-    sparse(chart);
+    decades(chart);
+    if (!chart.dataset.watched) {
+      chart.dataset.watched = "yes";
+      chart.on("plotly_relayout", (changed) => Object.keys(changed).some((key) => /range/.test(key)) && decades(chart));
+    }
+  };
+
+  // A table that is wider than its box, or squeezed until a row is this tall (px), is folded: each row becomes a block of titles and values.
+  const TALL = 160;
+  const foldAll = (folded = true) => {
+    for (const box of document.querySelectorAll(".scroll")) {
+      const table = box.querySelector("table");
+      table.classList.remove("fold");
+      if (!folded) continue;
+      const titles = [...(table.tHead?.rows[0].cells ?? [])].map((title) => title.textContent);
+      const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
+      for (const row of rows) [...row.cells].forEach((cell, n) => (cell.dataset.title = titles[n] ?? ""));
+      const tall = rows.some((row) => row.offsetHeight > TALL);
+      table.classList.toggle("fold", tall || box.scrollWidth > box.clientWidth);
+    }
   };
 
   const charts = [...document.querySelectorAll(".chart")];
-  const drawAll = (width) => charts.forEach((chart) => draw(chart, width));
+  const drawAll = (width) => window.Plotly && charts.forEach((chart) => draw(chart, width));
 
   // Resolves when Plotly is there: it stands beside the page, or packed in it.
   const plotly = async () => {
@@ -108,15 +148,19 @@
       if (innerWidth === drawnAt) return;
       drawnAt = innerWidth;
       clearTimeout(pending);
-      pending = setTimeout(drawAll, 150);
+      pending = setTimeout(() => (foldAll(), drawAll()), 150);
     });
+    // What is in a closed box has no size.
+    document.addEventListener("toggle", () => foldAll(), true);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll());
     addEventListener("beforeprint", () => {
       document.documentElement.dataset.theme = "light";
+      foldAll(false);
       drawAll(PRINT_WIDTH);
     });
     addEventListener("afterprint", () => {
       delete document.documentElement.dataset.theme;
+      foldAll();
       drawAll();
     });
     document.querySelectorAll("select.picker").forEach((picker) => {
@@ -126,9 +170,11 @@
     });
   };
 
+  foldAll();
+  watch();
+  if (!charts.length) return;
   plotly().then(() => {
     drawAll();
-    watch();
     document.documentElement.dataset.drawn = "yes";
   }, missing);
 })();

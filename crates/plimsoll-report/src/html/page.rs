@@ -50,8 +50,8 @@ pub(super) fn write(out: &mut dyn Write, title: &str, body: &Markup, bundle: Bun
     write!(out, "\n<script>{SCRIPT}</script>\n</body>\n</html>\n")
 }
 
-/// A page of a server, which sends style and scripts once for all pages; `above` stands over the body. Only a page with charts has what
-/// draws them.
+/// A page of a server, which sends style and scripts once for all pages; `above` stands over the body. Only a page with charts has the
+/// bundle that draws them.
 pub(super) fn served(title: &Markup, above: &Markup, body: &Markup, charts: bool) -> Markup {
     html! {
         (DOCTYPE)
@@ -60,10 +60,8 @@ pub(super) fn served(title: &Markup, above: &Markup, body: &Markup, charts: bool
                 meta charset="utf-8";
                 (common(title))
                 link rel="stylesheet" href=(places::STYLE);
-                @if charts {
-                    script defer src=(places::bundle()) {}
-                    script defer src=(places::CHARTS) {}
-                }
+                @if charts { script defer src=(places::bundle()) {} }
+                script defer src=(places::CHARTS) {}
             }
             body {
                 (above)
@@ -99,7 +97,7 @@ fn common(title: &Markup) -> Markup {
     }
 }
 
-/// A table that scrolls sideways by itself where the page is too narrow for it. `rows` are its head and its body.
+/// A table that is folded where the page is too narrow for it, or scrolls sideways by itself without scripts. `rows` are its head and its body.
 pub(super) fn table(name: &str, class: &str, rows: &Markup) -> Markup {
     html! {
         // The section around it may have the same name.

@@ -4,7 +4,7 @@ use super::bundle;
 
 /// Where pages expect their style.
 pub const STYLE: &str = "/assets/style.css";
-/// Where pages expect the script that draws their charts by the bundle.
+/// Where pages expect the script that folds their tables, and draws their charts by the bundle.
 pub const CHARTS: &str = "/assets/charts.js";
 /// Where pages of causes stand; the id follows.
 pub(super) const CAUSES: &str = "/causes/";

@@ -5,12 +5,11 @@ use plimsoll_model::cause::CauseId;
 use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::observation::{Profile, TrialRecord};
 use plimsoll_model::report::{Finding, ProfileReport, RunReport};
-use plimsoll_model::verdict::Standing;
 
 use super::chart::forest::{Point, Scale, strip};
 use super::chart::{bars, counters, cpu, heat, histogram, latency, load, rate, stacks, steps};
 use super::section::Section;
-use super::{COUNTER_PICKER, Drawn, TRIAL_PICKER, levels, packets, page, places, tables, timeline};
+use super::{COUNTER_PICKER, Drawn, TRIAL_PICKER, levels, packets, page, places, sides, tables, timeline};
 use crate::chart::Figure;
 use crate::findings;
 use crate::number::{figure, median};
@@ -18,6 +17,7 @@ use crate::profile as told;
 use crate::section::Section as Found;
 use crate::seen;
 use crate::summary::{self, CellRows};
+use crate::tone::Tone;
 use crate::{answer, claims, events, loads, wording};
 
 /// Everything between the head and the script.
@@ -29,6 +29,7 @@ pub(super) fn body(report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_
     let claimed = claimed.iter().map(|group| Some(tables::group(group)));
     let measured = [
         up_and_down(report),
+        sides::section(report, records),
         levels::section(report),
         over_time(report, records),
         rates(report, &cells, records),
@@ -98,18 +99,12 @@ fn short_answer(report: &RunReport) -> Markup {
 
 pub(super) fn verdict_box(finding: &Finding) -> Markup {
     let verdict = &finding.verdict;
-    let standing = verdict.standing();
-    let class = match standing {
-        Standing::Holds => "holds",
-        Standing::Fails => "fails",
-        Standing::Open => "open",
-    };
     let point = Point { estimate: verdict.estimate, interval: verdict.interval };
     html! {
-        div class={ "verdict " (class) } {
+        div class={ "verdict " (Tone::of(verdict.outcome).class()) } {
             h2 { (wording::outcome(verdict.outcome)) }
             p .answer { (answer::answer(verdict)) }
-            p { (answer::reason(verdict)) " " span .soft { "(" (verdict.claim) @if let Some(expected) = &verdict.expected { ", expected: " (expected.replace('_', " ")) } ": " (wording::standing(standing)) ")" } }
+            p { (answer::reason(verdict)) " " span .soft { "(" (verdict.claim) @if let Some(expected) = &verdict.expected { ", expected: " (expected.replace('_', " ")) } ": " (wording::standing(verdict.standing())) ")" } }
             @if answer::is_ratio(verdict) && point.estimate.is_some() {
                 (strip(&Scale::new(&[point], limits(finding)), point, true))
             }
@@ -138,7 +133,7 @@ fn remedies(report: &RunReport) -> Option<Section> {
         html! {
             tr {
                 th scope="row" { (what) }
-                td style="width:45%" { (strip(&scale, point, false)) }
+                td .bar style="width:45%" { (strip(&scale, point, false)) }
                 td .num { (wording::ratio_and_interval(point.estimate, point.interval)) }
                 td { (outcome) @if !reason.is_empty() { br; span .soft { (reason) } } }
             }

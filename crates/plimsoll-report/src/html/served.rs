@@ -5,7 +5,7 @@ use plimsoll_model::cause::CauseId;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::report::RunReport;
 
-use super::{Drawn, Told, numbers, page, sections};
+use super::{Drawn, Told, numbers, page, sections, sides};
 
 pub use super::places::{CHARTS, STYLE, bundle};
 
@@ -48,6 +48,13 @@ pub fn from_file(above: &Markup, text: &str) -> Option<Markup> {
     // It was escaped when it was written.
     let title = PreEscaped(title);
     Some(page::served(&html! { (title) }, above, &PreEscaped(body), true))
+}
+
+/// Two runs in one chart each: rates over time, and how long requests took, in the phases that both measured.
+#[must_use]
+pub fn runs_together(names: [&str; 2], reports: [&RunReport; 2], records: [&[TrialRecord]; 2]) -> Markup {
+    let figures = sides::of_runs(names, records, crate::summary::rate_metric(reports[0]));
+    html! { @for figure in &figures { (figure.markup()) } }
 }
 
 /// A page of what was read from other tools' output, or judged, with the same content as [`super::judged`] writes to a file.

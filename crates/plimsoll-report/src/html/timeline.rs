@@ -107,27 +107,64 @@ pub(super) fn load(trial: &TrialRecord, arm: Arm, points: usize, metric: Metric)
     let step_s = length_s / points as f64;
     let mut counted = vec![(0.0, 0.0); points];
     for slice in trial.phases.iter().flat_map(|p| &p.slices).filter(|s| s.arm == arm) {
-        count_slice(&mut counted, step_s, slice, metric);
+        count_slice(&mut counted, step_s, slice, 0.0, metric);
     }
     if counted.iter().all(|(_, covered)| *covered == 0.0) {
         return None;
     }
-    // A stretch that a load only touched has too little to tell a rate by.
-    let rates = counted.iter().map(|&(n, covered)| (covered > step_s * 0.05).then(|| n / covered));
-    Some(LoadSeries { step_s, rates: rates.collect() })
+    Some(LoadSeries { step_s, rates: rates(&counted, step_s) })
 }
 
-/// Spreads what happened in each interval of a slice evenly over the stretches that it covers; of a figure that intervals do not count, that of
+/// A stretch that a load only touched has too little to tell a rate by.
+fn rates(counted: &[(f64, f64)], step_s: f64) -> Vec<Option<f64>> {
+    counted.iter().map(|&(n, covered)| (covered > step_s * 0.05).then(|| n / covered)).collect()
+}
+
+/// The rate while a phase is measured, in seconds after its start: in each stretch the median of these trials. Absent where it is one figure alone.
+pub(super) fn of_phase(
+    trials: &[&TrialRecord],
+    phase: &str,
+    points: usize,
+    metric: Metric,
+) -> Option<LoadSeries> {
+    let phases: Vec<&PhaseRecord> = measured(trials, phase).collect();
+    let length_s = |it: &PhaseRecord| it.end_ns.saturating_sub(it.start_ns) as f64 / 1e9;
+    let step_s = phases.iter().map(|it| length_s(it)).fold(0.0, f64::max) / points as f64;
+    if step_s <= 0.0 {
+        return None;
+    }
+    let of_one = |it: &&PhaseRecord| {
+        let mut counted = vec![(0.0, 0.0); points];
+        for slice in it.slices.iter().filter(|slice| slice.arm == Arm::Treatment) {
+            count_slice(&mut counted, step_s, slice, it.start_ns as f64 / 1e9, metric);
+        }
+        rates(&counted, step_s)
+    };
+    let each: Vec<Vec<Option<f64>>> = phases.iter().map(of_one).collect();
+    let middle = |n: usize| median(&sorted(each.iter().filter_map(|rates| rates[n])));
+    let rates: Vec<Option<f64>> = (0..points).map(middle).collect();
+    let mut seen = rates.iter().flatten();
+    let first = seen.next()?;
+    seen.any(|rate| rate != first).then_some(LoadSeries { step_s, rates })
+}
+
+/// The records of a measured phase of this name.
+pub(super) fn measured<'t>(trials: &[&'t TrialRecord], phase: &str) -> impl Iterator<Item = &'t PhaseRecord> {
+    let all = trials.iter().flat_map(|trial| &trial.phases);
+    all.filter(move |it| it.name == phase && it.kind == PhaseKind::Measure)
+}
+
+/// Spreads what happened in each interval of a slice evenly over the stretches that it covers, in seconds after an origin; of a figure that intervals do not count, that of
 /// the whole slice.
-fn count_slice(counted: &mut [(f64, f64)], step_s: f64, slice: &Slice, metric: Metric) {
-    let start = slice.at_ns as f64 / 1e9;
+fn count_slice(counted: &mut [(f64, f64)], step_s: f64, slice: &Slice, origin_s: f64, metric: Metric) {
+    let start = slice.at_ns as f64 / 1e9 - origin_s;
     let whole = slice.result.intervals.iter().any(|interval| metric.amount(interval).is_none());
     if whole && let Some(rate) = metric.of(&slice.result) {
         spread(counted, step_s, rate, (start, start + slice.result.elapsed_ns as f64 / 1e9));
     }
     let mut start = start;
     for interval in &slice.result.intervals {
-        let end = (slice.at_ns.saturating_add(interval.end_ns)) as f64 / 1e9;
+        let end = (slice.at_ns.saturating_add(interval.end_ns)) as f64 / 1e9 - origin_s;
         if let Some(amount) = metric.amount(interval).filter(|_| end > start) {
             spread(counted, step_s, amount / (end - start), (start, end));
             start = end;

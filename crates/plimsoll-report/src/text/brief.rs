@@ -15,6 +15,7 @@ use crate::next::Next;
 use crate::number::{NONE, count, figure, ratio};
 use crate::section::{Row, Section, Table, left, right};
 use crate::summary::{self, CellRows};
+use crate::tone::Tone;
 use crate::{answer, wording};
 
 /// The most lines of a report with a table; the other parts leave it at least ten.
@@ -214,13 +215,16 @@ fn next(next: &Next, width: usize) -> Vec<Line> {
 /// The last line: the only verdict with its figures, or how many claims hold.
 fn verdict(report: &RunReport, width: usize) -> Line {
     let verdicts: Vec<&Verdict> = report.verdicts.iter().map(|finding| &finding.verdict).collect();
-    let (word, rest, standing) = match verdicts.as_slice() {
-        [] => (none(report).to_owned(), String::new(), Standing::Open),
+    let (word, rest, tone) = match verdicts.as_slice() {
+        [] => (none(report).to_owned(), String::new(), Tone::Open),
         [verdict] => {
             let word = wording::outcome(verdict.outcome).to_lowercase();
-            (word, figures(verdict), verdict.standing())
+            (word, figures(verdict), Tone::of(verdict.outcome))
         }
-        several => of_several(several),
+        several => {
+            let (word, standing) = of_several(several);
+            (word, String::new(), Tone::of_standing(standing))
+        }
     };
     let unfinished = match report.status {
         RunStatus::Interrupted => " The run was interrupted.",
@@ -234,7 +238,7 @@ fn verdict(report: &RunReport, width: usize) -> Line {
     let forms = [format!("{start}{rest}.{unfinished}"), format!("{start}.{unfinished}")];
     let text = forms.into_iter().find(fits).unwrap_or_else(|| format!("{start}."));
     let text = clipped(&text, width, 0, 1).concat();
-    Line { styled: Some((style::of(standing), start)), text }
+    Line { styled: Some((style::of(tone), start)), text }
 }
 
 fn none(report: &RunReport) -> &'static str {
@@ -258,7 +262,7 @@ fn figures(verdict: &Verdict) -> String {
     [estimate, claim].into_iter().flatten().collect()
 }
 
-fn of_several(verdicts: &[&Verdict]) -> (String, String, Standing) {
+fn of_several(verdicts: &[&Verdict]) -> (String, Standing) {
     let of = |standing| verdicts.iter().filter(|verdict| verdict.standing() == standing).count();
     let counts = [
         (Standing::Fails, of(Standing::Fails), ["fails", "fail"]),
@@ -270,5 +274,5 @@ fn of_several(verdicts: &[&Verdict]) -> (String, String, Standing) {
         told.map(|(_, number, verb)| format!("{number} {}", verb[usize::from(*number > 1)])).collect();
     let worst =
         counts.iter().find(|(_, number, _)| *number > 0).map_or(Standing::Open, |(standing, ..)| *standing);
-    (format!("of {} claims, {}", verdicts.len(), told.join(", ")), String::new(), worst)
+    (format!("of {} claims, {}", verdicts.len(), told.join(", ")), worst)
 }

@@ -9,6 +9,7 @@ use unicode_width::UnicodeWidthStr;
 use super::wrap::wrapped;
 use super::{Page, style};
 use crate::escape::terminal;
+use crate::tone::Tone;
 use crate::{answer, wording};
 
 /// A line, and the style of its beginning.
@@ -30,7 +31,7 @@ impl Line {
         let sentences = [answer::answer(verdict), answer::expectation(verdict), answer::reason(verdict)];
         let said: Vec<&str> = sentences.iter().map(String::as_str).filter(|it| !it.is_empty()).collect();
         let lines = clipped(&format!("{outcome} {}", said.join(" ")), width, 0, most);
-        let mut style = Some((style::of(verdict.standing()), outcome));
+        let mut style = Some((style::of(Tone::of(verdict.outcome)), outcome));
         lines.into_iter().map(|text| Self { text, styled: style.take() }).collect()
     }
 }

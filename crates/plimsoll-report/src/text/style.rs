@@ -1,7 +1,8 @@
 //! Colour and weight.
 
-use anstyle::{AnsiColor, Style};
-use plimsoll_model::verdict::Standing;
+use anstyle::Style;
+
+use crate::tone::Tone;
 
 /// The heading of a section.
 pub(super) const HEADING: Style = Style::new().bold();
@@ -9,12 +10,7 @@ pub(super) const HEADING: Style = Style::new().bold();
 /// Text that is there for comparison.
 pub(super) const FAINT: Style = Style::new().dimmed();
 
-/// A verdict's word: green holds, red fails, yellow is open.
-pub(super) fn of(standing: Standing) -> Style {
-    let color = match standing {
-        Standing::Holds => AnsiColor::Green,
-        Standing::Fails => AnsiColor::Red,
-        Standing::Open => AnsiColor::Yellow,
-    };
-    color.on_default().bold()
+/// A verdict's word.
+pub(super) fn of(tone: Tone) -> Style {
+    tone.ansi().on_default().bold()
 }

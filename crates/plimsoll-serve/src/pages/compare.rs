@@ -8,10 +8,11 @@ use plimsoll_model::observation::Arm;
 use plimsoll_model::report::{PhaseReport, RunReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 use plimsoll_report::html::served;
+use plimsoll_report::tone::Tone;
 use plimsoll_report::{figure, moment};
 use serde::Deserialize;
 
-use super::{Answer, Here, Trouble, above, plain, run};
+use super::{Answer, Here, Trouble, above, run};
 use crate::link;
 use crate::site::Site;
 
@@ -58,7 +59,7 @@ pub(crate) fn page(site: &Site, asked: &CompareQuery) -> Result<Answer, Trouble>
         @if found.is_empty() { p { "The runs have no cell in common in which both measured a figure." } }
         @for contrast in &found {
             h3 { (contrast.phase) @for (factor, level) in &contrast.cell { ", " (factor) " = " (level) } }
-            p { (sentence(&contrast.comparison.verdict)) }
+            (sentence(&contrast.comparison.verdict))
             p .soft { (contrast.comparison.verdict.reason) }
             @if !contrast.causes.is_empty() {
                 ul .plain {
@@ -70,12 +71,15 @@ pub(crate) fn page(site: &Site, asked: &CompareQuery) -> Result<Answer, Trouble>
         }
         h2 { "Side by side" }
         div .sides { (side("A", &report_a)) (side("B", &report_b)) }
+        (served::runs_together([&format!("A: {}", a.id), &format!("B: {}", b.id)], [&report_a, &report_b], [&trials_a, &trials_b]))
         (figures(&report_a, &report_b))
     };
-    Ok(plain(Here::Runs, &format!("{} and {}", a.id, b.id), &content).into())
+    let title = format!("{} and {}", a.id, b.id);
+    let body = html! { main #content .list { h1 { (title) } (content) } };
+    Ok(served::page(&format!("{title} – Plimsoll"), &above, &body, true).into())
 }
 
-fn sentence(verdict: &Verdict) -> String {
+fn sentence(verdict: &Verdict) -> Markup {
     let metric = verdict.metric.replace('_', " ");
     let told = match verdict.outcome {
         Outcome::Slower => "worse in B",
@@ -85,7 +89,6 @@ fn sentence(verdict: &Verdict) -> String {
         _ => "undecided",
     };
     let change = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
-    let Some(estimate) = verdict.estimate else { return format!("{metric}: {told}") };
     let between = verdict.interval.map_or_else(String::new, |interval| {
         format!(
             " [{}, {}] at {} %",
@@ -94,7 +97,16 @@ fn sentence(verdict: &Verdict) -> String {
             figure(100.0 * verdict.confidence)
         )
     });
-    format!("{metric}: {told}, {}{between}", change(estimate))
+    html! {
+        p {
+            (metric) ": " (outcome(verdict.outcome, told))
+            @if let Some(estimate) = verdict.estimate { ", " (change(estimate)) (between) }
+        }
+    }
+}
+
+fn outcome(outcome: Outcome, word: &str) -> Markup {
+    html! { strong .outcome .(Tone::of(outcome).class()) { (word) } }
 }
 
 fn side(name: &str, report: &RunReport) -> Markup {
@@ -104,7 +116,7 @@ fn side(name: &str, report: &RunReport) -> Markup {
             p { (report.experiment) ", " (moment(report.started_unix_s)) }
             ul .plain {
                 @for finding in &report.verdicts {
-                    li { (finding.verdict.claim) ": " strong { (finding.verdict.outcome.name().replace('_', " ")) } " (" (finding.verdict.reason) ")" }
+                    li { (finding.verdict.claim) ": " (outcome(finding.verdict.outcome, &finding.verdict.outcome.name().replace('_', " "))) " (" (finding.verdict.reason) ")" }
                 }
             }
         }

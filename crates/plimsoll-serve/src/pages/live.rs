@@ -3,8 +3,9 @@
 use maud::{Markup, html};
 use plimsoll_model::observation::Arm;
 use plimsoll_model::under_way::{CpusUnderWay, PhaseUnderWay, RigUnderWay, Stage, UnderWay};
-use plimsoll_model::verdict::{Standing, Verdict};
+use plimsoll_model::verdict::Verdict;
 use plimsoll_report::html::served;
+use plimsoll_report::tone::Tone;
 use plimsoll_report::{figure, seconds};
 
 use super::{Answer, Here, Trouble, above};
@@ -65,7 +66,7 @@ pub(crate) fn state(now: &UnderWay) -> Markup {
                 @if now.rigs.is_empty() { p { "Nothing was measured yet." } }
                 @else {
                     (chart("operations per second", &now.rigs, |rig| &rig.per_second))
-                    (chart("99th percentile of latency, ms", &now.rigs, |rig| &rig.p99_ms))
+                    (chart("99th percentile of latency, last 5 s, ms", &now.rigs, |rig| &rig.p99_ms))
                     (errors(&now.rigs))
                 }
             }
@@ -87,7 +88,7 @@ pub(crate) fn state(now: &UnderWay) -> Markup {
                 @if now.lines.is_empty() { p { "Nothing yet." } }
                 ul .plain {
                     @for line in now.lines.iter().rev() {
-                        li .fails[line.matters] { (seconds(line.at_s.round())) ": " (line.text) }
+                        li .wrong[line.matters] { (seconds(line.at_s.round())) ": " (line.text) }
                     }
                 }
             }
@@ -109,7 +110,7 @@ fn place(now: &UnderWay) -> String {
 fn left(now: &UnderWay) -> String {
     match now.remaining_s {
         Some((least, most)) if most > least + 1.0 => {
-            format!(", {} to {} left", seconds(least.round()), seconds(most.round()))
+            format!(", about {} left, at most {}", seconds(least.round()), seconds(most.round()))
         }
         Some((least, _)) => format!(", about {} left", seconds(least.round())),
         None => String::new(),
@@ -155,21 +156,16 @@ fn chart(title: &str, rigs: &[RigUnderWay], of: impl Fn(&RigUnderWay) -> &Vec<f6
 fn errors(rigs: &[RigUnderWay]) -> Markup {
     html! {
         @for rig in rigs.iter().filter(|rig| rig.errors > 0) {
-            p .fails { (figure(rig.errors as f64)) " operations of " (name(rig.arm)) " failed" }
+            p .wrong { (figure(rig.errors as f64)) " operations of " (name(rig.arm)) " failed" }
         }
     }
 }
 
 fn said(verdict: &Verdict) -> Markup {
-    let standing = match verdict.standing() {
-        Standing::Holds => "holds",
-        Standing::Fails => "fails",
-        Standing::Open => "open",
-    };
     html! {
         p {
             (verdict.claim) ", " (verdict.metric.replace('_', " ")) ": "
-            span .outcome .(standing) { (verdict.outcome.name().replace('_', " ")) }
+            span .outcome .(Tone::of(verdict.outcome).class()) { (verdict.outcome.name().replace('_', " ")) }
             @if let Some(estimate) = verdict.estimate { " " (figure(estimate)) }
             @if let Some(interval) = verdict.interval { " [" (figure(interval.lo())) ", " (figure(interval.hi())) "]" }
             ", n = " (verdict.n)

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use maud::{Markup, html};
 use plimsoll_report::html::served;
+use plimsoll_report::tone::Tone;
 use plimsoll_store::{Labels, StoreError};
 
 use crate::link;
@@ -106,7 +107,7 @@ fn outcomes(labels: &Labels) -> Markup {
     html! {
         @for (n, (outcome, holds, count)) in counted.iter().enumerate() {
             @if n > 0 { ", " }
-            span .outcome .holds[*holds] .fails[!holds] {
+            span .outcome .(Tone::named(outcome).class()) .wanting[!holds] {
                 @if *count > 1 { (count) " × " }
                 (outcome.replace('_', " "))
             }

@@ -108,8 +108,8 @@ fn list(runs: &[Listed], going: &dyn Fn(&Listed) -> bool) -> Markup {
     let rows = html! {
         @for run in runs {
             tr {
-                td .pick { input type="radio" name="a" value=(run.id) aria-label={ "Run " (run.id) " as A" }; }
-                td .pick { input type="radio" name="b" value=(run.id) aria-label={ "Run " (run.id) " as B" }; }
+                td .choose { input type="radio" name="a" value=(run.id) aria-label={ "Run " (run.id) " as A" }; }
+                td .choose { input type="radio" name="b" value=(run.id) aria-label={ "Run " (run.id) " as B" }; }
                 td .tight { a href=(link::run(&run.id)) { (moment(run.started_unix_s)) } }
                 td {
                     (run.experiment) " " (tags(&run.labels))
@@ -121,7 +121,7 @@ fn list(runs: &[Listed], going: &dyn Fn(&Listed) -> bool) -> Markup {
                     (outcomes(&run.labels))
                 }
                 td .num { (plimsoll_report::seconds(run.elapsed_s)) }
-                td { code { (run.id) } }
+                td .tight { code { (run.id) } }
             }
         }
     };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::{LoadFacts, Metric, cpus};
-use plimsoll_model::observation::{Arm, FaultKind, PhaseKind, Progress, Sample, Slice};
+use plimsoll_model::observation::{Arm, FaultKind, Histogram, PhaseKind, Progress, Sample, Slice};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::verdict::Verdict;
 use plimsoll_report::seconds;
@@ -20,6 +20,8 @@ const LINES: usize = 200;
 /// What CPUs do, as `/proc/stat` counts it.
 pub(super) const CPU_KINDS: [&str; 8] =
     ["user", "nice", "system", "irq", "softirq", "steal", "iowait", "idle"];
+/// So many seconds are the last ones, over which a percentile is told.
+pub(super) const RECENT: Duration = Duration::from_secs(5);
 /// The name of the whole machine among hosts.
 const MACHINE: &str = "machine";
 
@@ -31,6 +33,11 @@ pub(super) struct View {
     pub(super) since: Instant,
     pub(super) trial: (u32, u32),
     pub(super) trials_done: u32,
+    /// When the first trial began, and how long it took until the last one had ended.
+    trials_since: Option<Instant>,
+    trials_took: Duration,
+    /// When the trial under way began.
+    trial_since: Instant,
     /// The fewest and the most trials.
     pub(super) limits: (u32, u32),
     pub(super) forecast: Forecast,
@@ -44,6 +51,8 @@ pub(super) struct View {
     pub(super) verdicts: Vec<Verdict>,
     pub(super) so_far: Option<String>,
     pub(super) lines: VecDeque<Line>,
+    /// When no further trial begins.
+    budget: Option<Duration>,
     /// The CPUs of hosts that have some to themselves.
     own_cpus: BTreeMap<String, Vec<u32>>,
     /// Hosts with a kernel of their own.
@@ -66,9 +75,33 @@ pub(super) struct Running {
 pub(super) struct Rig {
     /// Operations per second.
     pub(super) rate: VecDeque<f64>,
-    /// The 99th percentile of latency, in milliseconds, of each slice that has one.
+    /// The 99th percentile of latency over the last seconds, in milliseconds, at the end of each slice that has one.
     pub(super) latency: VecDeque<f64>,
+    recent: Recent,
     pub(super) errors: u64,
+}
+
+/// The latencies of slices that ended in the last seconds, second by second.
+#[derive(Default)]
+struct Recent(VecDeque<(Instant, Histogram)>);
+
+impl Recent {
+    /// Takes in a slice that has ended, and gives the 99th percentile of the last seconds in milliseconds; nothing where no latency was recorded.
+    fn take(&mut self, now: Instant, slice: &Histogram) -> Option<f64> {
+        if slice.is_empty() {
+            return None;
+        }
+        self.0.retain(|(begun, _)| now.duration_since(*begun) < RECENT);
+        match self.0.back_mut() {
+            Some((begun, latencies)) if now.duration_since(*begun) < Duration::from_secs(1) => {
+                latencies.add(slice);
+            }
+            _ => self.0.push_back((now, slice.clone())),
+        }
+        let mut all = Histogram::default();
+        self.0.iter().for_each(|(_, latencies)| all.add(latencies));
+        Some(all.percentiles().p99 as f64 / 1e3)
+    }
 }
 
 /// What the CPUs of a host do.
@@ -105,6 +138,9 @@ impl View {
             since: Instant::now(),
             trial: (0, 0),
             trials_done: 0,
+            trials_since: None,
+            trials_took: Duration::ZERO,
+            trial_since: Instant::now(),
             limits: [experiment.run.min_trials, experiment.run.max_trials]
                 .map(|trials| trials.saturating_mul(cells))
                 .into(),
@@ -117,6 +153,7 @@ impl View {
             verdicts: Vec::new(),
             so_far: None,
             lines: VecDeque::new(),
+            budget: experiment.run.budget.map(|budget| budget.0),
             own_cpus,
             own_kernels: with_kernel.map(|(name, _)| name.clone()).collect(),
             detail: String::new(),
@@ -128,6 +165,8 @@ impl View {
         match event {
             Event::TrialStarted { number, of } => {
                 self.trial = (*number, *of);
+                self.trial_since = Instant::now();
+                self.trials_since.get_or_insert(self.trial_since);
                 self.over.clear();
                 self.phase = None;
                 self.forecast.trial_started();
@@ -171,6 +210,7 @@ impl View {
             }
             Event::TrialEnded { trial } => {
                 self.trials_done += 1;
+                self.trials_took = self.trials_since.map_or(Duration::ZERO, |since| since.elapsed());
                 return Some(self.say(format!("trial {} is stored", trial.number), false));
             }
             Event::Judged { verdicts } => self.verdicts = verdicts.to_vec(),
@@ -212,7 +252,7 @@ impl View {
         if let Some(rate) = rate.into_iter().find_map(|metric| result.figure(metric)) {
             keep(&mut rig.rate, rate);
         }
-        if let Some(latency) = result.figure(Metric::P99Ms) {
+        if let Some(latency) = rig.recent.take(Instant::now(), &result.latency.total) {
             keep(&mut rig.latency, latency);
         }
         rig.errors += failed;
@@ -245,12 +285,22 @@ impl View {
         format!("trial {} of at most {}{phase}  {}{left}", self.trial.0, self.trial.1, self.detail)
     }
 
-    /// How much longer it takes: this trial, and the trials that are still to come, at least and at most.
+    /// How much longer it takes: this trial, and the trials that are still to come, at least and at most. What whole trials took in this run, with set-up and
+    /// teardown, counts before what the phases should take.
     pub(super) fn remaining(&self) -> Option<(Duration, Duration)> {
-        let (left, trial) = (self.forecast.left()?, self.forecast.trial()?);
-        let begun = self.trials_done + 1;
+        let measured = (self.trials_done > 0).then(|| self.trials_took / self.trials_done);
+        let trial = measured.or_else(|| self.forecast.trial())?;
+        let rest = trial.saturating_sub(self.trial_since.elapsed());
+        let left = if self.trials_done < self.trial.0 {
+            self.forecast.left().unwrap_or(rest)
+        } else {
+            Duration::ZERO
+        };
+        let begun = self.trial.0.max(self.trials_done);
         let coming = |trials: u32| left + trial * trials.saturating_sub(begun);
-        Some((coming(self.limits.0), coming(self.limits.1)))
+        let (least, most) = (coming(self.limits.0), coming(self.limits.1));
+        let budget = self.budget.map(|budget| budget.saturating_sub(self.since.elapsed()) + trial);
+        Some((least, budget.map_or(most, |budget| most.min(budget)).max(least)))
     }
 
     /// What is to be said again when the screen is gone.
@@ -370,6 +420,33 @@ pub(super) mod tests {
     /// Something that happens to a view that is shared.
     pub(in crate::progress) fn with(view: &std::sync::Mutex<View>, happens: impl FnOnce(&mut View)) {
         happens(&mut crate::progress::lock(view));
+    }
+
+    #[test]
+    fn the_percentile_told_is_that_of_the_last_seconds() {
+        let mut recent = Recent::default();
+        let began = Instant::now();
+        let second = |n| began + Duration::from_secs(n);
+        assert_eq!(recent.take(began, &Histogram::default()), None);
+        // A burst of 50 ms among requests of 1 ms is told for as long as it is one of the last seconds.
+        assert_eq!(recent.take(second(0), &Histogram::of([(50_000, 50)])).map(f64::round), Some(50.0));
+        assert_eq!(recent.take(second(3), &Histogram::of([(1000, 950)])).map(f64::round), Some(50.0));
+        assert_eq!(recent.take(second(6), &Histogram::of([(1000, 950)])).map(f64::round), Some(1.0));
+    }
+
+    #[test]
+    fn what_whole_trials_took_tells_the_time_left() {
+        let mut view = view();
+        view.limits = (4, 9);
+        assert_eq!(view.remaining(), None, "nothing is known before the first trial has ended");
+        (view.trials_done, view.trials_took) = (1, Duration::from_secs(7));
+        let (least, most) = view.remaining().unwrap();
+        // What is left of the second trial, and two more; seven at most.
+        assert!((20.0..=21.0).contains(&least.as_secs_f64()), "{least:?}");
+        assert!((55.0..=56.0).contains(&most.as_secs_f64()), "{most:?}");
+        view.budget = Some(Duration::from_secs(20));
+        let (_, most) = view.remaining().unwrap();
+        assert!((26.0..=27.0).contains(&most.as_secs_f64()), "no trial begins after 20 s: {most:?}");
     }
 
     #[test]

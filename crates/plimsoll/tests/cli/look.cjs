@@ -1,7 +1,8 @@
 // Looks at pages in Chromium, at three widths, in light and in dark: what the console says, what is asked of other hosts, what is wider than the
-// screen, labels that cover one another, what axe-core finds, and, printed, what does not fit on A4. Prints the findings as JSON, one list of sentences for each page that has any.
+// screen, labels and boxes that cover one another, cells beside their headings, decades without names, what axe-core finds, and, printed, what does not
+// fit on A4. Prints the findings as JSON, one list of sentences for each page that has any.
 //
-// node look.cjs CHROMIUM FOLDER ADDRESS...   FOLDER: where screenshots go, or "-"
+// node look.cjs CHROMIUM FOLDER SCHEMES ADDRESS...   FOLDER: where screenshots go, or "-"; SCHEMES: "light", "dark" or "light,dark"
 "use strict";
 const path = require("node:path");
 const puppeteer = require("puppeteer-core");
@@ -9,12 +10,11 @@ const axe = require("axe-core");
 const { drawn } = require("./drawn.cjs");
 
 const WIDTHS = [360, 800, 1440];
-const SCHEMES = ["light", "dark"];
 const HEIGHT = 900;
 // Boxes of letters have some air: labels that share less than this do not touch.
 const AIR = 2;
 
-const [chromium, folder, ...addresses] = process.argv.slice(2);
+const [chromium, folder, schemes, ...addresses] = process.argv.slice(2);
 
 // What is drawn over something else, or beyond the screen. Runs in the page.
 const layout = (air) => {
@@ -43,6 +43,51 @@ const layout = (air) => {
         if (x > air && y > air) found.push(`${group.dataset.figure ?? "strip"}: "${text}" covers "${other}"`);
       }
     });
+  }
+  return found;
+};
+
+// Boxes that cover one another, tables that are cut or whose cells stand beside their headings, and logarithmic axes without decades. Runs in the page.
+const arranged = (air) => {
+  const found = [];
+  const shown = (it) => it.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && it.getBoundingClientRect().height > 0;
+  for (const parent of document.querySelectorAll("main, main section, main section > div, main div.sides, figure, header.page")) {
+    const boxes = [...parent.children].filter((it) => shown(it) && !["absolute", "fixed", "sticky"].includes(getComputedStyle(it).position));
+    const blocks = boxes.filter((it) => !getComputedStyle(it).display.startsWith("inline"));
+    blocks.forEach((box, n) => {
+      const a = box.getBoundingClientRect();
+      for (const other of blocks.slice(n + 1)) {
+        const b = other.getBoundingClientRect();
+        const x = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const y = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        if (x > air && y > air) found.push(`${box.outerHTML.slice(0, 60)} covers ${other.outerHTML.slice(0, 60)}`);
+      }
+    });
+  }
+  for (const box of document.querySelectorAll(".scroll")) {
+    const table = box.querySelector("table");
+    if (!shown(table)) continue;
+    const name = box.getAttribute("aria-label");
+    if (box.scrollWidth > box.clientWidth + 1) found.push(`${name}: ${box.scrollWidth} px wide in a box of ${box.clientWidth}`);
+    const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
+    const folded = getComputedStyle(table).display === "block";
+    const titles = table.tHead ? [...table.tHead.rows[0].cells] : [];
+    for (const cell of rows.flatMap((row) => [...row.cells]).filter((cell) => shown(cell))) {
+      const title = titles[cell.cellIndex];
+      if (!title) continue;
+      if (folded && cell.tagName === "TD" && cell.dataset.title !== title.textContent) found.push(`${name}: a folded cell has no title: ${cell.textContent.slice(0, 40)}`);
+      if (folded) continue;
+      const [column, own] = [title.getBoundingClientRect(), cell.getBoundingClientRect()];
+      if (Math.abs(column.left - own.left) > 1 || Math.abs(column.right - own.right) > 1) found.push(`${name}: "${cell.textContent.slice(0, 40)}" is not under its heading`);
+      if (title.classList.contains("num") !== cell.classList.contains("num")) found.push(`${name}: "${cell.textContent.slice(0, 40)}" is not aligned as its heading`);
+    }
+  }
+  for (const chart of document.querySelectorAll(".chart")) {
+    for (const [name, axis] of Object.entries(chart._fullLayout ?? {})) {
+      if (!/^[xy]axis\d*$/.test(name) || axis.type !== "log" || axis.range[1] - axis.range[0] < 2) continue;
+      const decades = (axis.tickvals ?? []).filter((value) => Number.isInteger(+Math.log10(value).toFixed(9)));
+      if (decades.length < 2) found.push(`${chart.dataset.figure}: ${name} names fewer than two decades`);
+    }
   }
   return found;
 };
@@ -96,7 +141,7 @@ const look = async (browser, address, width, scheme) => {
   const response = await page.goto(address, { waitUntil: "load" });
   if (own.protocol !== "file:" && response.status() !== 200) found.push(`it answered ${response.status()}`);
   if (await page.$(".chart")) await drawn(page);
-  found.push(...(await page.evaluate(layout, AIR)));
+  found.push(...(await page.evaluate(layout, AIR)), ...(await page.evaluate(arranged, AIR)));
   // Through the protocol: the policy of the page lets no script in.
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() => window.axe.run());
@@ -115,7 +160,7 @@ const look = async (browser, address, width, scheme) => {
   try {
     for (const address of addresses) {
       for (const width of WIDTHS) {
-        for (const scheme of SCHEMES) {
+        for (const scheme of schemes.split(",")) {
           const found = await look(browser, address, width, scheme);
           if (found.length) all[`${address} at ${width} px, ${scheme}`] = found;
         }

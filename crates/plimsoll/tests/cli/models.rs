@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::lab::{Lab, verdict_of};
 
 /// A server with a CPU's millisecond for a request, asked at random at rising rates.
-const QUEUE: &str = r#"
+pub(crate) const QUEUE: &str = r#"
 question = "Which queue is it?"
 
 [hosts.server]

@@ -6,8 +6,10 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::captured::STREAM;
 use crate::lab::{Lab, Running, wait_until};
-use crate::stores::stored_runs;
+use crate::models::QUEUE;
+use crate::stores::{SHORT, stored_runs};
 
 /// A server that runs, and the runs that it has.
 pub(crate) struct Server {
@@ -220,8 +222,12 @@ const LOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/look.cjs");
 
 /// What `look.cjs` finds on pages, as it prints it: `{}` where nothing is wrong.
 pub(crate) fn seen_in_chromium(addresses: &[String]) -> String {
+    seen_in("light,dark", addresses)
+}
+
+fn seen_in(schemes: &str, addresses: &[String]) -> String {
     let mut node = Command::new("node");
-    node.arg(LOOK).args(["/usr/bin/chromium", "-"]).args(addresses).env("NODE_PATH", PACKAGES);
+    node.arg(LOOK).args(["/usr/bin/chromium", "-", schemes]).args(addresses).env("NODE_PATH", PACKAGES);
     let output = node.output().expect("node starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
@@ -255,4 +261,58 @@ fn pages_are_sound_in_a_browser_at_all_widths_in_light_and_dark() {
     fs::write(&alone, &shown.exits(0).stdout).expect("allowed");
     addresses.push(format!("file://{}", alone.display()));
     assert_eq!(seen_in_chromium(&addresses), "{}");
+}
+
+/// Two levels of a factor.
+const CLIENTS: &str = r#"
+[factors.clients]
+set = "services.web.web.clients"
+levels = [1, 8]
+[[claims]]
+difference = { phase = "all", factor = "clients", expect = "any" }
+[[claims]]
+difference = { phase = "all", factor = "clients", metric = "p99_ms", expect = "any" }
+[run]
+max_trials = 3
+"#;
+
+/// A second factor, with which the first may interact.
+const DOCUMENTS: &str = r#"
+[factors.document]
+set = "services.web.web.document"
+levels = ["100", "10k", "100k"]
+[[claims]]
+interaction = { phase = "all", factors = ["clients", "document"] }
+"#;
+
+/// Recovery pages are in the test above.
+#[test]
+#[ignore = "needs chromium, node and packages of npm; cargo xtask test has them"]
+fn pages_of_differences_factors_load_curves_and_streams_are_arranged_at_all_widths() {
+    let lab = Lab::of_ordinary_user();
+    let short = SHORT.replace("[run]\nmax_trials = 1\n", "");
+    let experiments = [
+        ("difference.toml", format!("{short}{CLIENTS}")),
+        ("factors.toml", format!("{short}{CLIENTS}{DOCUMENTS}")),
+        ("curve.toml", QUEUE.replace("5s", "2s")),
+        ("stream.toml", STREAM.replace("16000", "160000")),
+    ];
+    let runs = experiments.map(|(name, text)| {
+        let told = lab.plimsoll(&["run", &lab.file(name, &text), "--yes", "--format", "json"]).json();
+        told["run"].as_str().expect("an id").to_owned()
+    });
+    let server = Server::of(lab, "");
+    let page = server.get(&format!("/runs/{}", runs[0])).text;
+    for chart in ["pairs-1", "pairs-2", "sides-times-1"] {
+        assert!(page.contains(&format!("<figure id=\"{chart}\"")), "{chart}");
+    }
+    let page = server.get(&format!("/runs/{}", runs[1])).text;
+    for part in ["<figure id=\"levels-1\"", "clients 1", "clients 8"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let both = format!("/compare?a={}&b={}", runs[0], runs[1]);
+    assert!(server.get(&both).text.contains("<figure id=\"sides-times-1\""), "two runs share a chart");
+    let pages = runs.iter().map(|run| format!("/runs/{run}")).chain([both]);
+    let addresses: Vec<String> = pages.map(|path| format!("http://{}{path}", server.host)).collect();
+    assert_eq!(seen_in("light", &addresses), "{}");
 }

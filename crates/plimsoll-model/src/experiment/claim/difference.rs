@@ -115,6 +115,9 @@ pub struct DifferenceDetails {
     /// The figures of A and of B in the trials that make pairs; absent where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sides: Option<[DifferenceSide; 2]>,
+    /// The figures of A and of B in each pair, in the order of the blocks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<[f64; 2]>,
 }
 
 /// The figures of one side.

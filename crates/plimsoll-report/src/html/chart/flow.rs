@@ -78,8 +78,8 @@ fn time_sequence(time_sequence: &TimeSequence) -> Plot {
         line("sent", &way.sent, TREATMENT, DashType::Solid),
     ];
     if !way.resent.is_empty() {
-        let marker = Marker::new().symbol(MarkerSymbol::XThin).color("var(--fails)").size(9);
-        let marker = marker.line(Line::new().color("var(--fails)").width(2.0));
+        let marker = Marker::new().symbol(MarkerSymbol::XThin).color("var(--bad)").size(9);
+        let marker = marker.line(Line::new().color("var(--bad)").width(2.0));
         let (xs, ys) = apart(&way.resent);
         traces.push(Scatter::new(xs, ys).name("sent again").mode(Mode::Markers).marker(marker));
     }
@@ -155,8 +155,8 @@ fn marks(stalls: &[&Stall], way: &DirectionSeries) -> Box<dyn Trace> {
     Scatter::new(xs, ys)
         .name("stall")
         .mode(Mode::LinesMarkers)
-        .line(Line::new().color("var(--fails)").width(3.0))
-        .marker(Marker::new().color("var(--fails)").size(5))
+        .line(Line::new().color("var(--bad)").width(3.0))
+        .marker(Marker::new().color("var(--bad)").size(5))
         .connect_gaps(false)
         .hover_text_array(text)
         .hover_info(HoverInfo::Text)

@@ -103,20 +103,20 @@ impl Rows {
 
 fn plot(trial: &TrialRecord, rows: &Rows, most: usize, with_control: bool) -> Plot {
     let range = (0.0, timeline::length_s(trial).max(1e-3));
-    let layout = spans::layout(HEIGHT, &timeline::spans(trial), range)
-        .x_axis(axis("seconds after the trial's start").range(vec![range.0, range.1]).zero_line(false));
+    let layout = spans::layout(HEIGHT, &timeline::spans(trial), range);
+    let x_axis = axis("seconds after the trial's start").range(vec![range.0, range.1]).zero_line(false);
     let ends = [rows.edges[0], rows.edges[rows.count()]].map(|us| (us / 1e3).log10()).to_vec();
-    let scale = |title: &str| {
-        let scale = axis(title).type_(AxisType::Log).range(ends.clone());
-        // One label a decade, where that leaves two of them.
-        if ends[1] - ends[0] >= 2.0 { scale.dtick(1.0) } else { scale }
-    };
+    let scale = |title: &str| axis(title).type_(AxisType::Log).range(ends.clone());
     let names = if with_control { ["treatment, ms", "control, ms"] } else { ["request time, ms", ""] };
     let mut traces = Vec::new();
     let mut layout = if with_control {
-        layout.y_axis(scale(names[0]).domain(&BOTH[0])).y_axis2(scale(names[1]).domain(&BOTH[1]))
+        let x_axis = x_axis.anchor("y2");
+        layout
+            .x_axis(x_axis)
+            .y_axis(scale(names[0]).domain(&BOTH[0]))
+            .y_axis2(scale(names[1]).domain(&BOTH[1]))
     } else {
-        layout.y_axis(scale(names[0]))
+        layout.x_axis(x_axis).y_axis(scale(names[0]))
     };
     for (arm, name, y_axis) in
         [(Arm::Treatment, summary::measured(with_control), "y"), (Arm::Control, summary::CONTROL, "y2")]

@@ -14,6 +14,8 @@ use crate::wording::{self, Cell};
 const HEIGHT: usize = 380;
 /// Bars for each tenfold time.
 const BARS: f64 = 20.0;
+/// Steps for each tenfold time where shares are added up.
+const FINE_BARS: f64 = 100.0;
 /// The longest name of a phase, in characters.
 const LABEL_LENGTH: usize = 16;
 /// How the lines of different phases look. More phases than these are not told apart.
@@ -74,9 +76,9 @@ pub(in crate::html) fn chart(id: String, cell: &Cell, records: &[TrialRecord]) -
     })
 }
 
-/// Steps from the first bar with requests to the last.
-fn line(times: &Histogram, name: &str, color: &'static str, dash: DashType) -> Box<dyn Trace> {
-    let bar = |us: u64| (us.max(1) as f64).log10() * BARS;
+/// How many requests fell into each bar, from the first bar with any to the last, and the number of the first.
+fn counts(times: &Histogram, bars: f64) -> (i32, Vec<u64>) {
+    let bar = |us: u64| (us.max(1) as f64).log10() * bars;
     let (first, last) = (bar(times.min()).floor() as i32, bar(times.max()).floor() as i32);
     let mut counts = vec![0_u64; usize::try_from(last - first).unwrap_or_default() + 1];
     let end = counts.len() - 1;
@@ -84,15 +86,43 @@ fn line(times: &Histogram, name: &str, color: &'static str, dash: DashType) -> B
         let place = bar(value.value_iterated_to()).floor() as i32 - first;
         counts[usize::try_from(place).unwrap_or_default().min(end)] += value.count_since_last_iteration();
     }
+    (first, counts)
+}
+
+/// Where a bar begins, in milliseconds.
+fn edge(bar: i32, bars: f64) -> f64 {
+    drawn(10_f64.powf(f64::from(bar) / bars) / 1e3)
+}
+
+/// Steps from the first bar with requests to the last.
+fn line(times: &Histogram, name: &str, color: &'static str, dash: DashType) -> Box<dyn Trace> {
+    let (first, counts) = counts(times, BARS);
     let all = times.len() as f64;
-    let edge = |n: usize| drawn(10_f64.powf((f64::from(first) + n as f64) / BARS) / 1e3);
     let share = |count: &u64| drawn(100.0 * *count as f64 / all);
     // From nothing, and back to it.
-    let xs = (0..=counts.len()).map(edge);
+    let xs = std::iter::once(first).chain(first..).map(|bar| edge(bar, BARS)).take(counts.len() + 2);
     let ys = counts.iter().map(share).chain([0.0]);
-    Scatter::new(std::iter::once(edge(0)).chain(xs).collect(), std::iter::once(0.0).chain(ys).collect())
+    Scatter::new(xs.collect(), std::iter::once(0.0).chain(ys).collect())
         .name(safe(&shortened(name, 2 * LABEL_LENGTH)))
         .mode(Mode::Lines)
         .line(Line::new().color(color).width(1.5).dash(dash).shape(LineShape::Hv))
         .hover_template("%{y} % from %{x} ms on")
+}
+
+/// The share of the requests that took at most so long: the empirical distribution, in steps of a hundredth of a power of ten.
+pub(super) fn cumulative(times: &Histogram, name: &str, line: Line) -> Box<dyn Trace> {
+    let (first, counts) = counts(times, FINE_BARS);
+    let all = times.len() as f64;
+    let mut below = 0;
+    let mut points = vec![(edge(first, FINE_BARS), 0.0)];
+    for (bar, count) in (first..).zip(counts).filter(|(_, count)| *count > 0) {
+        below += count;
+        points.push((edge(bar + 1, FINE_BARS), drawn(100.0 * below as f64 / all)));
+    }
+    let (xs, ys) = points.into_iter().unzip();
+    Scatter::new(xs, ys)
+        .name(safe(name))
+        .mode(Mode::Lines)
+        .line(line.width(1.5).shape(LineShape::Hv))
+        .hover_template("%{y} % within %{x} ms")
 }

@@ -28,17 +28,16 @@ fn percentiles() -> [Percentile; 4] {
     ]
 }
 
-/// The chart of one cell; absent when no latency was measured.
+/// The chart of one cell; absent when no latency was measured, and of one phase, whose percentiles stand in a row of the table.
 pub(in crate::html) fn chart(id: String, cell: &CellRows) -> Option<Figure> {
     let places = Places::new(&cell.rows);
-    if !places.rows.iter().flat_map(|r| r.rigs()).any(|(_, f)| f.latency.is_some()) {
+    if places.rows.len() < 2 || !places.rows.iter().flat_map(|r| r.rigs()).any(|(_, f)| f.latency.is_some()) {
         return None;
     }
     let measured = summary::measured(cell.rows.iter().any(|row| row.control.is_some()));
     let mut traces = rig(&places, measured, TREATMENT, -ASIDE, |r| r.main.as_ref());
     traces.extend(rig(&places, summary::CONTROL, CONTROL, ASIDE, |r| r.control.as_ref()));
-    let (ticks, labels): (Vec<f64>, Vec<String>) = ticks().map(|ms| (ms, ms.to_string())).unzip();
-    let y_axis = axis("request time, ms").type_(AxisType::Log).tick_values(ticks).tick_text(labels);
+    let y_axis = axis("request time, ms").type_(AxisType::Log);
     Some(Figure {
         id,
         title: wording::titled("Request time by phase and cycle", &cell.cell),
@@ -47,11 +46,6 @@ pub(in crate::html) fn chart(id: String, cell: &CellRows) -> Option<Figure> {
         height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, places.layout(HEIGHT).y_axis(y_axis))),
     })
-}
-
-/// 1, 2 and 5 of every power of ten, from a microsecond to a quarter of an hour, in milliseconds.
-fn ticks() -> impl Iterator<Item = f64> {
-    (-3..6).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| drawn(digit * 10_f64.powi(power))))
 }
 
 /// A line from p50 to the slowest at each place, and a mark for each percentile on it. Clicking the legend takes all away.

@@ -28,7 +28,7 @@ pub(in crate::html) fn chart(trials: &[&TrialRecord], metric: Metric) -> Option<
         for (arm, name, color) in rigs {
             if let Some(series) = timeline::load(trial, arm, points, metric) {
                 longest_step = longest_step.max(series.step_s);
-                traces.push(trace(&series, name, color, metric));
+                traces.push(trace(&series, name, Line::new().color(color), metric));
             }
         }
         any |= !traces.is_empty();
@@ -50,7 +50,7 @@ pub(in crate::html) fn chart(trials: &[&TrialRecord], metric: Metric) -> Option<
 }
 
 /// A line of steps, each as wide as its stretch.
-fn trace(series: &LoadSeries, name: &'static str, color: &'static str, metric: Metric) -> Box<dyn Trace> {
+pub(super) fn trace(series: &LoadSeries, name: &str, line: Line, metric: Metric) -> Box<dyn Trace> {
     let mut xs = Vec::new();
     let mut ys = Vec::new();
     let mut gap = true;
@@ -74,7 +74,7 @@ fn trace(series: &LoadSeries, name: &'static str, color: &'static str, metric: M
     Scatter::new(xs, ys)
         .name(name)
         .mode(Mode::Lines)
-        .line(Line::new().color(color).width(1.5).shape(LineShape::Hv))
+        .line(line.width(1.5).shape(LineShape::Hv))
         .connect_gaps(false)
         .hover_template(format!("%{{y}} {}", metric.unit().name()))
 }

@@ -15,11 +15,13 @@ pub(super) mod load;
 pub(super) mod numbers;
 pub(super) mod places;
 pub(super) mod rate;
+pub(super) mod sides;
 pub(super) mod spans;
 pub(super) mod stacks;
 pub(super) mod steps;
 pub(super) mod weeks;
 
 use crate::chart::{
-    CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, drawn_s, layout, legend, shortened,
+    CONTROL, Drawing, Figure, LOOKS, Plot, SOFT, TREATMENT, axis, drawn, drawn_s, layout, legend, reach,
+    shortened, whiskers,
 };

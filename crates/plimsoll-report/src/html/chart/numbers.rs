@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use plimsoll_model::experiment::claim::modes::ModesDetails;
 use plimsoll_model::numbers::{Curve, Level, Numbers, Side};
-use plotly::common::{DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};
+use plotly::common::{DashType, HoverInfo, Line, MarkerSymbol, Mode};
 use plotly::layout::{Axis, AxisType};
 use plotly::{Layout, Scatter, Trace};
 
 use super::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
-use crate::chart::thinned::{caption, markers, thinned};
+use crate::chart::thinned::{caption, markers};
 use crate::claims::modes_charts;
+use crate::levels::{self, About, Group};
 use crate::number::{count, figure, median, sorted};
 use crate::section::{Row, Section, left, right};
 
@@ -21,7 +22,7 @@ const LISTED: usize = 500;
 const SERIES: &str = "Each value at its place in the series. The line is the level between the changes that were found; without changes there is none.";
 const SIDES: &str = "Each value, in the order of the input, one side after the other; the line is the side's median. Open: the control.";
 const CURVE: &str = "Solid: what describes the points best.";
-const FACTORS: &str = "Means of each cell; points are the single values. Where the factors do not act on each other, the lines are parallel on this \
+const FACTORS: &str = "Lines join the medians of the cells; points are the single values, whiskers 95 % intervals of the medians. Where the factors do not act on each other, the lines are parallel on this \
 scale, which is logarithmic: factors that do not act on each other multiply.";
 
 /// The charts of numbers of this name, and what they show in a table. The anchor of a chart ends in the number.
@@ -49,7 +50,8 @@ pub(in crate::html) fn section(number: usize, name: &str, metric: &str, numbers:
         Numbers::Sides(sides) => of_sides(section.chart(side_by_side(number, name, metric, sides)), sides),
         Numbers::Curve(curve) => of_curve(section.chart(fitted(number, name, curve)), curve),
         Numbers::Factors { factors, rows } => {
-            of_cells(section.chart(interaction(number, name, metric, factors, rows)), factors, rows)
+            let chart = interaction(number, name, metric, factors, rows);
+            of_cells(chart.into_iter().fold(section, Section::chart), factors, rows)
         }
     }
 }
@@ -189,101 +191,33 @@ fn of_curve(section: Section, curve: &Curve) -> Section {
     of_many(section.table([right("x"), right("y")], rows), curve.points.len())
 }
 
-/// The levels of the first factor in the order in which they come, and for each combination of the other factors' levels the values there.
-struct Cells<'n> {
-    levels: Vec<&'n str>,
-    others: Vec<(String, Vec<Vec<f64>>)>,
-}
-
-fn cells(rows: &[(Vec<String>, f64)]) -> Cells<'_> {
-    let mut found = Cells { levels: Vec::new(), others: Vec::new() };
-    for (row, _) in rows {
-        if let Some(first) = row.first()
-            && !found.levels.contains(&first.as_str())
-        {
-            found.levels.push(first);
-        }
-    }
-    for (row, value) in rows {
-        let Some((first, others)) = row.split_first() else { continue };
-        let other = others.join(", ");
-        let Some(level) = found.levels.iter().position(|level| level == first) else { continue };
-        let at = found.others.iter().position(|(name, _)| *name == other).unwrap_or_else(|| {
-            found.others.push((other, vec![Vec::new(); found.levels.len()]));
-            found.others.len() - 1
-        });
-        found.others[at].1[level].push(*value);
-    }
-    found
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// How the lines of an interaction are drawn, in turn.
-const CELLS: [(&str, MarkerSymbol, DashType); 4] = [
-    (CONTROL, MarkerSymbol::Circle, DashType::Solid),
-    (TREATMENT, MarkerSymbol::Square, DashType::Dash),
-    (SOFT, MarkerSymbol::Diamond, DashType::Dot),
-    ("var(--ink)", MarkerSymbol::Cross, DashType::DashDot),
-];
-
+/// The levels of the first factor along the axis, a line for each choice of levels of the others.
 fn interaction(
     number: usize,
     name: &str,
     metric: &str,
     factors: &[String],
     rows: &[(Vec<String>, f64)],
-) -> Figure {
-    let found = cells(rows);
-    let title = factors.get(1..).unwrap_or_default().join(", ");
-    let mut traces: Vec<Box<dyn Trace>> = Vec::new();
-    let mut description = format!("Means of {metric}.");
-    let mut most = 0;
-    for ((other, by_level), (color, symbol, dash)) in found.others.iter().zip(CELLS.iter().cycle()) {
-        let told = if other.is_empty() { metric.to_owned() } else { format!("{title} = {other}") };
-        let means =
-            by_level.iter().zip(&found.levels).filter_map(|(values, level)| Some((*level, mean(values)?)));
-        let (xs, ys): (Vec<&str>, Vec<f64>) = means.unzip();
-        for (level, value) in xs.iter().zip(&ys) {
-            description.push_str(&format!(" {level}, {other}: {}.", figure(*value)));
-        }
-        let text = ys.iter().map(|value| figure(*value)).collect();
-        let marker = Marker::new().color(*color).symbol(symbol.clone()).size(9);
-        traces.push(
-            Scatter::new(xs.into_iter().map(str::to_owned).collect(), ys.into_iter().map(drawn).collect())
-                .name(&told)
-                .mode(Mode::LinesMarkers)
-                .line(Line::new().color(*color).width(1.5).dash(dash.clone()))
-                .marker(marker)
-                .hover_text_array(text)
-                .hover_info(HoverInfo::Text),
-        );
-        let single = by_level.iter().enumerate().filter(|(_, values)| values.len() > 1);
-        let single =
-            single.flat_map(|(level, values)| values.iter().map(move |value| [level as f64, *value]));
-        let single: Vec<_> = single.collect();
-        most = most.max(single.len());
-        let (xs, ys): (Vec<String>, Vec<f64>) = thinned(single)
-            .into_iter()
-            .map(|[level, value]| (found.levels[level as usize].to_owned(), drawn(value)))
-            .unzip();
-        if !xs.is_empty() {
-            traces.push(
-                Scatter::new(xs, ys)
-                    .mode(Mode::Markers)
-                    .marker(Marker::new().color(*color).symbol(MarkerSymbol::CircleOpen).size(5))
-                    .show_legend(false)
-                    .hover_info(HoverInfo::Y),
-            );
+) -> Option<Figure> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (row, value) in rows {
+        let (level, others) = row.split_first()?;
+        let line = others.join(", ");
+        match groups.iter_mut().find(|group| group.level == *level && group.line == line) {
+            Some(group) => group.values.push(*value),
+            None => groups.push(Group { level: level.clone(), line, values: vec![*value] }),
         }
     }
-    let positive = rows.iter().all(|(_, value)| *value > 0.0);
-    let first = factors.first().map_or("", String::as_str);
-    let layout =
-        layout(HEIGHT).x_axis(axis(first).type_(AxisType::Category)).y_axis(scaled(metric, positive));
-    one("interaction", number, name, (caption(FACTORS, most), description), (traces, layout))
+    let about = About {
+        id: format!("interaction-{number}"),
+        title: name.to_owned(),
+        caption: caption(FACTORS, rows.len()),
+        factor: factors.first().cloned().unwrap_or_default(),
+        metric: metric.to_owned(),
+        logarithmic: rows.iter().all(|(_, value)| *value > 0.0),
+        odd: None,
+    };
+    levels::chart(about, &groups)
 }
 
 fn of_cells(section: Section, factors: &[String], rows: &[(Vec<String>, f64)]) -> Section {

@@ -2,13 +2,13 @@
 
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::observation::{Arm, TrialRecord};
-use plotly::common::{DashType, ErrorData, ErrorType, HoverInfo, Line, Marker, Mode};
+use plotly::common::{DashType, HoverInfo, Line, Marker, Mode};
 use plotly::layout::RangeMode;
 use plotly::{Scatter, Trace};
 
 use super::places::{ASIDE, Places, hover};
-use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn};
-use crate::number::{figure, median_interval, sorted};
+use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, reach, whiskers};
+use crate::number::{figure, sorted};
 use crate::summary::{self, CellRows, Figures, Row};
 use crate::wording;
 
@@ -28,7 +28,7 @@ struct Rig {
     figures: fn(&Row) -> Option<&Figures>,
 }
 
-/// The chart of one cell; absent when nothing was measured.
+/// The chart of one cell; absent when fewer than two phases were measured: one point tells no more than its row of the table.
 pub(in crate::html) fn chart(
     id: String,
     cell: &CellRows,
@@ -36,7 +36,7 @@ pub(in crate::html) fn chart(
     records: &[TrialRecord],
 ) -> Option<Figure> {
     let places = Places::new(&cell.rows);
-    if places.rows.is_empty() {
+    if places.rows.len() < 2 {
         return None;
     }
     let records: Vec<&TrialRecord> = records.iter().filter(|r| r.cell == cell.cell).collect();
@@ -77,18 +77,11 @@ fn trace(rig: &Rig, places: &Places<'_>, metric: Metric, records: &[&TrialRecord
     if points.is_empty() {
         return None;
     }
-    let whiskers: Vec<_> =
-        points.iter().map(|(_, row, rate)| whisker(*rate, &slices(records, row, rig.arm, metric))).collect();
+    let reached: Vec<_> =
+        points.iter().map(|(_, row, rate)| reach(*rate, &slices(records, row, rig.arm, metric))).collect();
     let text = points
         .iter()
         .map(|(_, row, rate)| hover(row, rig.name, &format!("{} {}", figure(*rate), metric.unit().name())));
-    let error = ErrorData::new(ErrorType::Data)
-        .symmetric(false)
-        .array(whiskers.iter().map(|w| drawn(w.1)).collect())
-        .array_minus(whiskers.iter().map(|w| drawn(w.0)).collect())
-        .thickness(1.5)
-        .width(4)
-        .color(rig.color);
     let xs: Vec<f64> = points.iter().map(|(x, ..)| *x).collect();
     let ys: Vec<f64> = points.iter().map(|(_, _, rate)| drawn(*rate)).collect();
     let trace = Scatter::new(xs, ys)
@@ -96,7 +89,7 @@ fn trace(rig: &Rig, places: &Places<'_>, metric: Metric, records: &[&TrialRecord
         .mode(Mode::LinesMarkers)
         .line(Line::new().color(rig.color).width(1.5).dash(rig.dash.clone()))
         .marker(Marker::new().color(rig.color).size(9))
-        .error_y(error)
+        .error_y(whiskers(&reached, rig.color))
         .hover_text_array(text.collect())
         .hover_info(HoverInfo::Text);
     Some(trace)
@@ -107,11 +100,6 @@ fn slices(records: &[&TrialRecord], row: &Row, arm: Arm, metric: Metric) -> Vec<
     let phases = records.iter().flat_map(|r| &r.phases).filter(|p| row.is_of(&p.name, p.cycle, p.rung));
     let slices = phases.flat_map(|p| &p.slices).filter(|s| s.arm == arm);
     sorted(slices.filter_map(|s| s.result.figure(metric)))
-}
-
-/// How far the whiskers reach below and above the point.
-fn whisker(point: f64, sorted: &[f64]) -> (f64, f64) {
-    median_interval(sorted).map_or((0.0, 0.0), |(lo, hi)| ((point - lo).max(0.0), (hi - point).max(0.0)))
 }
 
 fn description(places: &Places<'_>, metric: Metric) -> String {

@@ -49,7 +49,8 @@ pub(in crate::html) fn chart(
         format!("{}: {mean} ({least} to {greatest})", moment(point.at_unix_s))
     });
     let mean = Scatter::new(at.clone(), of(|point| point.mean))
-        .mode(Mode::Lines)
+        // One point alone makes no line.
+        .mode(if points.len() == 1 { Mode::Markers } else { Mode::Lines })
         .line(Line::new().color(CONTROL).width(1.5))
         .hover_text_array(told.collect())
         .hover_info(HoverInfo::Text);

@@ -4,6 +4,8 @@
 use std::time::Duration;
 
 use plimsoll_model::observation::Arm;
+use plimsoll_model::verdict::Outcome;
+use plimsoll_report::tone::Tone;
 use plimsoll_report::{figure, seconds};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -14,7 +16,7 @@ use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 use super::{Choice, Skip};
 use crate::output::full_screen::cut;
 use crate::progress::spark;
-use crate::progress::view::{CPU_KINDS, View};
+use crate::progress::view::{CPU_KINDS, RECENT, View};
 
 /// From so many columns on phases stand beside figures.
 const TWO_COLUMNS: u16 = 100;
@@ -25,6 +27,7 @@ const KEYS: [&str; 2] = [
 ];
 
 struct Styles {
+    colour: bool,
     title: Style,
     quiet: Style,
     treatment: Style,
@@ -36,12 +39,18 @@ impl Styles {
     fn new(colour: bool) -> Self {
         let of = |color| if colour { Style::new().fg(color) } else { Style::new() };
         Self {
+            colour,
             title: Style::new().add_modifier(Modifier::BOLD),
             quiet: Style::new().add_modifier(Modifier::DIM),
             treatment: of(Color::Cyan),
             control: of(Color::Yellow),
             wrong: of(Color::Red),
         }
+    }
+
+    fn outcome(&self, outcome: Outcome) -> Style {
+        let style = Style::new().add_modifier(Modifier::BOLD);
+        if self.colour { style.fg(Color::Indexed(Tone::of(outcome).ansi_index())) } else { style }
     }
 }
 
@@ -102,7 +111,7 @@ fn header(view: &View, styles: &Styles, width: usize) -> Vec<Line<'static>> {
     let elapsed = seconds(view.since.elapsed().as_secs_f64());
     let left = match view.remaining() {
         Some((least, most)) if most > least + Duration::from_secs(1) => {
-            format!("{} to {} left", told(least), told(most))
+            format!("about {} left, at most {}", told(least), told(most))
         }
         Some((least, _)) => format!("about {} left", told(least)),
         None => "time left not known yet".to_owned(),
@@ -187,7 +196,7 @@ fn figures(view: &View, styles: &Styles, width: usize) -> Vec<Line<'static>> {
         };
         lines.push(row(name, &rig.rate, "/s"));
         if !rig.latency.is_empty() {
-            lines.push(row("", &rig.latency, "ms p99"));
+            lines.push(row(&format!("last {} s", RECENT.as_secs()), &rig.latency, "ms p99"));
         }
         if rig.errors > 0 {
             lines.push(Line::styled(
@@ -239,14 +248,18 @@ fn judge(view: &View, styles: &Styles, width: usize) -> Vec<Line<'static>> {
             format!(" [{}, {}]", figure(interval.lo()), figure(interval.hi()))
         });
         let estimate = verdict.estimate.map_or_else(String::new, |estimate| format!(" {}", figure(estimate)));
-        let head = format!(
-            "{} {}: {}{estimate}{interval}, n = {}",
-            verdict.claim,
-            verdict.metric,
-            verdict.outcome.name().replace('_', " "),
-            verdict.n
-        );
-        lines.push(Line::raw(cut(&head, width)));
+        let claim = format!("{} {}: ", verdict.claim, verdict.metric);
+        let outcome = verdict.outcome.name().replace('_', " ");
+        let rest = format!("{estimate}{interval}, n = {}", verdict.n);
+        let whole = cut(&format!("{claim}{outcome}{rest}"), width);
+        let at = |n: usize| whole.char_indices().nth(n).map_or(whole.len(), |(at, _)| at);
+        let (start, end) = (claim.chars().count(), claim.chars().count() + outcome.chars().count());
+        let style = styles.outcome(verdict.outcome);
+        lines.push(Line::from(vec![
+            Span::raw(whole[..at(start)].to_owned()),
+            Span::styled(whole[at(start)..at(end)].to_owned(), style),
+            Span::raw(whole[at(end)..].to_owned()),
+        ]));
         lines.push(Line::styled(cut(&format!("  {}", verdict.reason), width), styles.quiet));
     }
     let (fewest, most) = view.limits;
