@@ -102,7 +102,7 @@ pub struct State {
     pub causes_seconds_old: f64,
 }
 
-/// What was used of the CPUs between the two looks that `processes` rests on; stolen time is in neither.
+/// CPU time used between the two looks that `processes` rests on; stolen time is in neither.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Used {
     /// CPUs that were busy.

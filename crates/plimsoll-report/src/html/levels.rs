@@ -67,7 +67,7 @@ fn chosen(cell: &Cell, factors: &[&str]) -> Cell {
         .collect()
 }
 
-/// What was measured in a phase at a choice of levels: by the level on the axis, and by that of the lines or, without one, by rig.
+/// Figures of a phase at a choice of levels: by the level on the axis, and by that of the lines or, without one, by rig.
 fn groups(report: &RunReport, phase: &str, (axis, lines): (&str, Option<&str>), choice: &Cell) -> Vec<Group> {
     let arms: &[(Arm, &str)] = match lines {
         Some(_) => &[(Arm::Treatment, "")],
