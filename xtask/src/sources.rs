@@ -61,8 +61,7 @@ pub(crate) fn check_lengths() -> Result<(), String> {
 
 /// Hands on every Rust file of the project with its text: products, tests, examples and chores.
 pub(crate) fn each_file(take: &mut dyn FnMut(&Path, &str)) -> Result<(), String> {
-    for folder in
-        entries(Path::new("crates"))?.into_iter().chain(["xtask", "fuzz", "lab"].map(PathBuf::from))
+    for folder in entries(Path::new("crates"))?.into_iter().chain(["xtask", "fuzz", "lab"].map(PathBuf::from))
     {
         for part in ["src", "tests", "benches", "examples", "fuzz_targets"] {
             let folder = folder.join(part);
