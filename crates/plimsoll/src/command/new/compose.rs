@@ -1,4 +1,4 @@
-//! Services of a compose file (https://github.com/compose-spec/compose-spec/blob/main/spec.md).
+//! Services of a compose file (<https://github.com/compose-spec/compose-spec/blob/main/spec.md>).
 //!
 //! Plimsoll runs no container image. The port that a service publishes makes it a running server; its image, command and environment become
 //! remarks in the experiment.
