@@ -243,7 +243,11 @@ fn over_time(report: &RunReport, records: &[TrialRecord]) -> Option<Section> {
         return None;
     }
     let drawn: Vec<&TrialRecord> = records.iter().take(timeline::TRIALS_DRAWN).collect();
-    let load = load::chart(&drawn, summary::rate_metric(report));
+    let recovery = report.verdicts.iter().find_map(|finding| match finding.details.as_ref()? {
+        Details::Recovery(details) => Some(load::Baseline { phase: &details.baseline, margin: details.margin }),
+        _ => None,
+    });
+    let load = load::chart(&drawn, summary::rate_metric(report), recovery.as_ref());
     let heat = heat::chart(&drawn);
     let cpu = cpu::chart(&drawn);
     Some(Section {

@@ -17,6 +17,9 @@ pub(super) const TRIALS_DRAWN: usize = 100;
 const POINTS: usize = 30_000;
 /// Points of one trial for each curve: a screen has no room for more, and fewer tell nothing.
 const POINTS_OF_TRIAL: (usize, usize) = (150, 800);
+/// Windows of a phase at most, and how often a load was counted in each: its rate is the mean, so that slices in turns make no comb.
+const WINDOWS: usize = 40;
+const COUNTS_OF_WINDOW: usize = 3;
 /// A step on both rigs, and in the records of several loads, is one moment: it is done on one right after the other.
 const SAME_MOMENT_S: f64 = 0.5;
 /// The shortest stretch over which CPU shares are drawn, in seconds. The kernel counts in ticks of 10 ms: over less than this,
@@ -49,6 +52,13 @@ pub(super) struct CpuSeries {
     pub(super) shares: Vec<[f64; 6]>,
     /// The mean length of a stretch.
     pub(super) step_s: f64,
+}
+
+/// The rate of a load in a stretch of time.
+pub(super) struct Window {
+    pub(super) from_s: f64,
+    pub(super) to_s: f64,
+    pub(super) rate: f64,
 }
 
 /// A load's rate over time.
@@ -98,21 +108,23 @@ pub(super) fn moments(trial: &TrialRecord) -> Vec<Moment> {
     all
 }
 
-/// The rate of one rig; absent when it never ran.
-pub(super) fn load(trial: &TrialRecord, arm: Arm, points: usize, metric: Metric) -> Option<LoadSeries> {
-    let length_s = length_s(trial);
-    if length_s <= 0.0 || points == 0 {
-        return None;
+/// The rate of one rig in a phase, smoothed: each window has several counts of the load. Empty where the rig did not take part.
+pub(super) fn rates_of(phase: &PhaseRecord, arm: Arm, metric: Metric) -> Vec<Window> {
+    let start_s = phase.start_ns as f64 / 1e9;
+    let slices: Vec<&Slice> = phase.slices.iter().filter(|slice| slice.arm == arm).collect();
+    let counts: usize = slices.iter().map(|slice| slice.result.intervals.len().max(1)).sum();
+    let windows = (counts / COUNTS_OF_WINDOW).clamp(1, WINDOWS);
+    let step_s = phase.end_ns.saturating_sub(phase.start_ns) as f64 / 1e9 / windows as f64;
+    if step_s <= 0.0 {
+        return Vec::new();
     }
-    let step_s = length_s / points as f64;
-    let mut counted = vec![(0.0, 0.0); points];
-    for slice in trial.phases.iter().flat_map(|p| &p.slices).filter(|s| s.arm == arm) {
-        count_slice(&mut counted, step_s, slice, 0.0, metric);
+    let mut counted = vec![(0.0, 0.0); windows];
+    for slice in slices {
+        count_slice(&mut counted, step_s, slice, start_s, metric);
     }
-    if counted.iter().all(|(_, covered)| *covered == 0.0) {
-        return None;
-    }
-    Some(LoadSeries { step_s, rates: rates(&counted, step_s) })
+    let at = |n: usize| start_s + n as f64 * step_s;
+    let rates = rates(&counted, step_s).into_iter().enumerate();
+    rates.filter_map(|(n, rate)| Some(Window { from_s: at(n), to_s: at(n + 1), rate: rate? })).collect()
 }
 
 /// A stretch that a load only touched has too little to tell a rate by.

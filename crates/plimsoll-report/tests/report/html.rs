@@ -182,7 +182,12 @@ fn the_stack_of_cpu_time_adds_up_and_stands_on_the_trials_own_clock() {
 fn the_rate_over_time_of_a_flood_adds_up_to_its_connections() {
     let (report, records) = leaking();
     let parsed = Html::parse_document(&own_part(&written(&report, &records)));
-    let flooded = &chart_data(&parsed)["load-over-time-data-1"]["data"][0];
+    let plot = &chart_data(&parsed)["load-over-time-data-1"];
+    let traces = plot["data"].as_array().unwrap();
+    let flooded = traces.iter().find(|trace| trace["name"] == "treatment, driven").unwrap();
+    assert_eq!((&flooded["yaxis"], &plot["layout"]["yaxis2"]["overlaying"]), (&"y2".into(), &"y".into()));
+    let band = traces.iter().find(|trace| trace["fill"] == "tonexty").unwrap();
+    assert_eq!(band["name"], "margin below the baseline");
     let (xs, ys) = (flooded["x"].as_array().unwrap(), flooded["y"].as_array().unwrap());
     let flood = records[0].phases.iter().find(|p| p.name == "flood").unwrap();
     let (start, end) = (flood.start_ns as f64 / 1e9, flood.end_ns as f64 / 1e9);

@@ -1,52 +1,123 @@
 //! The rate of the loads over a trial, with its phases.
 
 use plimsoll_model::experiment::Metric;
-use plimsoll_model::observation::{Arm, TrialRecord};
-use plotly::common::{Line, LineShape, Mode};
+use plimsoll_model::observation::{Arm, PhaseKind, TrialRecord};
+use plotly::common::{AxisSide, DashType, Fill, HoverInfo, Line, LineShape, Mode};
 use plotly::layout::{HoverMode, RangeMode};
 use plotly::{Scatter, Trace};
 
 use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, drawn_s, spans};
 use crate::html::TRIAL_PICKER;
 use crate::html::timeline::{self, LoadSeries};
-use crate::number::seconds;
+use crate::number::{median, sorted};
 use crate::{summary, wording};
 
 const HEIGHT: usize = 420;
 
+/// The baseline of a claim on recovery.
+pub(in crate::html) struct Baseline<'r> {
+    pub(in crate::html) phase: &'r str,
+    /// How much less is still as good, as a share.
+    pub(in crate::html) margin: f64,
+}
+
 /// The chart, a drawing for each trial; absent when no load was recorded.
-pub(in crate::html) fn chart(trials: &[&TrialRecord], metric: Metric) -> Option<Figure> {
-    let points = timeline::points(trials.len());
-    let mut longest_step = 0.0_f64;
-    let mut any = false;
-    let mut plots = Vec::new();
+pub(in crate::html) fn chart(
+    trials: &[&TrialRecord],
+    metric: Metric,
+    baseline: Option<&Baseline<'_>>,
+) -> Option<Figure> {
     let slices = || trials.iter().flat_map(|trial| &trial.phases).flat_map(|phase| &phase.slices);
     let measured = summary::measured(slices().any(|slice| slice.arm == Arm::Control));
+    let rigs = [(Arm::Treatment, measured, TREATMENT), (Arm::Control, summary::CONTROL, CONTROL)];
+    let mut any = false;
+    let mut plots = Vec::new();
     for trial in trials {
-        let mut traces: Vec<Box<dyn Trace>> = Vec::new();
-        let rigs = [(Arm::Treatment, measured, TREATMENT), (Arm::Control, summary::CONTROL, CONTROL)];
+        let mut traces: Vec<Box<dyn Trace>> = band(trial, metric, baseline);
+        let mut layout = framed(trial, metric);
         for (arm, name, color) in rigs {
-            if let Some(series) = timeline::load(trial, arm, points, metric) {
-                longest_step = longest_step.max(series.step_s);
-                traces.push(trace(&series, name, Line::new().color(color), metric));
-            }
+            let measured = steps(trial, arm, metric, |kind| kind != PhaseKind::Drive);
+            traces.extend(
+                measured.map(|trace| line(trace, name, metric).line(stroke(color, DashType::Solid)) as _),
+            );
+        }
+        for (arm, name, color) in rigs {
+            let Some(driven) = steps(trial, arm, metric, |kind| kind == PhaseKind::Drive) else { continue };
+            let name = format!("{name}, driven");
+            traces.push(line(driven, &name, metric).line(stroke(color, DashType::Dot)).y_axis("y2"));
+            let right = axis("driven").range_mode(RangeMode::ToZero).show_grid(false);
+            layout = layout.y_axis2(right.overlaying("y").side(AxisSide::Right));
         }
         any |= !traces.is_empty();
-        plots.push((trial.number.to_string(), Plot::new(traces, framed(trial, metric))));
+        plots.push((trial.number.to_string(), Plot::new(traces, layout)));
     }
     any.then(|| Figure {
         id: "load-over-time".into(),
         title: "Rate over time".into(),
         description: description(trials, metric),
-        caption: format!(
-            "Rate while a load ran, the flood's own load with it; gaps are times without one on that rig. Shaded: phases; upright lines: what \
-             was done, by its name. One \
-             value for {}: shorter intervals are put together.",
-            seconds(longest_step)
-        ),
+        caption: "Mean rate while a load ran, over windows of several slices. Loads that only drive, such as a flood, have a scale of their own \
+                  on the right. The band below the baseline's median is the margin. Shaded: phases. Upright lines: steps, by name."
+            .into(),
         height: HEIGHT,
         drawing: Drawing::Picked { picker: TRIAL_PICKER, plots },
     })
+}
+
+/// The margin below the baseline, over the whole trial; nothing without a claim on recovery.
+fn band(trial: &TrialRecord, metric: Metric, baseline: Option<&Baseline<'_>>) -> Vec<Box<dyn Trace>> {
+    let of_trial = |baseline: &Baseline<'_>| {
+        let phases = timeline::measured(&[trial], baseline.phase).collect::<Vec<_>>();
+        let windows = phases.into_iter().flat_map(|phase| timeline::rates_of(phase, Arm::Treatment, metric));
+        Some((median(&sorted(windows.map(|window| window.rate)))?, baseline.margin))
+    };
+    let Some((rate, margin)) = baseline.and_then(of_trial) else { return Vec::new() };
+    let edge = |rate: f64| {
+        let xs = vec![0.0, drawn_s(timeline::length_s(trial))];
+        Scatter::new(xs, vec![drawn(rate); 2])
+            .name("margin below the baseline")
+            .mode(Mode::Lines)
+            .line(Line::new().width(1.0).color("var(--soft)"))
+            .hover_info(HoverInfo::Skip)
+    };
+    let lower = edge(rate * (1.0 - margin)).show_legend(false);
+    vec![lower, edge(rate).fill(Fill::ToNextY).fill_color("var(--band)")]
+}
+
+/// The windows of all phases of some kinds as steps, with gaps between the phases; absent when the rig never ran in one.
+fn steps(
+    trial: &TrialRecord,
+    arm: Arm,
+    metric: Metric,
+    of: impl Fn(PhaseKind) -> bool,
+) -> Option<(Vec<f64>, Vec<Option<f64>>)> {
+    let (mut xs, mut ys) = (Vec::new(), Vec::new());
+    for phase in trial.phases.iter().filter(|phase| of(phase.kind)) {
+        let windows = timeline::rates_of(phase, arm, metric);
+        let Some(last) = windows.last() else { continue };
+        for window in &windows {
+            xs.push(drawn_s(window.from_s));
+            ys.push(Some(drawn(window.rate)));
+        }
+        xs.extend([drawn_s(last.to_s); 2]);
+        ys.extend([Some(drawn(last.rate)), None]);
+    }
+    (!xs.is_empty()).then_some((xs, ys))
+}
+
+fn stroke(color: &'static str, dash: DashType) -> Line {
+    Line::new().color(color).dash(dash).width(1.5).shape(LineShape::Hv)
+}
+
+fn line(
+    (xs, ys): (Vec<f64>, Vec<Option<f64>>),
+    name: &str,
+    metric: Metric,
+) -> Box<Scatter<f64, Option<f64>>> {
+    Scatter::new(xs, ys)
+        .name(name)
+        .mode(Mode::Lines)
+        .connect_gaps(false)
+        .hover_template(format!("%{{y}} {}", metric.unit().name()))
 }
 
 /// A line of steps, each as wide as its stretch.
@@ -71,12 +142,7 @@ pub(super) fn trace(series: &LoadSeries, name: &str, line: Line, metric: Metric)
             None => {}
         }
     }
-    Scatter::new(xs, ys)
-        .name(name)
-        .mode(Mode::Lines)
-        .line(line.width(1.5).shape(LineShape::Hv))
-        .connect_gaps(false)
-        .hover_template(format!("%{{y}} {}", metric.unit().name()))
+    self::line((xs, ys), name, metric).line(line.width(1.5).shape(LineShape::Hv))
 }
 
 /// Axes and phases.
