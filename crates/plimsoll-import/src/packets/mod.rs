@@ -6,7 +6,7 @@
 //!
 //! The framing and the headers are decoded here and not by a crate: none unpacks PPPoE, MPLS, GRE, VXLAN, GTP and 802.11 alike; a header that the snap length cut in the middle
 //! still has its fixed part, which has to be used; what was missing has to be told with its place; and a packet must not
-//! cost more than some tens of nanoseconds (`lab/src/bin/read_speed.rs` measures it).
+//! cost more than some tens of nanoseconds (`lab/examples/read_speed.rs` measures it).
 
 mod compressed;
 mod decoded;

@@ -54,7 +54,7 @@
 //! The kernel writes each of these texts anew at each reading, and that is most of the cost. `vmstat` and `netstat` add up every
 //! counter over all CPUs; `slabinfo` and `interrupts` hold locks that others need; a dump of TCP sockets walks the whole machine's
 //! hash table. Even the smallest file takes some 15 µs between two naps, when nothing of it is in the CPU's caches. So a series reads
-//! three files at its full rate, the next group once a second, and the rest when asked. `lab/src/bin/sampling_cost.rs` measures each file.
+//! three files at its full rate, the next group once a second, and the rest when asked. `lab/examples/sampling_cost.rs` measures each file.
 
 pub(crate) mod cpu_time;
 mod filesystems;

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! cargo build --release -p plimsoll
-//! cargo run --release --bin aa_compare -- ../target/release/plimsoll REPETITIONS MEGABYTES METRIC MAX_PAIRS
+//! cargo run --release --example aa_compare -- ../target/release/plimsoll REPETITIONS MEGABYTES METRIC MAX_PAIRS
 //! ```
 //!
 //! As shipped: 100 repetitions, 16 MB, wall time, 500 pairs.

@@ -1,5 +1,5 @@
 //! Scores the changes that Plimsoll finds in the univariate series of the Turing Change Point Dataset against its annotators:
-//! `cargo run --release --bin tcpd -- FOLDER`, where FOLDER has `annotations.json` and `datasets/NAME/NAME.json`
+//! `cargo run --release --example tcpd -- FOLDER`, where FOLDER has `annotations.json` and `datasets/NAME/NAME.json`
 //! (github.com/alan-turing-institute/TCPD).
 //!
 //! F1 and cover are those of van den Burg & Williams 2020, *An Evaluation of Change Point Detection Algorithms*: the first index counts as a change

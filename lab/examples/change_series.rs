@@ -1,5 +1,5 @@
 //! Writes simulated histories as JSON lines, with the changes that Plimsoll finds in them and the seconds that it took, for a
-//! comparison with other tools: `cargo run --release --bin change_series -- COUNT > series.jsonl`, then
+//! comparison with other tools: `cargo run --release --example change_series -- COUNT > series.jsonl`, then
 //! `python3 lab/compare_changes.py series.jsonl`.
 
 use plimsoll_judge::changes::find_changes;

@@ -1,7 +1,7 @@
 //! Prints what `modes` and `changes` reach on series of another make than those of `simulate`, and what any test of modes could, as a
 //! table in Markdown.
 //!
-//! `cargo run --release --bin unseen -- [--quick] [--tuned] [modes | bound | changes | smooth] ...`
+//! `cargo run --release --example unseen -- [--quick] [--tuned] [modes | bound | changes | smooth] ...`
 //!
 //! The thresholds of both tests were chosen on the series that `--tuned` asks for. Without it, other distributions, other ranges and
 //! other seeds are drawn, which were not looked at before the thresholds stood. Everything is seeded.

@@ -1,7 +1,7 @@
 //! What the profiler costs: the work of a busy loop, of one that forks, and of one that does nothing but call the system, with the profiler on and
 //! off, in turns within each pair. It looks at where all processes of this network namespace wait, as it does with the hosts of a run.
 //!
-//!     cargo run --release --bin profiler_cost
+//!     cargo run --release --example profiler_cost
 
 use std::error::Error;
 use std::fs;

@@ -1,6 +1,6 @@
 //! Prints what the judge's tests reach in simulation, beside what they must reach, as a table in Markdown.
 //!
-//! `cargo run --release --bin simulate -- [--quick] [NAME ...]`
+//! `cargo run --release --example simulate -- [--quick] [NAME ...]`
 //!
 //! One module per test, each with `rows(quick)`; without names all of them run. Everything is seeded, so that the same
 //! command prints the same table (times apart). The last column says where a target is missed.

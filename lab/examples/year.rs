@@ -1,7 +1,7 @@
 //! A simulated year of a machine, second by second, through the same code as `plimsoll watch --keep`: how large the file gets, what is found and when,
 //! how many alarms are false, and how long the year takes to be read.
 //!
-//!     cargo run --release --bin year [SERIES [SEED]]
+//!     cargo run --release --example year [SERIES [SEED]]
 //!
 //! One series has a step of 5 % after 20 weeks; another a slow leak after 30, which ends when memory runs out and its owner is started again. All have days,
 //! weeks and noise whose neighbours are alike.

@@ -3,7 +3,7 @@
 //! `bulk ADDRESS... [seconds=5] [by=write|write_more|sendfile|splice|splice_more|zerocopy] [direction=send|receive|both] [streams=1]
 //! [chunk=128k]`, or `bulk udp ADDRESS... [seconds=5] [size=1448] [rate=N] [gso=true] [batch=64]`
 
-#[path = "../../../crates/plimsoll-load/examples/shared/mod.rs"]
+#[path = "../../crates/plimsoll-load/examples/shared/mod.rs"]
 mod shared;
 
 use std::time::Duration;

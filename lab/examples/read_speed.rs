@@ -1,4 +1,4 @@
-//! Measures how fast packet files are read, without any analysis: `cargo run --release --bin read_speed -- FILE ...`
+//! Measures how fast packet files are read, without any analysis: `cargo run --release --example read_speed -- FILE ...`
 
 use std::error::Error;
 use std::fs::File;

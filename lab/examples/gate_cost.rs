@@ -1,7 +1,7 @@
 //! What the gate adds to the start of a program: `/bin/true` started directly and through `plimsoll agent exec`, in random order.
 //!
 //! ```text
-//! cargo build --release && cargo run --release --bin gate_cost -- target/release/plimsoll
+//! cargo build --release && cargo run --release --example gate_cost -- target/release/plimsoll
 //! ```
 //!
 //! Root only: other users may not make all of the namespaces. Prints medians and quartiles in milliseconds.

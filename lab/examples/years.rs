@@ -1,12 +1,12 @@
 //! Simulated years of machines, made by another program (`tests/weeks/years.py`): what is told of them, when, and what of it is false.
 //!
-//!     cargo run --release --bin years DAYS SEED... [still] [SERIES...]
+//!     cargo run --release --example years DAYS SEED... [still] [SERIES...]
 //!
 //! With `still` nothing happens to the machines, so that each message is false; series that are named are looked at alone.
 
 use plimsoll_model::weeks::News;
 
-#[path = "../../../crates/plimsoll-judge/tests/weeks/simulated.rs"]
+#[path = "../../crates/plimsoll-judge/tests/weeks/simulated.rs"]
 mod simulated;
 
 fn main() {

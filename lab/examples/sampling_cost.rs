@@ -1,6 +1,6 @@
 //! Prints what reading the counters costs here, and what the tools cost that people use instead.
 //!
-//! `cargo run --release --bin sampling_cost`; vmstat and iostat are in the packages procps and sysstat, nstat
+//! `cargo run --release --example sampling_cost`; vmstat and iostat are in the packages procps and sysstat, nstat
 //! is in iproute2. CPU time is that of this thread and of the tools' processes, so other work on the machine matters little.
 
 use std::path::Path;

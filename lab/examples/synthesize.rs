@@ -1,5 +1,5 @@
 //! Writes a large pcap of HTTP-like connections, to measure readers with:
-//! `cargo run --release --bin synthesize -- OUT.pcap MEGABYTES [SNAP] [AT_ONCE]`
+//! `cargo run --release --example synthesize -- OUT.pcap MEGABYTES [SNAP] [AT_ONCE]`
 //!
 //! Each connection is a handshake, twenty requests with answers of ten segments, acknowledgements of every second
 //! segment, and a close. Every fiftieth answer has a segment that is lost and sent again. `AT_ONCE` connections are
