@@ -139,6 +139,8 @@ pub(super) fn difference(
         margin: claim.margin.0,
         scale: scale(claim.metric),
         lower_is_better: claim.metric.lower_is_better(),
+        // A run draws the order of the cells anew in each block.
+        shuffled: true,
         ..CompareSettings::default()
     };
     let exact = || compare::exact(metric, &of_a, &of_b, &settings).transpose();

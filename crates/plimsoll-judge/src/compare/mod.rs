@@ -51,11 +51,21 @@ pub struct CompareSettings {
     pub scale: Scale,
     /// True for times and costs, false for rates.
     pub lower_is_better: bool,
+    /// Whether chance chose the order in each pair. The signs of differences are then random if nothing differs, however much the machine drifts
+    /// (Fisher's randomisation test), so neighbours that resemble each other take nothing from the evidence.
+    pub shuffled: bool,
 }
 
 impl Default for CompareSettings {
     fn default() -> Self {
-        Self { alpha: 0.01, confidence: 0.95, margin: 0.01, scale: Scale::Ratio, lower_is_better: true }
+        Self {
+            alpha: 0.01,
+            confidence: 0.95,
+            margin: 0.01,
+            scale: Scale::Ratio,
+            lower_is_better: true,
+            shuffled: false,
+        }
     }
 }
 
@@ -226,7 +236,7 @@ impl Evidence {
                 settings.alpha
             );
             (location, p, sample)
-        } else if let Some(serial) = Serial::of(d) {
+        } else if let Some(serial) = Serial::of(d).filter(|_| !settings.shuffled) {
             let plain = centre(d, settings.confidence);
             let error = plain.standard_error(settings.confidence);
             let TTest { location, p } = serial.test(plain.estimate, error, n, settings.confidence);

@@ -223,3 +223,46 @@ fn unpaired_samples_of_different_lengths_are_judged_and_the_cost_is_told() {
     assert_eq!(result.verdict.outcome, Outcome::Slower);
     assert!(result.verdict.reason.contains("not paired"), "{}", result.verdict.reason);
 }
+
+/// Ratios of pairs whose order is drawn, on a machine whose speed is an autoregression with coefficient 0.6 and a scatter of 5 %.
+fn shuffled_pairs(n: usize, ratio: f64, rng: &mut SmallRng) -> (Vec<f64>, Vec<f64>) {
+    let mut speed = 0.0;
+    let mut next = |rng: &mut SmallRng| {
+        speed = 0.6 * speed + 0.04 * rng.normal();
+        100.0 * f64::exp(speed)
+    };
+    let pair = |_| {
+        let (first, second) = (next(rng), next(rng));
+        let (a, b) = if rng.below(2) == 0 { (first, second) } else { (second, first) };
+        (a, b * ratio)
+    };
+    (0..n).map(pair).unzip()
+}
+
+#[test]
+fn a_drawn_order_keeps_false_alarms_at_their_level_on_a_machine_that_drifts() {
+    let settings = CompareSettings { shuffled: true, ..CompareSettings::default() };
+    let mut rng = SmallRng::new(11);
+    let mut share = |ratio: f64| {
+        let decided = (0..2000).filter(|_| {
+            let (a, b) = shuffled_pairs(16, ratio, &mut rng);
+            paired("wall", &a, &b, &settings).unwrap().verdict.outcome == settings.direction(0.1)
+        });
+        decided.count() as f64 / 2000.0
+    };
+    // A false alarm in one of the two directions: half of the level.
+    let (alarms, found) = (share(1.0), share(1.1));
+    assert!(alarms <= 0.01, "{alarms}");
+    assert!(found >= 0.9, "{found}");
+}
+
+#[test]
+fn a_gain_that_grows_from_pair_to_pair_is_found_if_the_order_was_drawn() {
+    let a = [100.0; 8];
+    let b: Vec<f64> = (0..8).map(|n| 120.0 + 10.0 * f64::from(n)).collect();
+    let outcome = |shuffled| {
+        let settings = CompareSettings { shuffled, lower_is_better: false, ..CompareSettings::default() };
+        paired("rate", &a, &b, &settings).unwrap().verdict.outcome
+    };
+    assert_eq!((outcome(true), outcome(false)), (Outcome::Faster, Outcome::Undecided));
+}
