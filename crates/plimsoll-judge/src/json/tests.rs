@@ -32,7 +32,7 @@ fn lists_are_no_pairs_unless_that_is_claimed() {
 
 #[test]
 fn recovery_is_judged_against_its_control() {
-    let line = r#"{"id": "web", "flooded": {"baseline": [219, 221, 218, 220, 222, 219], "after": [110, 109, 111, 110, 110, 109]},
+    let line = r#"{"id": "web", "treatment": {"baseline": [219, 221, 218, 220, 222, 219], "after": [110, 109, 111, 110, 110, 109]},
         "control": {"baseline": [219, 221, 218, 220, 222, 219], "after": [111, 109, 110, 110, 112, 109]}, "margin": 0.05}"#;
     let found = judged(Test::Recovery, line);
     assert_eq!(found["outcome"], "recovered");
