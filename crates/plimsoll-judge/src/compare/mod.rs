@@ -38,6 +38,9 @@ pub const FEWEST_EXACT: usize = 2;
 /// The chance to find a real difference that planned numbers of pairs aim at.
 const PLANNED_POWER: f64 = 0.95;
 
+/// More units than this are not worth waiting for.
+const MANY: usize = 200;
+
 /// What is asked of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompareSettings {
@@ -319,6 +322,10 @@ impl Evidence {
             Outcome::Undecided => {
                 let each = if self.unit == "value" { " on each side" } else { "" };
                 let more = match needed {
+                    Some(n) if n > MANY => format!(
+                        "more than {}{each} would be needed, so another metric or a quieter machine decides it sooner",
+                        wording::count(MANY, self.unit)
+                    ),
                     Some(n) => format!("about {}{each} would decide it", wording::count(n, self.unit)),
                     None => "there is no spread yet to tell how many more would decide it".into(),
                 };
