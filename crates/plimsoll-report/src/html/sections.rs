@@ -244,7 +244,9 @@ fn over_time(report: &RunReport, records: &[TrialRecord]) -> Option<Section> {
     }
     let drawn: Vec<&TrialRecord> = records.iter().take(timeline::TRIALS_DRAWN).collect();
     let recovery = report.verdicts.iter().find_map(|finding| match finding.details.as_ref()? {
-        Details::Recovery(details) => Some(load::Baseline { phase: &details.baseline, margin: details.margin }),
+        Details::Recovery(details) => {
+            Some(load::Baseline { phase: &details.baseline, margin: details.margin })
+        }
         _ => None,
     });
     let load = load::chart(&drawn, summary::rate_metric(report), recovery.as_ref());
