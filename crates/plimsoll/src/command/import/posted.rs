@@ -1,5 +1,6 @@
 //! Comparisons that a text already contains: judged from its means, deviations and numbers of values, beside its author's conclusion.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use plimsoll_import::figures::Series;
@@ -46,13 +47,55 @@ const MOST_VALUES: usize = 10_000;
 /// The kernel test robot leaves deviations below 2 % out.
 const LKP_LEFT_OUT: f64 = 2.0;
 
+/// Labels that say which figure of a row a series is, and not which row.
+const WITHIN_ROW: [&str; 4] = ["side", "statistic", "marked", "of"];
+
+/// The series of a text, each under its rarest label of a row: a table of many rows is not searched as a whole for each of them.
+struct Rows<'s> {
+    all: &'s [Series],
+    by_label: HashMap<(&'s str, &'s str), Vec<usize>>,
+    /// Series without a label of a row.
+    bare: Vec<usize>,
+}
+
+impl<'s> Rows<'s> {
+    fn of(all: &'s [Series]) -> Self {
+        let mut counts: HashMap<(&str, &str), usize> = HashMap::new();
+        for label in all.iter().flat_map(of_row) {
+            *counts.entry(label).or_default() += 1;
+        }
+        let (mut by_label, mut bare): (HashMap<_, Vec<usize>>, Vec<usize>) = Default::default();
+        for (place, series) in all.iter().enumerate() {
+            match of_row(series).min_by_key(|label| counts[label]) {
+                Some(label) => by_label.entry(label).or_default().push(place),
+                None => bare.push(place),
+            }
+        }
+        Self { all, by_label, bare }
+    }
+
+    /// The series that may belong to the row of another, in the order of the text.
+    fn near(&self, series: &Series) -> impl Iterator<Item = &'s Series> {
+        let rows = of_row(series).filter_map(|label| self.by_label.get(&label)).flatten();
+        let mut places: Vec<usize> = rows.chain(&self.bare).copied().collect();
+        places.sort_unstable();
+        places.into_iter().map(|place| &self.all[place])
+    }
+}
+
+fn of_row(series: &Series) -> impl Iterator<Item = (&str, &str)> {
+    let labels = series.labels.iter().filter(|(name, _)| !WITHIN_ROW.contains(name));
+    labels.map(|(name, value)| (*name, value.as_str()))
+}
+
 /// The comparisons of a file.
 pub(super) fn of(file: &Imported) -> Vec<Posted> {
-    let all = &file.found.series;
+    let rows = Rows::of(&file.found.series);
+    let all = rows.all;
     let before = all.iter().filter(|series| {
         label(series, "side") == Some("before") && ["mean", "value"].contains(&series.metric.as_str())
     });
-    let sided = before.filter_map(|before| sided(before, all));
+    let sided = before.filter_map(|before| sided(before, &rows));
     sided.chain(spread(all)).chain(calls(all)).map(judged).collect()
 }
 
@@ -69,7 +112,7 @@ fn only(series: &Series) -> Option<f64> {
 }
 
 /// The series of another metric, with these labels in place of those of the same name.
-fn beside<'s>(of: &Series, all: &'s [Series], metric: &str, other: &[(&str, &str)]) -> Option<&'s Series> {
+fn beside<'s>(of: &Series, rows: &Rows<'s>, metric: &str, other: &[(&str, &str)]) -> Option<&'s Series> {
     let fits = |series: &&Series| {
         let has = |name: &str, value: &str| {
             let instead = other.iter().find(|(own, _)| *own == name).map(|(_, instead)| *instead);
@@ -79,16 +122,17 @@ fn beside<'s>(of: &Series, all: &'s [Series], metric: &str, other: &[(&str, &str
             && series.metric == metric
             && series.labels.iter().all(|(name, value)| has(name, value))
     };
-    all.iter().find(fits)
+    rows.near(of).find(fits)
 }
 
 /// Tables that name both sides: benchstat, the kernel test robot, mmtests.
-fn sided(before: &Series, all: &[Series]) -> Option<Posted> {
-    let after = beside(before, all, &before.metric, &[("side", "after")])?;
+fn sided(before: &Series, rows: &Rows<'_>) -> Option<Posted> {
+    let after = beside(before, rows, &before.metric, &[("side", "after")])?;
     let means = [only(before)?, only(after)?];
     let both = |metric: &str, other: &[(&str, &str)]| {
-        let of =
-            |side| beside(before, all, metric, &[other, [("side", side)].as_slice()].concat()).and_then(only);
+        let of = |side| {
+            beside(before, rows, metric, &[other, [("side", side)].as_slice()].concat()).and_then(only)
+        };
         Some([of("before")?, of("after")?])
     };
     let n = both("n", &[]).map(|n| n.map(|n| n as usize));
@@ -107,7 +151,7 @@ fn sided(before: &Series, all: &[Series]) -> Option<Posted> {
             }
         }
         "lkp" => {
-            let of = |side| beside(before, all, "deviation", &[("side", side)]).and_then(only);
+            let of = |side| beside(before, rows, "deviation", &[("side", side)]).and_then(only);
             let share = ["before", "after"].map(|side| of(side).unwrap_or(LKP_LEFT_OUT));
             (
                 Some([0, 1].map(|side| share[side] / 100.0 * means[side].abs())),
@@ -119,11 +163,11 @@ fn sided(before: &Series, all: &[Series]) -> Option<Posted> {
         }
         _ => return None,
     };
-    let mut changes = all.iter().filter(|series| {
+    let mut changes = rows.near(before).filter(|series| {
         series.format == before.format && series.metric == "change" && same_besides_side(series, before)
     });
     let change = changes.find_map(|series| Some((series, only(series)?)));
-    let p = beside(before, all, "p", &[]).and_then(only);
+    let p = beside(before, rows, "p", &[]).and_then(only);
     let author = match (change, p) {
         (Some((series, change)), p) => {
             let unit = if series.unit == "%" { " %" } else { " points" };
@@ -148,7 +192,7 @@ fn sided(before: &Series, all: &[Series]) -> Option<Posted> {
     })
 }
 
-/// Whether the labels that two series share, but for the side, are the same.
+/// Whether the labels that two series share, except the side, are the same.
 fn same_besides_side(series: &Series, of: &Series) -> bool {
     let shared = of.labels.iter().filter(|(name, _)| *name != "side");
     shared.filter_map(|(name, value)| Some((label(series, name)?, value))).all(|(own, value)| own == value)
@@ -156,19 +200,23 @@ fn same_besides_side(series: &Series, of: &Series) -> bool {
 
 /// Tables of people with two columns of `12.3 ± 0.4`.
 fn spread(all: &[Series]) -> Vec<Posted> {
-    let spreads: Vec<&Series> =
-        all.iter().filter(|series| series.format == "table" && label(series, "of") == Some("±")).collect();
-    let mut rows: Vec<&str> = spreads.iter().filter_map(|series| label(series, "row")).collect();
-    rows.dedup();
-    let of_row = |row: &str| {
-        let both: Vec<&Series> = spreads.iter().copied().filter(|of| label(of, "row") == Some(row)).collect();
+    let mut rows: Vec<(&str, Vec<&Series>)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for series in all.iter().filter(|series| series.format == "table") {
+        let Some(row) = label(series, "row") else { continue };
+        let place = *places.entry(row).or_insert(rows.len());
+        if place == rows.len() {
+            rows.push((row, Vec::new()));
+        }
+        rows[place].1.push(series);
+    }
+    let of_row = |(row, cells): (&str, Vec<&Series>)| {
+        let spreads = cells.iter().copied().filter(|of| label(of, "of") == Some("±"));
+        let both: Vec<&Series> = spreads.collect();
         let [before, after] = both.as_slice() else { return None };
-        let in_row = |series: &&Series| series.format == "table" && label(series, "row") == Some(row);
-        let plain = |metric: &str| {
-            let fits =
-                |series: &&Series| in_row(series) && series.metric == metric && label(series, "of").is_none();
-            all.iter().find(fits)
-        };
+        let in_row = || cells.iter().copied();
+        let plain =
+            |metric: &str| in_row().find(|series| series.metric == metric && label(series, "of").is_none());
         let sides = [plain(&before.metric)?, plain(&after.metric)?];
         let means = [only(sides[0])?, only(sides[1])?];
         let deviation = |series: &Series, mean: f64| {
@@ -176,16 +224,14 @@ fn spread(all: &[Series]) -> Vec<Posted> {
             Some(if series.unit == "%" { value / 100.0 * mean.abs() } else { value })
         };
         let deviations = [deviation(before, means[0])?, deviation(after, means[1])?];
-        let count = |name: &str| {
-            all.iter().filter(in_row).find(|of| of.metric.eq_ignore_ascii_case(name)).and_then(only)
-        };
+        let count = |name: &str| in_row().find(|of| of.metric.eq_ignore_ascii_case(name)).and_then(only);
         let n = ["n", "runs", "samples", "iterations"].into_iter().find_map(count).map(|n| [n as usize; 2]);
         let n = n.or_else(|| Some([stated(&before.metric)?, stated(&after.metric)?]));
         let concludes = |series: &&Series| {
             let name = series.metric.to_lowercase();
             ["change", "delta", "diff", "gain", "vs"].iter().any(|word| name.contains(word))
         };
-        let author = all.iter().filter(in_row).find(concludes).and_then(|of| Some((only(of)?, &of.unit)));
+        let author = in_row().find(concludes).and_then(|of| Some((only(of)?, &of.unit)));
         Some(Posted {
             what: format!("{row}: {} -> {}", before.metric, after.metric),
             unit: sides[0].unit.clone(),
@@ -211,18 +257,21 @@ fn stated(heading: &str) -> Option<usize> {
 
 /// Two calls of `perf stat -r N` in one text.
 fn calls(all: &[Series]) -> Vec<Posted> {
+    let mut of_metric: HashMap<&str, &Series> = HashMap::new();
+    for series in all.iter().filter(|series| series.format == "perf-stat") {
+        of_metric.entry(&series.metric).or_insert(series);
+    }
     let of = |error: &Series| {
         let what =
             label(error, "of").filter(|_| error.format == "perf-stat" && error.metric == "standard_error")?;
-        let series = all.iter().find(|series| series.format == "perf-stat" && series.metric == what)?;
+        let series = of_metric.get(what)?;
         let ([a, b], [error_a, error_b]) = (series.points.as_slice(), error.points.as_slice()) else {
             return None;
         };
         if a.run == b.run || [error_a.run, error_b.run] != [a.run, b.run] {
             return None;
         }
-        let runs = all.iter().find(|series| series.format == "perf-stat" && series.metric == "runs");
-        let runs = runs.and_then(|runs| {
+        let runs = of_metric.get("runs").and_then(|runs| {
             let of =
                 |run| runs.points.iter().find(|point| point.run == run).map(|point| point.value as usize);
             Some([of(a.run)?, of(b.run)?])
@@ -267,7 +316,7 @@ fn half_interval_of(n: usize) -> f64 {
     dist::t_quantile(0.975, n - 1.0) * (std::f64::consts::FRAC_PI_2 / n).sqrt()
 }
 
-/// Judges what has all that it takes, and says how many values would decide where none are stated.
+/// Judges a comparison with means, deviations and n. Without n it names the least n that would decide.
 fn judged(mut posted: Posted) -> Posted {
     let Some(deviations) = posted.deviations else { return posted };
     let summary =
@@ -393,5 +442,19 @@ mod tests {
             found.iter().map(|posted| posted.verdict.as_ref().expect("a verdict").outcome).collect();
         assert_eq!(outcomes, [Outcome::Faster, Outcome::Undecided]);
         assert_eq!((found[0].unit.as_str(), found[0].author.as_deref()), ("ms", Some("-9.8 %")));
+    }
+
+    #[test]
+    fn a_table_of_many_rows_is_judged_row_by_row() {
+        let rows =
+            (0..20_000).map(|n| format!("P{n}-8  1.50µs ± 1%  1.20µs ± 2%  -20.00%  (p=0.008 n=5+5)\n"));
+        let found = posted(&format!("name  old time/op  new time/op  delta\n{}", rows.collect::<String>()));
+        assert_eq!(found.len(), 20_000);
+        assert!(found.iter().all(|posted| posted.author.as_deref() == Some("-20 %, p = 0.008")));
+        let rows = (0..20_000).map(|n| format!("| r{n} | 12.3 ± 0.4 ms | 11.1 ± 0.3 ms | -9.8% |\n"));
+        let head = "| test | before (n=10) | after (n=10) | change |\n|---|---|---|---|\n";
+        let found = posted(&format!("{head}{}", rows.collect::<String>()));
+        assert_eq!(found.len(), 20_000);
+        assert!(found.iter().all(|posted| posted.verdict.is_some()));
     }
 }
