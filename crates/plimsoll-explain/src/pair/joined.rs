@@ -148,6 +148,12 @@ impl<'c> Joined<'c> {
         let sent = self.sent(side);
         let lane = &self.lanes[side];
         let has_syn = sent[1 - near].iter().any(Record::is_syn);
+        let answers = &self.sent(1 - side)[near];
+        let furthest = furthest_acknowledgements(answers);
+        let is_acknowledged = |record: &Record| {
+            let later = answers.partition_point(|answer| answer.time < record.time);
+            furthest[later].is_some_and(|ack| reaches(ack, record.end()))
+        };
         let missing = (0..sent[near].len()).filter(|&at| lane.is_missing(near, at, &sent[near][at]));
         missing
             .filter(|&at| {
@@ -156,7 +162,7 @@ impl<'c> Joined<'c> {
                     Some(was_on) if was_on => true,
                     // A SYN that was sent again, or data that nobody acknowledged: the far capture is empty before or after for that reason.
                     _ if record.is_syn() => has_syn,
-                    _ => record.takes_sequence() && !self.is_acknowledged(side, record),
+                    _ => record.takes_sequence() && !is_acknowledged(record),
                 }
             })
             .collect()
@@ -170,26 +176,17 @@ impl<'c> Joined<'c> {
         Some(at(far, self.begins[far])? <= left && left + longest < at(far, self.ends[far])?)
     }
 
-    /// Whether the other side acknowledged all of a packet, as the near capture saw.
-    fn is_acknowledged(&self, side: usize, record: &Record) -> bool {
-        let answers = &self.sent(1 - side)[self.near(side)];
-        let later = answers.partition_point(|answer| answer.time < record.time);
-        answers[later..]
-            .iter()
-            .any(|answer| answer.flags.has(Flags::ACK) && answer.ack.wrapping_sub(record.end()) as i32 >= 0)
-    }
-
     /// What a direction of the report says.
     pub(super) fn direction(&self, side: usize, clock: Option<&Clock>) -> PairedDirection {
         let (near, sent) = (self.near(side), self.sent(side));
         let (lost, lane) = (&self.lost[side], &self.lanes[side]);
-        let only_there = || {
-            let places =
-                (0..sent[1 - near].len()).filter(|&at| lane.is_missing(1 - near, at, &sent[1 - near][at]));
-            places
-                .map(|at| &sent[1 - near][at])
-                .filter(|record| self.was_on(near, 1 - near, record.time, clock).unwrap_or(false))
-        };
+        let only_there: Vec<&Record> = sent[1 - near]
+            .iter()
+            .enumerate()
+            .filter(|(at, record)| lane.is_missing(1 - near, *at, record))
+            .map(|(_, record)| record)
+            .filter(|record| self.was_on(near, 1 - near, record.time, clock).unwrap_or(false))
+            .collect();
         let bytes = |&at: &usize| u64::from(sent[near][at].payload.saturating_sub(lane.covered[near][at]));
         let delays: Vec<f64> = (0..sent[near].len()).filter_map(|at| self.delay(side, at, clock)).collect();
         PairedDirection {
@@ -197,11 +194,30 @@ impl<'c> Joined<'c> {
             arrived: sent[1 - near].len() as u64,
             lost: lost.len() as u64,
             lost_bytes: lost.iter().map(bytes).sum(),
-            only_arrived: only_there().count() as u64,
-            resets_from_between: only_there().filter(|record| record.flags.has(Flags::RST)).count() as u64,
+            only_arrived: only_there.len() as u64,
+            resets_from_between: only_there.iter().filter(|record| record.flags.has(Flags::RST)).count()
+                as u64,
             delay: quantiles(delays),
         }
     }
+}
+
+/// For each place the furthest acknowledgement from there on; one more than there are packets.
+fn furthest_acknowledgements(answers: &[Record]) -> Vec<Option<u32>> {
+    let mut furthest = vec![None; answers.len() + 1];
+    for (place, answer) in answers.iter().enumerate().rev() {
+        let own = answer.flags.has(Flags::ACK).then_some(answer.ack);
+        furthest[place] = match (own, furthest[place + 1]) {
+            (Some(own), Some(later)) => Some(if reaches(own, later) { own } else { later }),
+            (own, later) => own.or(later),
+        };
+    }
+    furthest
+}
+
+/// Whether a position in a stream is at another or behind it.
+fn reaches(position: u32, other: u32) -> bool {
+    position.wrapping_sub(other) as i32 >= 0
 }
 
 /// The bases of a direction: of its own stream, and of the one that it acknowledges.

@@ -11,9 +11,6 @@ const FLAGS: u8 = 0x17;
 /// Share of packets whose identification survives, from which on identifications are compared.
 const KEEPS_IDS: f64 = 0.9;
 
-/// The largest packet that a network card hands on: a piece of it begins at most this far behind its beginning.
-const LARGEST: u64 = 1 << 18;
-
 /// Packets that are looked through for one.
 const SEARCHED: usize = 1024;
 
@@ -145,16 +142,22 @@ impl Lane {
             return;
         }
         pieces.sort_by_key(|&at| (place(near, at), at));
+        // How far the pieces up to each one reach: those before the first that reaches a packet need no look.
+        let mut furthest = 0;
+        let reach: Vec<u64> = pieces
+            .iter()
+            .map(|&at| {
+                furthest = furthest.max(end_of(near, at));
+                furthest
+            })
+            .collect();
         for arrived in open(self, far) {
             let (start, end) = (place(far, arrived), end_of(far, arrived));
-            let first = pieces.partition_point(|&at| place(near, at) < start.saturating_sub(LARGEST));
-            let overlapping = pieces[first..]
-                .iter()
-                .copied()
-                .take_while(|&at| place(near, at) < end)
-                .filter(|&at| end_of(near, at) > start);
-            let candidates: Vec<u32> = overlapping
-                .take(SEARCHED)
+            let first = reach.partition_point(|&end| end <= start);
+            let near_it =
+                pieces[first..].iter().copied().take_while(|&at| place(near, at) < end).take(SEARCHED);
+            let candidates: Vec<u32> = near_it
+                .filter(|&at| end_of(near, at) > start)
                 .filter(|&at| had_left.is_none_or(|had_left| had_left(at as usize, arrived as usize)))
                 .collect();
             for (number, &at) in candidates.iter().enumerate() {
