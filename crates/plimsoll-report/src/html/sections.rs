@@ -243,13 +243,16 @@ fn over_time(report: &RunReport, records: &[TrialRecord]) -> Option<Section> {
         return None;
     }
     let drawn: Vec<&TrialRecord> = records.iter().take(timeline::TRIALS_DRAWN).collect();
-    let recovery = report.verdicts.iter().find_map(|finding| match finding.details.as_ref()? {
+    let metric = summary::rate_metric(report);
+    // The margin of a claim on another figure is no margin of the rate.
+    let mut on_rate = report.verdicts.iter().filter(|finding| finding.verdict.metric == metric.name());
+    let recovery = on_rate.find_map(|finding| match finding.details.as_ref()? {
         Details::Recovery(details) => {
             Some(load::Baseline { phase: &details.baseline, margin: details.margin })
         }
         _ => None,
     });
-    let load = load::chart(&drawn, summary::rate_metric(report), recovery.as_ref());
+    let load = load::chart(&drawn, metric, recovery.as_ref());
     let heat = heat::chart(&drawn);
     let cpu = cpu::chart(&drawn);
     Some(Section {

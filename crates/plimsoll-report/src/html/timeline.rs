@@ -61,14 +61,6 @@ pub(super) struct Window {
     pub(super) rate: f64,
 }
 
-/// A load's rate over time.
-pub(super) struct LoadSeries {
-    /// The length of each stretch.
-    pub(super) step_s: f64,
-    /// The rate in each stretch; none where no load ran.
-    pub(super) rates: Vec<Option<f64>>,
-}
-
 /// How many points each of so many trials is drawn with.
 pub(super) fn points(trials: usize) -> usize {
     (POINTS / trials.max(1)).clamp(POINTS_OF_TRIAL.0, POINTS_OF_TRIAL.1)
@@ -113,17 +105,22 @@ pub(super) fn rates_of(phase: &PhaseRecord, arm: Arm, metric: Metric) -> Vec<Win
     let start_s = phase.start_ns as f64 / 1e9;
     let slices: Vec<&Slice> = phase.slices.iter().filter(|slice| slice.arm == arm).collect();
     let counts: usize = slices.iter().map(|slice| slice.result.intervals.len().max(1)).sum();
-    let windows = (counts / COUNTS_OF_WINDOW).clamp(1, WINDOWS);
-    let step_s = phase.end_ns.saturating_sub(phase.start_ns) as f64 / 1e9 / windows as f64;
+    let number = (counts / COUNTS_OF_WINDOW).clamp(1, WINDOWS);
+    let step_s = phase.end_ns.saturating_sub(phase.start_ns) as f64 / 1e9 / number as f64;
     if step_s <= 0.0 {
         return Vec::new();
     }
-    let mut counted = vec![(0.0, 0.0); windows];
+    let mut counted = vec![(0.0, 0.0); number];
     for slice in slices {
         count_slice(&mut counted, step_s, slice, start_s, metric);
     }
+    windows(rates(&counted, step_s), start_s, step_s)
+}
+
+/// Stretches of this length from a moment on, each with its rate; none where no load ran.
+fn windows(rates: impl IntoIterator<Item = Option<f64>>, start_s: f64, step_s: f64) -> Vec<Window> {
     let at = |n: usize| start_s + n as f64 * step_s;
-    let rates = rates(&counted, step_s).into_iter().enumerate();
+    let rates = rates.into_iter().enumerate();
     rates.filter_map(|(n, rate)| Some(Window { from_s: at(n), to_s: at(n + 1), rate: rate? })).collect()
 }
 
@@ -132,18 +129,13 @@ fn rates(counted: &[(f64, f64)], step_s: f64) -> Vec<Option<f64>> {
     counted.iter().map(|&(n, covered)| (covered > step_s * 0.05).then(|| n / covered)).collect()
 }
 
-/// The rate while a phase is measured, in seconds after its start: in each stretch the median of these trials. Absent where it is one figure alone.
-pub(super) fn of_phase(
-    trials: &[&TrialRecord],
-    phase: &str,
-    points: usize,
-    metric: Metric,
-) -> Option<LoadSeries> {
+/// The rate while a phase is measured, in seconds after its start: in each stretch the median of these trials. Empty where it is one figure alone.
+pub(super) fn of_phase(trials: &[&TrialRecord], phase: &str, points: usize, metric: Metric) -> Vec<Window> {
     let phases: Vec<&PhaseRecord> = measured(trials, phase).collect();
     let length_s = |it: &PhaseRecord| it.end_ns.saturating_sub(it.start_ns) as f64 / 1e9;
     let step_s = phases.iter().map(|it| length_s(it)).fold(0.0, f64::max) / points as f64;
     if step_s <= 0.0 {
-        return None;
+        return Vec::new();
     }
     let of_one = |it: &&PhaseRecord| {
         let mut counted = vec![(0.0, 0.0); points];
@@ -154,10 +146,9 @@ pub(super) fn of_phase(
     };
     let each: Vec<Vec<Option<f64>>> = phases.iter().map(of_one).collect();
     let middle = |n: usize| median(&sorted(each.iter().filter_map(|rates| rates[n])));
-    let rates: Vec<Option<f64>> = (0..points).map(middle).collect();
-    let mut seen = rates.iter().flatten();
-    let first = seen.next()?;
-    seen.any(|rate| rate != first).then_some(LoadSeries { step_s, rates })
+    let windows = windows((0..points).map(middle), 0.0, step_s);
+    let is_flat = windows.windows(2).all(|two| two[0].rate == two[1].rate);
+    if is_flat { Vec::new() } else { windows }
 }
 
 /// The records of a measured phase of this name.

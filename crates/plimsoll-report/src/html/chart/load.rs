@@ -8,7 +8,7 @@ use plotly::{Scatter, Trace};
 
 use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, drawn_s, spans};
 use crate::html::TRIAL_PICKER;
-use crate::html::timeline::{self, LoadSeries};
+use crate::html::timeline::{self, Window};
 use crate::number::{median, sorted};
 use crate::{summary, wording};
 
@@ -84,65 +84,58 @@ fn band(trial: &TrialRecord, metric: Metric, baseline: Option<&Baseline<'_>>) ->
 }
 
 /// The windows of all phases of some kinds as steps, with gaps between the phases; absent when the rig never ran in one.
-fn steps(
-    trial: &TrialRecord,
-    arm: Arm,
-    metric: Metric,
-    of: impl Fn(PhaseKind) -> bool,
-) -> Option<(Vec<f64>, Vec<Option<f64>>)> {
-    let (mut xs, mut ys) = (Vec::new(), Vec::new());
+fn steps(trial: &TrialRecord, arm: Arm, metric: Metric, of: impl Fn(PhaseKind) -> bool) -> Option<Steps> {
+    let mut steps = Steps::default();
     for phase in trial.phases.iter().filter(|phase| of(phase.kind)) {
-        let windows = timeline::rates_of(phase, arm, metric);
-        let Some(last) = windows.last() else { continue };
-        for window in &windows {
-            xs.push(drawn_s(window.from_s));
-            ys.push(Some(drawn(window.rate)));
-        }
-        xs.extend([drawn_s(last.to_s); 2]);
-        ys.extend([Some(drawn(last.rate)), None]);
+        steps.add(&timeline::rates_of(phase, arm, metric));
     }
-    (!xs.is_empty()).then_some((xs, ys))
+    (!steps.xs.is_empty()).then_some(steps)
+}
+
+/// A line of steps, each as wide as its window, with gaps where no load ran.
+#[derive(Default)]
+struct Steps {
+    xs: Vec<f64>,
+    ys: Vec<Option<f64>>,
+}
+
+impl Steps {
+    fn add(&mut self, windows: &[Window]) {
+        for (n, window) in windows.iter().enumerate() {
+            self.xs.push(drawn_s(window.from_s));
+            self.ys.push(Some(drawn(window.rate)));
+            let next = windows.get(n + 1).map(|next| drawn_s(next.from_s));
+            if next != Some(drawn_s(window.to_s)) {
+                self.xs.extend([drawn_s(window.to_s); 2]);
+                self.ys.extend([Some(drawn(window.rate)), None]);
+            }
+        }
+    }
+}
+
+/// The windows of a phase as a line of steps.
+pub(super) fn trace(
+    windows: &[Window],
+    name: &str,
+    color: &'static str,
+    dash: DashType,
+    metric: Metric,
+) -> Box<dyn Trace> {
+    let mut steps = Steps::default();
+    steps.add(windows);
+    line(steps, name, metric).line(stroke(color, dash))
 }
 
 fn stroke(color: &'static str, dash: DashType) -> Line {
     Line::new().color(color).dash(dash).width(1.5).shape(LineShape::Hv)
 }
 
-fn line(
-    (xs, ys): (Vec<f64>, Vec<Option<f64>>),
-    name: &str,
-    metric: Metric,
-) -> Box<Scatter<f64, Option<f64>>> {
+fn line(Steps { xs, ys }: Steps, name: &str, metric: Metric) -> Box<Scatter<f64, Option<f64>>> {
     Scatter::new(xs, ys)
         .name(name)
         .mode(Mode::Lines)
         .connect_gaps(false)
         .hover_template(format!("%{{y}} {}", metric.unit().name()))
-}
-
-/// A line of steps, each as wide as its stretch.
-pub(super) fn trace(series: &LoadSeries, name: &str, line: Line, metric: Metric) -> Box<dyn Trace> {
-    let mut xs = Vec::new();
-    let mut ys = Vec::new();
-    let mut gap = true;
-    for (i, rate) in series.rates.iter().enumerate() {
-        match rate {
-            Some(rate) => {
-                xs.push(drawn_s(i as f64 * series.step_s));
-                ys.push(Some(drawn(*rate)));
-                gap = false;
-            }
-            // The last step before a gap ends where the gap begins.
-            None if !gap => {
-                let end = drawn_s(i as f64 * series.step_s);
-                xs.extend([end, end]);
-                ys.extend([ys.last().copied().flatten(), None]);
-                gap = true;
-            }
-            None => {}
-        }
-    }
-    self::line((xs, ys), name, metric).line(line.width(1.5).shape(LineShape::Hv))
 }
 
 /// Axes and phases.

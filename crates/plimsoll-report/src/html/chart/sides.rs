@@ -36,10 +36,10 @@ pub(in crate::html) fn charts(
 fn over_time(number: usize, phase: &str, sides: &[Side<'_>], metric: Metric) -> Option<Figure> {
     let mut description = format!("{} over the time of {phase}.", wording::metric(metric.name()));
     let line = |(side, (color, dash, _)): (&Side<'_>, (&'static str, _, _))| {
-        let series = timeline::of_phase(&side.trials, phase, POINTS, metric)?;
-        let middle = median(&sorted(series.rates.iter().flatten().copied()))?;
+        let windows = timeline::of_phase(&side.trials, phase, POINTS, metric);
+        let middle = median(&sorted(windows.iter().map(|window| window.rate)))?;
         description.push_str(&format!(" {}: mostly {}.", side.name, figure(middle)));
-        Some(load::trace(&series, &name(side), Line::new().color(color).dash(dash), metric))
+        Some(load::trace(&windows, &name(side), color, dash, metric))
     };
     let traces: Vec<Box<dyn Trace>> = sides.iter().zip(LOOKS).filter_map(line).collect();
     let y_axis = axis(&wording::metric(metric.name())).range_mode(RangeMode::ToZero);
