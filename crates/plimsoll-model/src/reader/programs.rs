@@ -98,18 +98,27 @@ fn mb_per_second(printed: &Printed, wanted: &str) -> Option<f64> {
     Some(series.points.first()?.value * factor(&series.unit, "B/s")? / 1e6)
 }
 
+/// Figures that several programs have.
+const LATENCY_MEAN: Known = lower("latency_mean", "ms", |printed| ms(printed, "latency,stat=mean"));
+const LATENCY_P50: Known = lower("latency_p50", "ms", |printed| ms(printed, "latency,percentile=50"));
+const LATENCY_P95: Known = lower("latency_p95", "ms", |printed| ms(printed, "latency,percentile=95"));
+const LATENCY_P99: Known = lower("latency_p99", "ms", |printed| ms(printed, "latency,percentile=99"));
+const LATENCY_MAX: Known = lower("latency_max", "ms", |printed| ms(printed, "latency,stat=max"));
+const REQUESTS: Known = higher("rate", "per second", |printed| first(printed, "requests_per_second"));
+const TRANSFER: Known = higher("transfer", "MB/s", |printed| mb_per_second(printed, "throughput"));
+
 pub(super) const AB: Program = Program {
     name: "ab",
     always: "rate",
     looked_for: "`Requests per second:`",
     once: None,
     figures: &[
-        higher("rate", "per second", |printed| first(printed, "requests_per_second")),
-        higher("transfer", "MB/s", |printed| mb_per_second(printed, "throughput")),
-        lower("latency_mean", "ms", |printed| ms(printed, "latency,stat=mean")),
-        lower("latency_p50", "ms", |printed| ms(printed, "latency,percentile=50")),
-        lower("latency_p95", "ms", |printed| ms(printed, "latency,percentile=95")),
-        lower("latency_p99", "ms", |printed| ms(printed, "latency,percentile=99")),
+        REQUESTS,
+        TRANSFER,
+        LATENCY_MEAN,
+        LATENCY_P50,
+        LATENCY_P95,
+        LATENCY_P99,
         lower("latency_max", "ms", |printed| ms(printed, "latency,percentile=100")),
         // It counts replies other than 2xx apart from those that broke off or had another length.
         lower("errors", "requests", |printed| Some(sum(printed, "errors") + sum(printed, "errors_not_2xx"))),
@@ -123,7 +132,7 @@ pub(super) const PGBENCH: Program = Program {
     once: None,
     figures: &[
         higher("rate", "per second", |printed| first(printed, "transactions_per_second")),
-        lower("latency_mean", "ms", |printed| ms(printed, "latency,stat=mean")),
+        LATENCY_MEAN,
         lower("failed", "transactions", |printed| first(printed, "errors")),
     ],
 };
@@ -153,14 +162,7 @@ pub(super) const REDIS_BENCHMARK: Program = Program {
     always: "rate",
     looked_for: "row of a test; is it run with `--csv`?",
     once: Some("requests_per_second"),
-    figures: &[
-        higher("rate", "per second", |printed| first(printed, "requests_per_second")),
-        lower("latency_mean", "ms", |printed| ms(printed, "latency,stat=mean")),
-        lower("latency_p50", "ms", |printed| ms(printed, "latency,percentile=50")),
-        lower("latency_p95", "ms", |printed| ms(printed, "latency,percentile=95")),
-        lower("latency_p99", "ms", |printed| ms(printed, "latency,percentile=99")),
-        lower("latency_max", "ms", |printed| ms(printed, "latency,stat=max")),
-    ],
+    figures: &[REQUESTS, LATENCY_MEAN, LATENCY_P50, LATENCY_P95, LATENCY_P99, LATENCY_MAX],
 };
 
 pub(super) const SYSBENCH: Program = Program {
@@ -173,10 +175,10 @@ pub(super) const SYSBENCH: Program = Program {
             let seconds = first(printed, "duration").filter(|seconds| *seconds > 0.0)?;
             Some(first(printed, "events")? / seconds)
         }),
-        lower("latency_mean", "ms", |printed| ms(printed, "latency,stat=mean")),
-        lower("latency_p95", "ms", |printed| ms(printed, "latency,percentile=95")),
-        lower("latency_p99", "ms", |printed| ms(printed, "latency,percentile=99")),
-        lower("latency_max", "ms", |printed| ms(printed, "latency,stat=max")),
+        LATENCY_MEAN,
+        LATENCY_P95,
+        LATENCY_P99,
+        LATENCY_MAX,
     ],
 };
 
@@ -186,13 +188,13 @@ pub(super) const WRK: Program = Program {
     looked_for: "`Requests/sec:`",
     once: None,
     figures: &[
-        higher("rate", "per second", |printed| first(printed, "requests_per_second")),
-        higher("transfer", "MB/s", |printed| mb_per_second(printed, "throughput")),
-        lower("latency_mean", "ms", |printed| ms(printed, "latency,stat=mean")),
-        lower("latency_p50", "ms", |printed| ms(printed, "latency,percentile=50")),
+        REQUESTS,
+        TRANSFER,
+        LATENCY_MEAN,
+        LATENCY_P50,
         lower("latency_p90", "ms", |printed| ms(printed, "latency,percentile=90")),
-        lower("latency_p99", "ms", |printed| ms(printed, "latency,percentile=99")),
-        lower("latency_max", "ms", |printed| ms(printed, "latency,stat=max")),
+        LATENCY_P99,
+        LATENCY_MAX,
         // All kinds; what did not happen is not told.
         lower("errors", "requests", |printed| Some(sum(printed, "errors"))),
     ],
