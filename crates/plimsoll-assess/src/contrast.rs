@@ -139,7 +139,7 @@ pub(super) fn difference(
         margin: claim.margin.0,
         scale: scale(claim.metric),
         lower_is_better: claim.metric.lower_is_better(),
-        // A run draws the order of the cells anew in each block.
+        // A run shuffles the cells of each block.
         shuffled: true,
         ..CompareSettings::default()
     };

@@ -186,7 +186,7 @@ pub struct Watched {
     held: Held,
 }
 
-/// The verdict that is told, which outlives a few seconds that point elsewhere.
+/// Verdict on the screen. It stays for some seconds after the counters point elsewhere.
 #[derive(Clone, Default)]
 struct Held {
     found_at_ns: u64,
@@ -195,7 +195,7 @@ struct Held {
 }
 
 impl Held {
-    /// Learns what this look points to, and gives the age of what is told.
+    /// Takes in the causes of a look, and returns the age of the shown verdict in seconds.
     fn take(&mut self, at_ns: u64, (quiet_seconds, causes): (usize, Vec<Cause>)) -> f64 {
         let same = causes.iter().map(|it| it.id).eq(self.causes.iter().map(|it| it.id));
         let age_ns = at_ns.saturating_sub(self.found_at_ns);

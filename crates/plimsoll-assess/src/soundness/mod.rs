@@ -201,7 +201,7 @@ impl<'t> Failure<'t> {
 
     fn in_words(self, plan: &Plan, place: String, asked: Option<FailureQuestion>) -> Defect {
         let nothing = self.came_to_nothing();
-        // What is driven for its effect is not measured; and that nothing works after a flood is a finding.
+        // A driven load is not measured, and total failure after a flood answers its claim.
         let spoils_claims =
             self.kind != PhaseKind::Drive && nothing && asked != Some(FailureQuestion::AfterAll);
         let (load, service) = names(&plan.experiment, self.phase);
@@ -370,7 +370,7 @@ fn place(phase: &str, cells: &str, arm: Arm) -> String {
     format!("`{phase}`{rig}{cells}")
 }
 
-/// Cells of an experiment with so many.
+/// Names cells out of all that an experiment has, whose number is `of`.
 fn cells_in_words(cells: &[&BTreeMap<String, String>], of: usize) -> String {
     match cells {
         [cell] => cell_text(cell),
