@@ -162,7 +162,7 @@ pub(super) fn objection(metric: Metric, phase: &str, trials: &[TrialRecord]) -> 
 }
 
 /// A block, and the levels of the factors that are not compared.
-type Place<'t> = (u32, BTreeMap<&'t String, &'t String>);
+type PairKey<'t> = (u32, BTreeMap<&'t String, &'t String>);
 
 /// Figures that belong together: of the same block, with the same levels of all factors that are not compared.
 pub(super) fn pairs(
@@ -170,7 +170,7 @@ pub(super) fn pairs(
     of: &Comparison,
     trials: &[TrialRecord],
 ) -> (Vec<f64>, Vec<f64>) {
-    let mut found: BTreeMap<Place<'_>, [Option<f64>; 2]> = BTreeMap::new();
+    let mut found: BTreeMap<PairKey<'_>, [Option<f64>; 2]> = BTreeMap::new();
     for trial in trials {
         let side = match (is_of(&of.a, &trial.cell), is_of(&of.b, &trial.cell)) {
             (true, _) => 0,

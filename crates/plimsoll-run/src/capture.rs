@@ -18,13 +18,13 @@ const WRITTEN_WITHIN: Duration = Duration::from_secs(300);
 
 /// The captures of a phase, under way.
 #[derive(Default)]
-pub(crate) struct Running(Vec<(Key, Id)>);
+pub(crate) struct Captures(Vec<(Key, Id)>);
 
 /// Begins to capture on all hosts that the experiment names, where it wants packets of this phase.
-pub(crate) fn begin_capture(trial: &mut Trial<'_>, phase: &str) -> Result<Running, TrialStop> {
+pub(crate) fn begin_capture(trial: &mut Trial<'_>, phase: &str) -> Result<Captures, TrialStop> {
     let experiment = trial.experiment;
     let capture = experiment.capture.as_ref().filter(|capture| capture.is_in(phase));
-    let Some(capture) = capture.filter(|_| experiment.run.probes) else { return Ok(Running::default()) };
+    let Some(capture) = capture.filter(|_| experiment.run.probes) else { return Ok(Captures::default()) };
     let mut requests = Vec::new();
     for host in capture.hosts(&experiment.loads) {
         for deployment in &trial.rigs.deployments {
@@ -40,7 +40,7 @@ pub(crate) fn begin_capture(trial: &mut Trial<'_>, phase: &str) -> Result<Runnin
             return Err(RunError::Agent { host: key.host.clone(), why }.into());
         }
     }
-    Ok(Running(keys))
+    Ok(Captures(keys))
 }
 
 fn spec(
@@ -65,7 +65,7 @@ fn spec(
 }
 
 /// Ends captures, and reads what they found.
-pub(crate) fn end_capture(trial: &mut Trial<'_>, running: Running) -> Result<(), TrialStop> {
+pub(crate) fn end_capture(trial: &mut Trial<'_>, running: Captures) -> Result<(), TrialStop> {
     let requests: Vec<_> =
         running.0.into_iter().map(|(key, id)| (key, id, ToAgent::EndCapture { id })).collect();
     let answers = trial.rigs.agents.ask_all(&requests, Instant::now() + WRITTEN_WITHIN, &mut |_, _| {})?;

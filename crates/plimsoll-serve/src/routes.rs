@@ -14,7 +14,7 @@ use plimsoll_report::html::served;
 use crate::assets;
 use crate::events;
 use crate::guard::{self, Gate};
-use crate::pages::{self, Answer, Here, Trouble};
+use crate::pages::{self, Here, Served, Trouble};
 use crate::site::Site;
 
 pub(crate) fn all(site: Site, gate: Gate) -> Router {
@@ -83,11 +83,11 @@ async fn nowhere() -> Response {
 async fn made(
     here: Here,
     site: Site,
-    make: impl FnOnce(&Site) -> Result<Answer, Trouble> + Send + 'static,
+    make: impl FnOnce(&Site) -> Result<Served, Trouble> + Send + 'static,
 ) -> Response {
     match tokio::task::spawn_blocking(move || make(&site)).await {
-        Ok(Ok(Answer::Page(page))) => html(StatusCode::OK, page.as_ref().to_owned()),
-        Ok(Ok(Answer::Elsewhere(address))) => (StatusCode::FOUND, [(LOCATION, address)]).into_response(),
+        Ok(Ok(Served::Page(page))) => html(StatusCode::OK, page.as_ref().to_owned()),
+        Ok(Ok(Served::Elsewhere(address))) => (StatusCode::FOUND, [(LOCATION, address)]).into_response(),
         Ok(Err(found)) => trouble(here, &found),
         Err(_) => trouble(here, &Trouble::Failed("This page could not be made.".into())),
     }

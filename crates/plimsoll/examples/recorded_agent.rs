@@ -36,7 +36,7 @@ struct Said {
 #[derive(Clone, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum What {
-    Asked(Value),
+    Exchange(Value),
     Answered(Value),
 }
 
@@ -79,7 +79,7 @@ fn record(file: &str, command: &mut Command) -> Result<(), Failed> {
     let (to, from) = (agent.stdin.take().ok_or("no stdin")?, agent.stdout.take().ok_or("no stdout")?);
     let written = Arc::new(Mutex::new(File::create(file)?));
     let asks = Arc::clone(&written);
-    thread::spawn(move || pass_on(io::stdin(), to, |frame| note(&asks, What::Asked(frame))));
+    thread::spawn(move || pass_on(io::stdin(), to, |frame| note(&asks, What::Exchange(frame))));
     pass_on(from, io::stdout(), |frame| note(&written, What::Answered(frame)))?;
     agent.wait()?;
     Ok(())
@@ -120,7 +120,7 @@ fn id(frame: &Value) -> Option<&Value> {
 }
 
 /// A request, and what was answered to it.
-struct Asked {
+struct Exchange {
     /// When its answers count from: when it came, or was to begin.
     from_ns: u64,
     request: Value,
@@ -128,7 +128,7 @@ struct Asked {
 }
 
 /// Requests of each name in the order in which they came.
-struct Recording(BTreeMap<String, VecDeque<Asked>>);
+struct Recording(BTreeMap<String, VecDeque<Exchange>>);
 
 fn begins(request: &Value, came_ns: u64) -> u64 {
     request[name(request)]["at_ns"].as_u64().unwrap_or(came_ns)
@@ -136,17 +136,17 @@ fn begins(request: &Value, came_ns: u64) -> u64 {
 
 impl Recording {
     fn read(file: &str) -> Result<Self, Failed> {
-        let mut asked: Vec<Asked> = Vec::new();
+        let mut asked: Vec<Exchange> = Vec::new();
         for line in BufReader::new(File::open(file)?).lines() {
             let Said { ns, what } = serde_json::from_str(&line?)?;
             match what {
-                What::Asked(request) => {
+                What::Exchange(request) => {
                     let from_ns = begins(&request, ns);
-                    asked.push(Asked { from_ns, request, answers: Vec::new() });
+                    asked.push(Exchange { from_ns, request, answers: Vec::new() });
                 }
                 What::Answered(answer) => {
                     let to = answers(&answer);
-                    let asks = |asked: &&mut Asked| {
+                    let asks = |asked: &&mut Exchange| {
                         to.contains(&name(&asked.request))
                             || to.is_empty() && id(&asked.request) == id(&answer)
                     };
@@ -156,7 +156,7 @@ impl Recording {
                 }
             }
         }
-        let mut by_name: BTreeMap<String, VecDeque<Asked>> = BTreeMap::new();
+        let mut by_name: BTreeMap<String, VecDeque<Exchange>> = BTreeMap::new();
         for asked in asked {
             by_name.entry(name(&asked.request).to_owned()).or_default().push_back(asked);
         }
@@ -164,7 +164,7 @@ impl Recording {
     }
 
     /// The next request of this name, which comes round again after the last.
-    fn next(&mut self, request: &Value) -> Option<&Asked> {
+    fn next(&mut self, request: &Value) -> Option<&Exchange> {
         let same = self.0.get_mut(name(request))?;
         let asks_for_samples = |request: &Value| request["sample"]["hz"] != 0;
         for _ in 0..same.len() {
@@ -206,7 +206,7 @@ fn renew(value: &mut Value, ahead_ns: i64) {
     }
 }
 
-fn answer(recorded: &Asked, request: &Value, came_ns: u64) -> Vec<(u64, Value)> {
+fn answer(recorded: &Exchange, request: &Value, came_ns: u64) -> Vec<(u64, Value)> {
     let from_ns = begins(request, came_ns);
     let ahead_ns = from_ns as i64 - recorded.from_ns as i64;
     let answered = recorded.answers.iter().map(|(then, answer)| {

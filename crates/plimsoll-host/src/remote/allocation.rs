@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use plimsoll_model::units::Span;
 
 use super::error::Why;
-use super::running::{Running, start};
+use super::running::{RemoteCommand, start};
 
 /// How often it is looked whether the machine is still wanted.
 const LOOK: Duration = Duration::from_millis(50);
@@ -91,7 +91,7 @@ struct Allocation {
     removed_by: &'static str,
     /// Closed when the shell has lost it.
     said: Mutex<Receiver<String>>,
-    holder: Mutex<Running>,
+    holder: Mutex<RemoteCommand>,
     to: Mutex<Option<ChildStdin>>,
 }
 

@@ -13,7 +13,7 @@ use plimsoll_model::frame::{self, Frame as _, FromAgent, Here, PROTOCOL, ToAgent
 
 use super::bring::{self, Program};
 use super::error::Why;
-use super::running::{Running, start};
+use super::running::{RemoteCommand, start};
 use super::{Means, RemoteHost, command, kubernetes, slurm, ssh};
 
 /// How long nothing may happen until an agent has answered.
@@ -27,7 +27,7 @@ const LONGEST_HERE: u32 = 1 << 20;
 
 /// A command with an agent at its other end.
 pub(super) struct Opened {
-    pub(super) child: Running,
+    pub(super) child: RemoteCommand,
     pub(super) to: ChildStdin,
     pub(super) from: ChildStdout,
     pub(super) here: Here,

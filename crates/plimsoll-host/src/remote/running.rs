@@ -21,12 +21,12 @@ const KEPT: usize = 2000;
 
 /// A command that runs, with what it started here.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(super) struct RemoteCommand {
     child: Child,
     words: Words,
 }
 
-impl Running {
+impl RemoteCommand {
     /// Ends it at once, where it has not ended yet.
     pub(super) fn kill(&mut self) {
         // Once it was waited for, its number may be another's.
@@ -98,7 +98,7 @@ impl Words {
 }
 
 /// Starts it.
-pub(super) fn start(mut command: Command) -> Result<(Running, ChildStdin, ChildStdout), Why> {
+pub(super) fn start(mut command: Command) -> Result<(RemoteCommand, ChildStdin, ChildStdout), Why> {
     // Ctrl-C on the terminal is for the controller, which then ends its hosts in order.
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().map_err(|source| {
@@ -106,7 +106,7 @@ pub(super) fn start(mut command: Command) -> Result<(Running, ChildStdin, ChildS
         Why::Start { program, source }
     })?;
     let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let mut child = Running { child, words: Words::default() };
+    let mut child = RemoteCommand { child, words: Words::default() };
     let (Some(to), Some(from), Some(stderr)) = streams else {
         child.kill();
         return Err(Why::Silent);

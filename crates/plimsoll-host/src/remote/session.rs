@@ -14,7 +14,7 @@ use plimsoll_model::frame::{self, Frame as _, Here, LONGEST_FRAME};
 use super::clock::{Clock, Exchange};
 use super::error::Why;
 use super::opening::{self, Opened};
-use super::running::Running;
+use super::running::RemoteCommand;
 use super::{Means, RemoteHost};
 use crate::clock::raw_ns;
 
@@ -54,7 +54,7 @@ pub(super) struct Session {
 struct Link {
     /// Gone once the agent was told to end.
     to: Mutex<Option<ChildStdin>>,
-    command: Mutex<Running>,
+    command: Mutex<RemoteCommand>,
     heard: Mutex<Instant>,
     /// Why it was given up, where it was.
     given_up: Mutex<Option<String>>,

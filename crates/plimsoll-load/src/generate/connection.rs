@@ -20,9 +20,9 @@ pub(super) struct Connection<P: Protocol> {
     pub(super) target: usize,
     pub(super) phase: Phase,
     /// Request under way.
-    pub(super) asked: P::Asked,
+    pub(super) asked: P::Request,
     /// State of the present reply.
-    pub(super) answer: P::Answer,
+    pub(super) answer: P::Reply,
     /// How many requests were answered on it.
     pub(super) requests: u64,
     /// The requests that were sent last, or are being sent.
@@ -66,7 +66,7 @@ impl<P: Protocol> Connection<P> {
         fd: OwnedFd,
         session: Option<Box<Session>>,
         target: usize,
-        asked: P::Asked,
+        asked: P::Request,
         begun: u64,
     ) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl<P: Protocol> Connection<P> {
             target,
             phase: Phase::Connecting,
             asked,
-            answer: P::Answer::default(),
+            answer: P::Reply::default(),
             requests: 0,
             batch: Batch { requests: 0, last: false },
             unanswered: 0,
@@ -89,7 +89,7 @@ impl<P: Protocol> Connection<P> {
     }
 
     /// Another request begins, which was to begin at `begun`.
-    pub(super) fn ask_again(&mut self, asked: P::Asked, begun: u64) {
+    pub(super) fn ask_again(&mut self, asked: P::Request, begun: u64) {
         self.asked = asked;
         self.first_byte = None;
         self.begun = begun;
@@ -101,12 +101,12 @@ impl<P: Protocol> Connection<P> {
         &mut self,
         session: Option<Box<Session>>,
         target: usize,
-        asked: P::Asked,
+        asked: P::Request,
         begun: u64,
     ) {
         self.ask_again(asked, begun);
         self.session = session;
-        self.answer = P::Answer::default();
+        self.answer = P::Reply::default();
         (self.target, self.phase, self.requests, self.faulty) = (target, Phase::Connecting, 0, false);
     }
 

@@ -130,8 +130,8 @@ fn run_loop<P: Protocol + Send>(
     protocol: impl Fn(u64) -> P,
 ) -> Result<LoadResult, Failure>
 where
-    P::Answer: Send,
-    P::Asked: Send,
+    P::Reply: Send,
+    P::Request: Send,
 {
     run_loop_over(spec, course, control, |seed| Ok((protocol(seed), None)))
 }
@@ -144,8 +144,8 @@ fn run_loop_over<P: Protocol + Send>(
     protocol: impl Fn(u64) -> Result<(P, Option<Secure>), Failure>,
 ) -> Result<LoadResult, Failure>
 where
-    P::Answer: Send,
-    P::Asked: Send,
+    P::Reply: Send,
+    P::Request: Send,
 {
     let threads = course.generators;
     descriptors::make_room(u64::from(threads) * (u64::from(course.concurrency) + DESCRIPTORS))?;

@@ -7,9 +7,9 @@ use super::tally::Tally;
 /// Requests and their answers on a connection, without any knowledge of sockets and clocks.
 pub(super) trait Protocol: Sized {
     /// State of a connection's present request and its reply.
-    type Answer: Default;
+    type Reply: Default;
     /// Request under way.
-    type Asked: Copy;
+    type Request: Copy;
 
     /// Bytes sent before a connection is closed; the server then closes it. Empty where the protocol has no such word.
     const GOODBYE: &'static [u8] = b"";
@@ -22,40 +22,40 @@ pub(super) trait Protocol: Sized {
     const REFILLS: bool = false;
 
     /// What the next request asks for.
-    fn choose(&mut self) -> Self::Asked;
+    fn choose(&mut self) -> Self::Request;
 
     /// A request begins: on a `fresh` connection, or on one on which others were answered.
-    fn begin(&self, asked: Self::Asked, answer: &mut Self::Answer, fresh: bool);
+    fn begin(&self, asked: Self::Request, answer: &mut Self::Reply, fresh: bool);
 
     /// A batch of requests begins, to the target with this index.
-    fn batch(&self, _asked: Self::Asked, _answer: &mut Self::Answer, _target: usize, _batch: Batch) {}
+    fn batch(&self, _asked: Self::Request, _answer: &mut Self::Reply, _target: usize, _batch: Batch) {}
 
     /// The bytes to send to the target with this index, the same until the server has answered; nothing where the server speaks first.
     fn request<'p>(
         &'p mut self,
-        asked: Self::Asked,
-        answer: &'p Self::Answer,
+        asked: Self::Request,
+        answer: &'p Self::Reply,
         target: usize,
         batch: Batch,
     ) -> Pieces<'p>;
 
     /// Whether the server will take further requests beside those that are under way.
-    fn takes_more(&self, _answer: &Self::Answer) -> bool {
+    fn takes_more(&self, _answer: &Self::Reply) -> bool {
         false
     }
 
     /// When the oldest of the requests under way was sent; asked where the protocol refills.
-    fn oldest(&self, _answer: &Self::Answer) -> Option<u64> {
+    fn oldest(&self, _answer: &Self::Reply) -> Option<u64> {
         None
     }
 
     /// When the request was sent that was answered last, where those of a connection do not begin together.
-    fn answered_since(&self, _answer: &Self::Answer) -> Option<u64> {
+    fn answered_since(&self, _answer: &Self::Reply) -> Option<u64> {
         None
     }
 
     /// They began to be sent at `now`.
-    fn spoke(&self, _answer: &mut Self::Answer, _now: u64) {}
+    fn spoke(&self, _answer: &mut Self::Reply, _now: u64) {}
 
     /// Takes bytes that came at `now`, up to the end of an answer; says how many it took.
     ///
@@ -63,8 +63,8 @@ pub(super) trait Protocol: Sized {
     /// Why the connection is of no use any more.
     fn receive(
         &mut self,
-        asked: Self::Asked,
-        answer: &mut Self::Answer,
+        asked: Self::Request,
+        answer: &mut Self::Reply,
         bytes: &[u8],
         now: u64,
     ) -> Result<(Turn, usize), ErrorKind>;
@@ -73,31 +73,31 @@ pub(super) trait Protocol: Sized {
     ///
     /// # Errors
     /// When the answer was not complete.
-    fn end_of_stream(&self, answer: &Self::Answer) -> Result<Turn, ErrorKind>;
+    fn end_of_stream(&self, answer: &Self::Reply) -> Result<Turn, ErrorKind>;
 
     /// Takes bytes that came while nothing was asked.
     ///
     /// # Errors
     /// Where the protocol knows no such bytes.
-    fn unasked(&self, _answer: &mut Self::Answer, _bytes: &[u8]) -> Result<(), ErrorKind> {
+    fn unasked(&self, _answer: &mut Self::Reply, _bytes: &[u8]) -> Result<(), ErrorKind> {
         Err(ErrorKind::Garbage)
     }
 
     /// A request will never be answered.
-    fn abandoned(&mut self, _asked: Self::Asked, _answer: &Self::Answer) {}
+    fn abandoned(&mut self, _asked: Self::Request, _answer: &Self::Reply) {}
 
     /// What the server said that made an answer a fault, in words; nothing where it is not known any more.
-    fn complaint(&self, _answer: &Self::Answer) -> Option<String> {
+    fn complaint(&self, _answer: &Self::Reply) -> Option<String> {
         None
     }
 
     /// What the server said before it ended a connection; nothing where the protocol has no such words.
-    fn last_words(&self, _answer: &Self::Answer) -> Option<String> {
+    fn last_words(&self, _answer: &Self::Reply) -> Option<String> {
         None
     }
 
     /// How many bytes a request that was answered has moved; nothing where those that were received count.
-    fn moved(&self, _asked: Self::Asked) -> Option<u64> {
+    fn moved(&self, _asked: Self::Request) -> Option<u64> {
         None
     }
 

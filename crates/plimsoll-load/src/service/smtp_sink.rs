@@ -12,7 +12,7 @@ use plimsoll_model::frame::Failure;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use super::smtp::{self, Answer, Desk, Envelope, Reply, Ticket};
+use super::smtp::{self, Desk, Envelope, Outcome, Reply, Ticket};
 use super::{listen, process};
 use crate::failure::other;
 use crate::smtp::ledger::Writer;
@@ -95,16 +95,16 @@ impl Desk for Sink {
         envelope: &mut Envelope,
         wire: &mut Vec<u8>,
         now: Instant,
-    ) -> Answer {
+    ) -> Outcome {
         if let Some(ledger) = &mut self.ledger {
             let found = stamp::check(wire);
             envelope.recipients.iter().for_each(|recipient| ledger.note(found, recipient));
         }
         if self.options.delay.0.is_zero() {
-            return Answer::Now(TAKEN);
+            return Outcome::Now(TAKEN);
         }
         self.late.push_back((now + self.options.delay.0, ticket));
-        Answer::Later
+        Outcome::Later
     }
 
     fn before_replies(&mut self) -> io::Result<()> {

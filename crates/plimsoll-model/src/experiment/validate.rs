@@ -14,7 +14,7 @@ use super::{Cpus, Experiment, Factor, Host, Link, LinkShaper, Phase, Remedies, R
 /// All that makes no sense: of each host, link, service, load, phase, factor and claim, what comes first. Where there is too much of
 /// something, that alone.
 pub(super) fn validate(experiment: &Experiment) -> Vec<Problem> {
-    let mut found = Found::default();
+    let mut found = Problems::default();
     found.note(extent::check(experiment));
     if !found.0.is_empty() {
         return found.0;
@@ -62,16 +62,16 @@ fn remedies(experiment: &Experiment) -> Checked {
 
 /// What was found so far.
 #[derive(Default)]
-struct Found(Vec<Problem>);
+struct Problems(Vec<Problem>);
 
-impl Found {
+impl Problems {
     /// Notes what a check found, and goes on.
     fn note(&mut self, checked: Checked) {
         self.0.extend(checked.err());
     }
 }
 
-fn hosts(experiment: &Experiment, found: &mut Found) {
+fn hosts(experiment: &Experiment, found: &mut Problems) {
     if experiment.hosts.is_empty() {
         found.note(Err(problem(path!["hosts"], "there is no host", "at least one, such as [hosts.server]")));
     }
@@ -282,7 +282,7 @@ fn check_phases<'e>(
     phases: &'e [Phase],
     at: &[Part],
     names: &mut BTreeMap<String, Option<&'e str>>,
-    found: &mut Found,
+    found: &mut Problems,
 ) {
     if phases.is_empty() {
         found.note(Err(problem(at.to_vec(), "there is no phase", "at least one, such as [[phases]]")));
@@ -316,7 +316,7 @@ fn control(experiment: &Experiment, names: &BTreeMap<String, Option<&str>>) -> C
     Ok(())
 }
 
-fn factors(experiment: &Experiment, found: &mut Found) {
+fn factors(experiment: &Experiment, found: &mut Problems) {
     for (name, factor) in &experiment.factors {
         found.note(check_factor(name, factor));
     }

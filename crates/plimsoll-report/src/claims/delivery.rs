@@ -2,7 +2,7 @@
 
 use plimsoll_model::experiment::claim::delivery::{DeliveryClaim, DeliveryDetails};
 
-use super::{Found, Shown};
+use super::{Judged, Shown};
 use crate::number::count;
 use crate::section::{Row, Section, Table, left, right};
 use crate::wording;
@@ -11,7 +11,7 @@ impl Shown for DeliveryClaim {
     type Details = DeliveryDetails;
     const TITLE: &'static str = "Delivery";
 
-    fn basis(found: &[Found<'_, Self::Details>]) -> Option<Table> {
+    fn basis(found: &[Judged<'_, Self::Details>]) -> Option<Table> {
         let columns = [
             left("sink"),
             left("cell"),

@@ -2,7 +2,7 @@
 
 use plimsoll_model::experiment::claim::diagnose::{CheckReport, DiagnoseClaim, DiagnoseDetails};
 
-use super::{Found, Shown};
+use super::{Judged, Shown};
 use crate::number::figure;
 use crate::section::{Row, Section, left, right};
 use crate::wording;
@@ -11,13 +11,13 @@ impl Shown for DiagnoseClaim {
     type Details = DiagnoseDetails;
     const TITLE: &'static str = "Is the path good enough?";
 
-    fn sections(found: &[Found<'_, Self::Details>]) -> Vec<Section> {
+    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
         found.iter().map(section).collect()
     }
 }
 
 /// Table of a path's diagnosis.
-fn section(found: &Found<'_, DiagnoseDetails>) -> Section {
+fn section(found: &Judged<'_, DiagnoseDetails>) -> Section {
     let found = found.details;
     let titles = COLUMNS;
     let columns =

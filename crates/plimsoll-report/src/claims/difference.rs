@@ -8,7 +8,7 @@ use plotly::Scatter;
 use plotly::common::{HoverInfo, Line, Marker, Mode};
 use plotly::layout::{Shape, ShapeLayer, ShapeLine, ShapeType};
 
-use super::{Found, Scale, Shown, is_share};
+use super::{Judged, Scale, Shown, is_share};
 use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout, shortened};
 use crate::escape::chart as safe;
 use crate::number::figure;
@@ -41,7 +41,7 @@ impl Shown for DifferenceClaim {
         vec![1.0 / (1.0 + details.margin), 1.0 + details.margin]
     }
 
-    fn sections(found: &[Found<'_, Self::Details>]) -> Vec<Section> {
+    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
         let rows: Vec<Row> = found.iter().filter_map(row).collect();
         if rows.is_empty() {
             return Vec::new();
@@ -62,7 +62,7 @@ impl Shown for DifferenceClaim {
 }
 
 /// A chart for each metric, in which every comparison has a column: its pairs as points, the interval of the verdict as a band.
-fn pair_charts(found: &[Found<'_, DifferenceDetails>]) -> Vec<Figure> {
+fn pair_charts(found: &[Judged<'_, DifferenceDetails>]) -> Vec<Figure> {
     let mut metrics: Vec<&str> = Vec::new();
     for it in found.iter().filter(|it| !it.details.pairs.is_empty()) {
         if !metrics.contains(&it.verdict.metric.as_str()) {
@@ -76,7 +76,7 @@ fn pair_charts(found: &[Found<'_, DifferenceDetails>]) -> Vec<Figure> {
     (1..).zip(&metrics).map(of_metric).collect()
 }
 
-fn pair_chart(number: usize, metric: &str, columns: &[&Found<'_, DifferenceDetails>]) -> Figure {
+fn pair_chart(number: usize, metric: &str, columns: &[&Judged<'_, DifferenceDetails>]) -> Figure {
     let share = is_share(columns[0].verdict);
     let (same, title) = if share { (0.0, "B - A, points") } else { (1.0, "B/A") };
     let change = |[a, b]: [f64; 2]| {
@@ -128,7 +128,7 @@ fn pair_chart(number: usize, metric: &str, columns: &[&Found<'_, DifferenceDetai
         .line(Line::new().color(TREATMENT).width(2.5))
         .hover_info(HoverInfo::Y);
     let several = columns.iter().any(|it| it.details.phase != columns[0].details.phase);
-    let label = |it: &&Found<'_, DifferenceDetails>| {
+    let label = |it: &&Judged<'_, DifferenceDetails>| {
         let levels = it.details.b.values().map(String::as_str);
         let phase = several.then_some(it.details.phase.as_str());
         safe(&shortened(&phase.into_iter().chain(levels).collect::<Vec<_>>().join(", "), LABEL_LENGTH))
@@ -171,7 +171,7 @@ fn band([x0, x1]: [f64; 2], [y0, y1]: [f64; 2], color: &'static str, opacity: f6
 }
 
 /// A comparison as lists of kernel developers have it: `value ± stddev  %change  value ± stddev`.
-fn row(found: &Found<'_, DifferenceDetails>) -> Option<Row> {
+fn row(found: &Judged<'_, DifferenceDetails>) -> Option<Row> {
     let details = found.details;
     let [a, b] = details.sides?;
     let spread = |side: DifferenceSide| match side.mean {
@@ -215,7 +215,7 @@ mod tests {
             pairs: vec![[200.0, 150.0], [0.0, 1.0]],
         };
         let verdict = Verdict::bare("difference", "requests_per_second", Outcome::Slower, 6, String::new());
-        let found = Found { number: 1, verdict: &verdict, details: &details };
+        let found = Judged { number: 1, verdict: &verdict, details: &details };
         let [chart] = &pair_charts(std::slice::from_ref(&found))[..] else { panic!("one metric, one chart") };
         let Drawing::One(plot) = &chart.drawing else { panic!("one drawing") };
         assert_eq!(plot.json()["data"][0]["y"], serde_json::json!([0.75]), "of 0 there is no ratio");

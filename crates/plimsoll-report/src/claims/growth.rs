@@ -5,7 +5,7 @@ use plotly::common::{ErrorData, ErrorType, HoverInfo, Line, Marker, Mode};
 use plotly::layout::AxisType;
 use plotly::{Scatter, Trace};
 
-use super::{Found, Shown};
+use super::{Judged, Shown};
 use crate::chart::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, layout};
 use crate::number::{count, figure};
 use crate::section::{Row, Section, right};
@@ -15,13 +15,13 @@ impl Shown for GrowthClaim {
     type Details = GrowthDetails;
     const TITLE: &'static str = "Time over workers";
 
-    fn sections(found: &[Found<'_, Self::Details>]) -> Vec<Section> {
+    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
         found.iter().map(section).collect()
     }
 }
 
 /// The time by the number of workers, and what they need.
-fn section(found: &Found<'_, GrowthDetails>) -> Section {
+fn section(found: &Judged<'_, GrowthDetails>) -> Section {
     let growth = found.details;
     let columns = [
         right("workers"),

@@ -5,7 +5,7 @@ use plotly::common::{DashType, ErrorData, ErrorType, HoverInfo, Line, Marker, Mo
 use plotly::layout::AxisType;
 use plotly::{Scatter, Trace};
 
-use super::{Found, Shown};
+use super::{Judged, Shown};
 use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::escape::chart as escaped;
 use crate::number::{NONE, count, figure, percent};
@@ -16,13 +16,13 @@ impl Shown for HopsClaim {
     type Details = HopsDetails;
     const TITLE: &'static str = "Hops";
 
-    fn sections(found: &[Found<'_, Self::Details>]) -> Vec<Section> {
+    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
         found.iter().map(section).collect()
     }
 }
 
 /// The hops of a path.
-fn section(found: &Found<'_, HopsDetails>) -> Section {
+fn section(found: &Judged<'_, HopsDetails>) -> Section {
     let path = found.details;
     let rows = path.hops.iter().map(|hop| Row::of(cells(hop)).faint_if(hop.address.is_none()));
     Section::new(title(path))

@@ -3,7 +3,7 @@
 use plimsoll_model::experiment::claim::interaction::{InteractionClaim, InteractionDetails};
 use plimsoll_model::verdict::Verdict;
 
-use super::{Found, Scale, Shown, is_share};
+use super::{Judged, Scale, Shown, is_share};
 use crate::chart::Figure;
 use crate::levels::{self, About, Group};
 use crate::section::Section;
@@ -17,14 +17,14 @@ impl Shown for InteractionClaim {
         if is_share(verdict) { Scale::Points } else { Scale::Plain }
     }
 
-    fn sections(found: &[Found<'_, Self::Details>]) -> Vec<Section> {
+    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
         let section = |chart: Figure| Section::new(chart.title.clone()).chart(chart);
         found.iter().filter_map(chart).map(section).collect()
     }
 }
 
 /// The first factor along the axis, the levels of the others as lines.
-fn chart(found: &Found<'_, InteractionDetails>) -> Option<Figure> {
+fn chart(found: &Judged<'_, InteractionDetails>) -> Option<Figure> {
     let facts = found.details;
     let (factor, others) = facts.factors.split_first()?;
     let mut groups: Vec<Group> = Vec::new();

@@ -5,7 +5,7 @@ use plotly::common::{HoverInfo, Line, Marker, Mode};
 use plotly::layout::RangeMode;
 use plotly::{Scatter, Trace};
 
-use super::{Found, Shown};
+use super::{Judged, Shown};
 use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::number::{figure, percent};
 use crate::section::{Row, Section, right};
@@ -15,13 +15,13 @@ impl Shown for KneeClaim {
     type Details = KneeDetails;
     const TITLE: &'static str = "Loss over rate";
 
-    fn sections(found: &[Found<'_, Self::Details>]) -> Vec<Section> {
+    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
         found.iter().map(section).collect()
     }
 }
 
 /// The loss of datagrams at each rate.
-fn section(found: &Found<'_, KneeDetails>) -> Section {
+fn section(found: &Judged<'_, KneeDetails>) -> Section {
     let knee = found.details;
     let columns = [right("offered Mbit/s"), right("arrived Mbit/s"), right("lost %")];
     let rows = knee.points.iter().map(|point| {

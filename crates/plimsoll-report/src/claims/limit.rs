@@ -9,7 +9,7 @@ use plotly::common::{DashType, HoverInfo, Marker, MarkerSymbol, Mode};
 use plotly::layout::{AxisType, Shape, ShapeLayer, ShapeLine, ShapeType};
 use plotly::{Scatter, Trace};
 
-use super::{Found, Shown};
+use super::{Judged, Shown};
 use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::number::{NONE, count, figure, median, percent, sorted};
 use crate::section::{Row, Section, right};
@@ -27,7 +27,7 @@ impl Shown for LimitClaim {
         }
     }
 
-    fn sections(found: &[Found<'_, Self::Details>]) -> Vec<Section> {
+    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
         let searches = found.iter().filter_map(|found| match found.details {
             LimitDetails::Search(search) => Some((search, found.verdict)),
             LimitDetails::Bound(_) => None,

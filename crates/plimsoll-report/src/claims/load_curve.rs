@@ -5,7 +5,7 @@ use plotly::common::{DashType, HoverInfo, Line, Marker, Mode};
 use plotly::layout::{AxisType, RangeMode};
 use plotly::{Scatter, Trace};
 
-use super::{Found, Shown};
+use super::{Judged, Shown};
 use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::number::figure;
 use crate::section::{Row, Section, right};
@@ -15,13 +15,13 @@ impl Shown for LoadCurveClaim {
     type Details = LoadCurveDetails;
     const TITLE: &'static str = "Load against CPU";
 
-    fn sections(found: &[Found<'_, Self::Details>]) -> Vec<Section> {
+    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
         found.iter().map(section).collect()
     }
 }
 
 /// The load of a host's CPUs at each step, and what each model makes of it.
-fn section(found: &Found<'_, LoadCurveDetails>) -> Section {
+fn section(found: &Judged<'_, LoadCurveDetails>) -> Section {
     let curve = found.details;
     let columns = [right("offered/s"), right("CPU %"), right("load"), right("best model")];
     let best = curve.fits.first();

@@ -5,7 +5,7 @@ use plotly::common::{DashType, HoverInfo, Line, Marker, Mode};
 use plotly::layout::AxisType;
 use plotly::{Scatter, Trace};
 
-use super::{Found, Shown};
+use super::{Judged, Shown};
 use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::number::figure;
 use crate::section::{Row, Section, right};
@@ -15,13 +15,13 @@ impl Shown for LossCurveClaim {
     type Details = LossCurveDetails;
     const TITLE: &'static str = "Rate over loss";
 
-    fn sections(found: &[Found<'_, Self::Details>]) -> Vec<Section> {
+    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
         found.iter().map(section).collect()
     }
 }
 
 /// TCP's rate at each loss, and what the formulas make of it.
-fn section(found: &Found<'_, LossCurveDetails>) -> Section {
+fn section(found: &Judged<'_, LossCurveDetails>) -> Section {
     let curve = found.details;
     let columns = [right("loss %"), right("RTT ms"), right("Mbit/s"), right("Mathis"), right("Padhye")];
     let mega = |rate: Option<f64>| rate.map_or_else(String::new, |rate| figure(rate / 1e6));

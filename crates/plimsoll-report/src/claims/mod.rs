@@ -12,7 +12,7 @@ use crate::summary::CellRows;
 pub(crate) use modes::charts as modes_charts;
 
 /// A finding of one kind.
-struct Found<'r, D> {
+struct Judged<'r, D> {
     /// Its place among those of its kind, from 1.
     number: usize,
     verdict: &'r Verdict,
@@ -77,22 +77,22 @@ trait Shown {
     }
 
     /// What belongs into the short answer beside the verdicts.
-    fn answers(_found: &[Found<'_, Self::Details>]) -> Vec<String> {
+    fn answers(_found: &[Judged<'_, Self::Details>]) -> Vec<String> {
         Vec::new()
     }
 
     /// What stands beside the verdicts: charts, tables and sentences.
-    fn sections(_found: &[Found<'_, Self::Details>]) -> Vec<Section> {
+    fn sections(_found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
         Vec::new()
     }
 
     /// The figures that the answers rest on; nothing where those of the phases say enough.
-    fn basis(found: &[Found<'_, Self::Details>]) -> Option<Table> {
+    fn basis(found: &[Judged<'_, Self::Details>]) -> Option<Table> {
         Self::sections(found).into_iter().find_map(Section::first_table)
     }
 
     /// How the figures of the phases give the estimate.
-    fn arithmetic(_found: &Found<'_, Self::Details>, _cells: &[CellRows]) -> Option<String> {
+    fn arithmetic(_found: &Judged<'_, Self::Details>, _cells: &[CellRows]) -> Option<String> {
         None
     }
 }
@@ -177,12 +177,12 @@ macro_rules! define {
         }
 
         $(
-            fn $key(report: &RunReport) -> Vec<Found<'_, claim::$details>> {
+            fn $key(report: &RunReport) -> Vec<Judged<'_, claim::$details>> {
                 let of_kind = report.verdicts.iter().filter_map(|finding| match &finding.details {
                     Some(Details::$kind(details)) => Some((&finding.verdict, details)),
                     _ => None,
                 });
-                (1..).zip(of_kind).map(|(number, (verdict, details))| Found { number, verdict, details }).collect()
+                (1..).zip(of_kind).map(|(number, (verdict, details))| Judged { number, verdict, details }).collect()
             }
         )+
     };

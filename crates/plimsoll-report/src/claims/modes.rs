@@ -5,7 +5,7 @@ use plotly::common::{HoverInfo, Line, Marker, MarkerSymbol, Mode};
 use plotly::layout::RangeMode;
 use plotly::{Bar, Scatter, Trace};
 
-use super::{Found, Shown};
+use super::{Judged, Shown};
 use crate::chart::thinned::{caption, markers};
 use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::number::{count, figure, percent};
@@ -16,11 +16,11 @@ impl Shown for ModesClaim {
     type Details = ModesDetails;
     const TITLE: &'static str = "Modes";
 
-    fn sections(found: &[Found<'_, Self::Details>]) -> Vec<Section> {
+    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
         found.iter().map(section).collect()
     }
 
-    fn basis(found: &[Found<'_, Self::Details>]) -> Option<Table> {
+    fn basis(found: &[Judged<'_, Self::Details>]) -> Option<Table> {
         let columns =
             [left("phase"), left("cell"), right("mode at"), right("share %"), right("measurements")];
         let rows = found.iter().flat_map(|found| {
@@ -39,7 +39,7 @@ impl Shown for ModesClaim {
     }
 }
 
-fn section(found: &Found<'_, ModesDetails>) -> Section {
+fn section(found: &Judged<'_, ModesDetails>) -> Section {
     let facts = found.details;
     let section = Section::new(wording::titled(&format!("Modes, {}", facts.phase), &facts.cell));
     charts(found.number, facts).into_iter().fold(section, Section::chart)

@@ -7,7 +7,7 @@ use plotly::Scatter;
 use plotly::common::{DashType, ErrorData, ErrorType, HoverInfo, Marker, Mode};
 use plotly::layout::{Shape, ShapeLine, ShapeType};
 
-use super::{Found, Scale, Shown};
+use super::{Judged, Scale, Shown};
 use crate::chart::{Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::number::{figure, median, probability, ratio, seconds, sorted};
 use crate::section::Section;
@@ -39,8 +39,8 @@ impl Shown for RecoveryClaim {
         vec![limit(verdict, details)]
     }
 
-    fn answers(found: &[Found<'_, Self::Details>]) -> Vec<String> {
-        let told = |found: &Found<'_, RecoveryDetails>| {
+    fn answers(found: &[Judged<'_, Self::Details>]) -> Vec<String> {
+        let told = |found: &Judged<'_, RecoveryDetails>| {
             let cell = wording::cell_title(&found.details.cell);
             let place = if cell.is_empty() { cell } else { format!("{cell}: ") };
             let both = [time_to_recover(found), trend(found.details)];
@@ -49,12 +49,12 @@ impl Shown for RecoveryClaim {
         found.iter().flat_map(told).collect()
     }
 
-    fn arithmetic(found: &Found<'_, Self::Details>, cells: &[CellRows]) -> Option<String> {
+    fn arithmetic(found: &Judged<'_, Self::Details>, cells: &[CellRows]) -> Option<String> {
         quotient(found, &cells.iter().find(|cell| cell.cell == found.details.cell)?.rows)
     }
 
-    fn sections(found: &[Found<'_, Self::Details>]) -> Vec<Section> {
-        let section = |found: &Found<'_, RecoveryDetails>| {
+    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
+        let section = |found: &Judged<'_, RecoveryDetails>| {
             let title = wording::titled("Cycles", &found.details.cell);
             chart(found).map(|chart| Section::new(title).chart(chart))
         };
@@ -72,7 +72,7 @@ fn limit(verdict: &Verdict, details: &RecoveryDetails) -> f64 {
 const CLOSE: f64 = 0.01;
 
 /// The quotient of the last phase after a flood and the baseline, each over its control.
-fn quotient(found: &Found<'_, RecoveryDetails>, rows: &[Row]) -> Option<String> {
+fn quotient(found: &Judged<'_, RecoveryDetails>, rows: &[Row]) -> Option<String> {
     let RecoveryDetails { baseline, after, .. } = found.details;
     let before = rows.iter().find(|row| row.phase == *baseline && row.rung.is_none())?;
     let last = rows.iter().rfind(|row| row.phase == *after && row.rung.is_none())?;
@@ -92,7 +92,7 @@ fn quotient(found: &Found<'_, RecoveryDetails>, rows: &[Row]) -> Option<String> 
 }
 
 /// How long it took to come back.
-fn time_to_recover(found: &Found<'_, RecoveryDetails>) -> Option<String> {
+fn time_to_recover(found: &Judged<'_, RecoveryDetails>) -> Option<String> {
     let recovery = found.details;
     let each = &recovery.time_to_recover_each_s;
     let missed = each.iter().filter(|t| t.is_none()).count();
@@ -134,7 +134,7 @@ const HEIGHT: usize = 320;
 const SPREAD: f64 = 0.25;
 
 /// The chart; absent with fewer than two ratios.
-fn chart(found: &Found<'_, RecoveryDetails>) -> Option<Figure> {
+fn chart(found: &Judged<'_, RecoveryDetails>) -> Option<Figure> {
     let (facts, limit) = (found.details, limit(found.verdict, found.details));
     let limit = Some(limit);
     let ratios: Vec<&CycleRatio> = facts.cycles.iter().filter(|c| c.ratio.is_finite()).collect();

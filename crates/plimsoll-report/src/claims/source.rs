@@ -2,7 +2,7 @@
 
 use plimsoll_model::experiment::claim::source::{SourceClaim, SourceDetails};
 
-use super::{Found, Shown};
+use super::{Judged, Shown};
 use crate::number::figure;
 use crate::section::{Row, Section, Table, left, right};
 use crate::wording;
@@ -11,7 +11,7 @@ impl Shown for SourceClaim {
     type Details = SourceDetails;
     const TITLE: &'static str = "Source";
 
-    fn basis(found: &[Found<'_, Self::Details>]) -> Option<Table> {
+    fn basis(found: &[Judged<'_, Self::Details>]) -> Option<Table> {
         let columns = [left("phase"), left("cell"), right("read MB"), right("from the device MB")];
         let rows = found.iter().map(|found| {
             let bytes = [found.details.read_bytes, found.details.device_read_bytes];

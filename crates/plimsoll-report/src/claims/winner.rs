@@ -3,7 +3,7 @@
 use plimsoll_model::experiment::claim::winner::{WinnerClaim, WinnerDetails};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{Found, Scale, Shown};
+use super::{Judged, Scale, Shown};
 use crate::number::{figure, ratio};
 use crate::section::{Row, Section, left, right};
 use crate::wording;
@@ -21,7 +21,7 @@ impl Shown for WinnerClaim {
         format!("the best came to {value} of the next in {metric}")
     }
 
-    fn sections(found: &[Found<'_, Self::Details>]) -> Vec<Section> {
+    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
         let all: Vec<&WinnerDetails> = found.iter().map(|found| found.details).collect();
         section(&all).into_iter().collect()
     }

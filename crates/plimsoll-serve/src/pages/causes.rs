@@ -4,10 +4,10 @@ use maud::html;
 use plimsoll_explain::causes;
 use plimsoll_model::cause::CauseId;
 
-use super::{Answer, Here, Trouble, plain};
+use super::{Here, Served, Trouble, plain};
 use crate::link;
 
-pub(crate) fn list() -> Answer {
+pub(crate) fn list() -> Served {
     let content = html! {
         p { "What Plimsoll can say a verdict comes from. A cause is named only where two independent observations point to it, or one that names it itself." }
         ul .plain {
@@ -19,7 +19,7 @@ pub(crate) fn list() -> Answer {
     plain(Here::Causes, "Causes", &content).into()
 }
 
-pub(crate) fn page(id: &str) -> Result<Answer, Trouble> {
+pub(crate) fn page(id: &str) -> Result<Served, Trouble> {
     let cause = CauseId::ALL.iter().find(|cause| cause.id() == id);
     let cause = cause.ok_or_else(|| Trouble::NotFound(format!("The catalogue has no cause “{id}”.")))?;
     let about = causes::page(*cause);

@@ -12,7 +12,7 @@ use plimsoll_report::tone::Tone;
 use plimsoll_report::{figure, moment};
 use serde::Deserialize;
 
-use super::{Answer, Here, Trouble, above, run};
+use super::{Here, Served, Trouble, above, run};
 use crate::link;
 use crate::site::Site;
 
@@ -31,7 +31,7 @@ pub(crate) struct CompareQuery {
     b: String,
 }
 
-pub(crate) fn page(site: &Site, asked: &CompareQuery) -> Result<Answer, Trouble> {
+pub(crate) fn page(site: &Site, asked: &CompareQuery) -> Result<Served, Trouble> {
     if asked.a.is_empty() || asked.b.is_empty() {
         return Err(Trouble::Asked(
             "Two runs are compared: choose one as A and one as B in the list of runs.".into(),
@@ -40,7 +40,7 @@ pub(crate) fn page(site: &Site, asked: &CompareQuery) -> Result<Answer, Trouble>
     let store = site.runs.open()?;
     let (a, b) = (run::found(site, &store, &asked.a)?, run::found(site, &store, &asked.b)?);
     if a.id != asked.a || b.id != asked.b {
-        return Ok(Answer::Elsewhere(link::with("/compare", &[("a", &a.id), ("b", &b.id)])));
+        return Ok(Served::Elsewhere(link::with("/compare", &[("a", &a.id), ("b", &b.id)])));
     }
     let above = above(Here::Runs);
     if let Some(page) = site.runs.against(&store, [&a.id, &b.id], &above).map_err(Trouble::Asked)? {

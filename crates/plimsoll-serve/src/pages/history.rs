@@ -7,7 +7,7 @@ use plimsoll_report::html::served;
 use plimsoll_report::{figure, moment};
 use plimsoll_store::Dated;
 
-use super::{Answer, Here, Trouble, above, plain};
+use super::{Here, Served, Trouble, above, plain};
 use crate::link;
 use crate::site::Site;
 
@@ -17,7 +17,7 @@ const DRAWN: usize = 1_000;
 const FIGURES: usize = 24;
 
 /// All experiments.
-pub(crate) fn list(site: &Site) -> Result<Answer, Trouble> {
+pub(crate) fn list(site: &Site) -> Result<Served, Trouble> {
     let all = site.runs.open()?.experiments()?;
     let columns = [("experiment", false), ("runs", true), ("newest", false), ("", false)];
     let rows = html! {
@@ -37,7 +37,7 @@ pub(crate) fn list(site: &Site) -> Result<Answer, Trouble> {
 }
 
 /// The figures of one.
-pub(crate) fn page(site: &Site, name: &str) -> Result<Answer, Trouble> {
+pub(crate) fn page(site: &Site, name: &str) -> Result<Served, Trouble> {
     let store = site.runs.open()?;
     if !store.experiments()?.iter().any(|known| known.name == name) {
         return Err(Trouble::NotFound(format!("There are no runs of “{name}”.")));

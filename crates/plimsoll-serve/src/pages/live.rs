@@ -8,7 +8,7 @@ use plimsoll_report::html::served;
 use plimsoll_report::tone::Tone;
 use plimsoll_report::{figure, seconds};
 
-use super::{Answer, Here, Trouble, above};
+use super::{Here, Served, Trouble, above};
 use crate::link;
 use crate::site::Site;
 
@@ -18,11 +18,11 @@ const HEIGHT: f64 = 48.0;
 /// Shares of CPU time below this are not told.
 const LEAST_SHARE: f64 = 0.005;
 
-pub(crate) fn page(site: &Site, id: &str) -> Result<Answer, Trouble> {
+pub(crate) fn page(site: &Site, id: &str) -> Result<Served, Trouble> {
     let store = site.runs.open()?;
     let Some(now) = store.under_way_of(id) else {
         // It ended, or never was: its own page knows which.
-        return Ok(Answer::Elsewhere(link::run(id)));
+        return Ok(Served::Elsewhere(link::run(id)));
     };
     let body = html! {
         main #content .list {

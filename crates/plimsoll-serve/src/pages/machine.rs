@@ -10,7 +10,7 @@ use plimsoll_report::weeks as told;
 use plimsoll_store::weeks::{Notice, Point, Series, Tier, Weeks};
 use serde::Deserialize;
 
-use super::{Answer, Here, Trouble, above};
+use super::{Here, Served, Trouble, above};
 use crate::link;
 use crate::site::Site;
 
@@ -46,7 +46,7 @@ static SPANS: [Span; 3] = [
     Span { name: "year", length: 366 * DAY, tier: Tier::Hours },
 ];
 
-pub(crate) fn page(site: &Site, asked: &MachineQuery) -> Result<Answer, Trouble> {
+pub(crate) fn page(site: &Site, asked: &MachineQuery) -> Result<Served, Trouble> {
     let Some(weeks) = site.runs.weeks()? else {
         let content = html! {
             p { "Nothing is kept of this machine: " code { "plimsoll watch --keep 400d" } ", or the service of " code { "plimsoll watch --unit" } ", keeps what it does." }

@@ -18,7 +18,7 @@ use plimsoll_store::{Labels, StoreError};
 use crate::link;
 
 /// What comes of a request.
-pub(crate) enum Answer {
+pub(crate) enum Served {
     Page(Arc<str>),
     /// The page stands at another address.
     Elsewhere(String),
@@ -75,7 +75,7 @@ fn plain(here: Here, title: &str, content: &Markup) -> Markup {
     served::page(&format!("{title} – Plimsoll"), &above(here), &body, false)
 }
 
-impl From<Markup> for Answer {
+impl From<Markup> for Served {
     fn from(page: Markup) -> Self {
         Self::Page(page.into_string().into())
     }

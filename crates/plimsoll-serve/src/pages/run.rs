@@ -8,27 +8,27 @@ use plimsoll_report::html::bundle::Bundle;
 use plimsoll_report::html::{Drawn, served};
 use plimsoll_store::{Labels, RunEntry, Store};
 
-use super::{Answer, Here, Trouble, above, tags};
+use super::{Here, Served, Trouble, above, tags};
 use crate::link;
 use crate::site::Site;
 
-pub(crate) fn page(site: &Site, id: &str) -> Result<Answer, Trouble> {
+pub(crate) fn page(site: &Site, id: &str) -> Result<Served, Trouble> {
     let store = site.runs.open()?;
     let entry = found(site, &store, id)?;
     if entry.id != id {
-        return Ok(Answer::Elsewhere(link::run(&entry.id)));
+        return Ok(Served::Elsewhere(link::run(&entry.id)));
     }
     let labels = store.labels_of(&entry.id)?;
     let interventions = store.interventions_for(&entry.id)?;
     let from = format!("{id} {:?} {} {labels:?} {interventions:?}", entry.status, entry.elapsed.as_nanos());
     if let Some(page) = site.made(&from) {
-        return Ok(Answer::Page(page));
+        return Ok(Served::Page(page));
     }
     let above = html! { (above(Here::Runs)) (said(&entry, &labels)) };
     if let Some(page) = site.runs.imported(&store, &entry, &above).map_err(Trouble::Failed)? {
         let page: Arc<str> = page.into_string().into();
         site.keep(from, &page);
-        return Ok(Answer::Page(page));
+        return Ok(Served::Page(page));
     }
     // Judging a run anew takes longer than anybody wants to wait. What it wrote at its end is the same, unless an intervention has confirmed a cause.
     let is_settled = entry.status == RunStatus::Complete && interventions.is_empty();
@@ -48,7 +48,7 @@ pub(crate) fn page(site: &Site, id: &str) -> Result<Answer, Trouble> {
     };
     let page: Arc<str> = served::run(&above, &report, &trials, &drawn).into_string().into();
     site.keep(from, &page);
-    Ok(Answer::Page(page))
+    Ok(Served::Page(page))
 }
 
 /// A run by its id, the start of it, the name of a baseline, or `latest`, as it is now.

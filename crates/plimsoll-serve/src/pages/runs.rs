@@ -7,7 +7,7 @@ use plimsoll_report::moment;
 use plimsoll_store::{Listed, Search};
 use serde::Deserialize;
 
-use super::{Answer, Here, Trouble, live, outcomes, plain, tags};
+use super::{Here, Served, Trouble, live, outcomes, plain, tags};
 use crate::link;
 use crate::site::Site;
 
@@ -48,7 +48,7 @@ impl RunsQuery {
     }
 }
 
-pub(crate) fn page(site: &Site, asked: &RunsQuery) -> Result<Answer, Trouble> {
+pub(crate) fn page(site: &Site, asked: &RunsQuery) -> Result<Served, Trouble> {
     let store = site.runs.open()?;
     let search = asked.search();
     let number = asked.page.max(1);

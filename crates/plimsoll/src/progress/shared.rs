@@ -119,7 +119,7 @@ fn phases(view: &View) -> Vec<PhaseUnderWay> {
             None => (Stage::Coming, None),
         };
         PhaseUnderWay {
-            name: running.map_or_else(|| coming.name.clone(), super::view::Running::title),
+            name: running.map_or_else(|| coming.name.clone(), super::view::CurrentPhase::title),
             stage,
             took_s: took.map(|took| took.as_secs_f64()),
             usually_s: view.forecast.takes(coming).map(|takes| takes.as_secs_f64()),

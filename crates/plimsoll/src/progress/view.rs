@@ -41,7 +41,7 @@ pub(super) struct View {
     /// The fewest and the most trials.
     pub(super) limits: (u32, u32),
     pub(super) forecast: Forecast,
-    pub(super) phase: Option<Running>,
+    pub(super) phase: Option<CurrentPhase>,
     /// How long the phases took that are over in this trial.
     pub(super) over: Vec<Duration>,
     /// Whether the phase that is ending was skipped.
@@ -61,7 +61,7 @@ pub(super) struct View {
 }
 
 /// The phase that is under way.
-pub(super) struct Running {
+pub(super) struct CurrentPhase {
     pub(super) name: String,
     pub(super) kind: PhaseKind,
     pub(super) cycle: u32,
@@ -174,7 +174,7 @@ impl View {
             }
             Event::RigReady { took } => self.detail = format!("ready after {} ms", took.as_millis()),
             Event::PhaseStarted { name, kind, cycle, cycles } => {
-                self.phase = Some(Running {
+                self.phase = Some(CurrentPhase {
                     name: (*name).to_owned(),
                     kind: *kind,
                     cycle: *cycle,
@@ -310,7 +310,7 @@ impl View {
     }
 }
 
-impl Running {
+impl CurrentPhase {
     pub(super) fn title(&self) -> String {
         let warm_up = if self.kind == PhaseKind::WarmUp { " (warm-up)" } else { "" };
         match self.cycles {

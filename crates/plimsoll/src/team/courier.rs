@@ -22,11 +22,11 @@ pub(super) enum Load {
     Whole,
 }
 
-type Answer = Result<(), StoreError>;
+type Delivery = Result<(), StoreError>;
 
 pub(super) struct Courier {
     loads: Sender<(String, Load)>,
-    answers: Receiver<Answer>,
+    answers: Receiver<Delivery>,
     is_under_way: Cell<bool>,
     /// The server, to see whether it answers.
     watched: Store,
@@ -61,7 +61,7 @@ impl Courier {
         load: Load,
         [last, within]: [Duration; 2],
         ends: &dyn Fn() -> bool,
-    ) -> Answer {
+    ) -> Delivery {
         if self.is_under_way.get() {
             // What became of it is seen by this one.
             self.answer(last, ends)?.ok();
@@ -71,7 +71,7 @@ impl Courier {
         self.answer(within, ends)?
     }
 
-    fn answer(&self, within: Duration, ends: &dyn Fn() -> bool) -> Result<Answer, StoreError> {
+    fn answer(&self, within: Duration, ends: &dyn Fn() -> bool) -> Result<Delivery, StoreError> {
         let silent = |why: String| StoreError::Away {
             place: self.watched.place().to_string(),
             operation: "store the run",

@@ -21,12 +21,12 @@ pub(crate) struct Server {
 }
 
 /// A status and a whole answer, head and body.
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) text: String,
 }
 
-impl Answer {
+impl Response {
     pub(crate) fn body(&self) -> &str {
         self.text.split_once("\r\n\r\n").expect("a head and a body").1
     }
@@ -66,14 +66,14 @@ impl Server {
         Self { lab, _running: running, host: host.to_owned(), token }
     }
 
-    fn ask(&self, request: &str) -> Answer {
+    fn ask(&self, request: &str) -> Response {
         let mut stream = TcpStream::connect(&self.host).expect("it listens");
         stream.write_all(request.as_bytes()).expect("it reads");
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).expect("it answers and closes");
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let status = text.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
-        Answer { status, text }
+        Response { status, text }
     }
 
     /// Imports what `ab` says of these rates, and tells the run that it is kept as.
@@ -86,7 +86,7 @@ impl Server {
         rest.split(';').next().expect("an id").to_owned()
     }
 
-    pub(crate) fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Response {
         self.ask(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.host))
     }
 }

@@ -29,7 +29,7 @@ const STATES_EVERY: Duration = Duration::from_millis(100);
 const DESCRIPTORS: u64 = 5;
 
 /// What the streams of a load share while they run.
-pub(super) struct Running<'a> {
+pub(super) struct Shared<'a> {
     pub(super) load: &'a BulkLoad,
     pub(super) abort: &'a AtomicBool,
     pub(super) start: u64,
@@ -58,7 +58,7 @@ pub(super) fn run(spec: &LoadSpec, load: &BulkLoad, control: &Control<'_>) -> Re
     }
     let start = clock::now();
     let running =
-        Running { load, abort: control.abort, start, bytes: AtomicU64::new(0), errors: AtomicU64::new(0) };
+        Shared { load, abort: control.abort, start, bytes: AtomicU64::new(0), errors: AtomicU64::new(0) };
     let mut tally = Tally::new(start, None);
     (tally.errors, tally.first_error) = (before.errors, before.first_error);
     for connection in &connections {
@@ -75,7 +75,7 @@ pub(super) fn run(spec: &LoadSpec, load: &BulkLoad, control: &Control<'_>) -> Re
 
 /// Lets the bytes flow, and watches. Gives the streams and the number of threads.
 fn carry(
-    running: &Running<'_>,
+    running: &Shared<'_>,
     connections: &[Connection],
     control: &Control<'_>,
     tally: &mut Tally,
@@ -127,7 +127,7 @@ fn carry(
 
 /// Reads the states of the connections now and then, and tells how far the load is, until it is done.
 fn watch(
-    running: &Running<'_>,
+    running: &Shared<'_>,
     connections: &[Connection],
     control: &Control<'_>,
     states: &mut [States],

@@ -9,7 +9,7 @@ use plimsoll_model::experiment::{BulkLoad, Direction};
 use plimsoll_model::frame::LoadSpec;
 use plimsoll_model::observation::{Stream, TcpState};
 
-use super::{Running, dial, kind_of_io};
+use super::{Shared, dial, kind_of_io};
 use crate::clock::{self, CpuTime};
 use crate::generate::tally::Tally;
 use crate::transfer::exchange::{End, Exchange};
@@ -87,7 +87,7 @@ pub(in crate::generate) fn number() -> u64 {
 }
 
 /// The life of one thread.
-pub(super) fn work(running: &Running<'_>, connection: &Connection, flow: Flow) -> Done {
+pub(super) fn work(running: &Shared<'_>, connection: &Connection, flow: Flow) -> Done {
     let cpu = CpuTime::of_this_thread();
     let mut tally = Tally::new(running.start, None);
     let mut bytes = 0;
@@ -117,7 +117,7 @@ pub(super) fn work(running: &Running<'_>, connection: &Connection, flow: Flow) -
 }
 
 fn transfer(
-    running: &Running<'_>,
+    running: &Shared<'_>,
     connection: &Connection,
     flow: Flow,
     tally: &mut Tally,

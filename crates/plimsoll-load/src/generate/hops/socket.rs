@@ -28,7 +28,7 @@ const TRIES: u32 = 16;
 
 /// What somebody on the path says of a probe.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Answer {
+pub(super) struct Reply {
     /// The port that the probe went to.
     pub(super) port: u16,
     /// Who answered.
@@ -79,7 +79,7 @@ impl ProbeSocket {
     }
 
     /// The next answer that has arrived; none when there is none.
-    pub(super) fn receive(&self) -> io::Result<Option<Answer>> {
+    pub(super) fn receive(&self) -> io::Result<Option<Reply>> {
         let mut quoted = [0; 2048];
         // Of each: its header, what it carries, and the offender's address behind the error.
         let mut control = nix::cmsg_space!([u8; 64], [u8; 32]);
@@ -114,7 +114,7 @@ impl ProbeSocket {
             }
             // Counted from when the kernel had it, not from when this process came to see it.
             let age = stamp.map_or(0, |stamp| real.saturating_sub(stamp));
-            return Ok(Some(Answer {
+            return Ok(Some(Reply {
                 port: to.port(),
                 from: Ipv4Addr::from(u32::from_be(who.sin_addr.s_addr)),
                 expired: what.ee_type == TIME_EXCEEDED,

@@ -13,7 +13,7 @@ const MOST_HEADERS: usize = 64;
 
 /// An answer of which more may have to come.
 #[derive(Debug, Default)]
-pub(in crate::generate) struct Answer {
+pub(in crate::generate) struct Reply {
     /// Bytes of a head that came in pieces; a head that comes whole is never copied.
     pieces: Vec<u8>,
     head: Option<Head>,
@@ -46,7 +46,7 @@ enum Body {
     UntilClose,
 }
 
-impl Answer {
+impl Reply {
     /// Takes bytes of the answer to a GET, up to its end; says how many it took.
     pub(super) fn receive(&mut self, bytes: &[u8], last: &mut LastHead) -> Result<(Turn, usize), ErrorKind> {
         let mut taken = 0;
@@ -187,11 +187,11 @@ mod tests {
     const GOOD_AND_CLOSED: Turn = Turn::Ours { stays: false, fault: None };
 
     fn whole(text: &str) -> Result<Turn, ErrorKind> {
-        take(&mut Answer::default(), text.as_bytes())
+        take(&mut Reply::default(), text.as_bytes())
     }
 
     /// What bytes lead to, all of which have to belong to the answer.
-    fn take(answer: &mut Answer, bytes: &[u8]) -> Result<Turn, ErrorKind> {
+    fn take(answer: &mut Reply, bytes: &[u8]) -> Result<Turn, ErrorKind> {
         answer.receive(bytes, &mut LastHead::default()).map(|(turn, taken)| {
             assert_eq!(taken, bytes.len());
             turn
@@ -207,12 +207,12 @@ mod tests {
         ];
         for text in texts {
             for cut in 1..text.len() {
-                let mut answer = Answer::default();
+                let mut answer = Reply::default();
                 let (first, second) = text.as_bytes().split_at(cut);
                 assert_eq!(take(&mut answer, first), Ok(Turn::Theirs), "{text} cut at {cut}");
                 assert_eq!(take(&mut answer, second), Ok(GOOD), "{text} cut at {cut}");
             }
-            let mut answer = Answer::default();
+            let mut answer = Reply::default();
             let turns: Vec<_> = text.bytes().map(|byte| take(&mut answer, &[byte]).unwrap()).collect();
             assert_eq!(turns.last(), Some(&GOOD), "{text} byte by byte");
         }
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_body_without_a_length_ends_with_the_connection() {
-        let mut answer = Answer::default();
+        let mut answer = Reply::default();
         assert_eq!(take(&mut answer, b"HTTP/1.1 200 OK\r\n\r\nsome"), Ok(Turn::Theirs));
         assert_eq!(take(&mut answer, b" more"), Ok(Turn::Theirs));
         assert_eq!(answer.end_of_stream(), Ok(GOOD_AND_CLOSED));
@@ -248,7 +248,7 @@ mod tests {
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
         ];
         for text in texts {
-            let mut answer = Answer::default();
+            let mut answer = Reply::default();
             assert_eq!(take(&mut answer, text.as_bytes()), Ok(Turn::Theirs), "{text}");
             assert_eq!(answer.end_of_stream(), Err(ErrorKind::Truncated), "{text}");
         }
@@ -287,7 +287,7 @@ mod tests {
         for text in texts {
             let more = format!("{text}HTTP/1.1 200 OK\r\n");
             for cut in 0..text.len() {
-                let mut answer = Answer::default();
+                let mut answer = Reply::default();
                 if cut > 0 {
                     assert_eq!(take(&mut answer, &more.as_bytes()[..cut]), Ok(Turn::Theirs));
                 }
@@ -320,12 +320,12 @@ mod tests {
             b"HTTP/1.1 200 OK\r\nContent-Length: five\r\n\r\n",
             b"220 mail.example ESMTP\r\n",
         ];
-        let alone = |text: &[u8]| Answer::default().receive(text, &mut LastHead::default());
+        let alone = |text: &[u8]| Reply::default().receive(text, &mut LastHead::default());
         for first in texts {
             for second in texts {
                 let mut last = LastHead::default();
                 for text in [first, first, second, first] {
-                    assert_eq!(Answer::default().receive(text, &mut last), alone(text));
+                    assert_eq!(Reply::default().receive(text, &mut last), alone(text));
                 }
             }
         }

@@ -4,7 +4,7 @@ use plimsoll_model::observation::ErrorKind;
 
 pub use super::http2::fuzzed::http2_answers;
 
-use super::answer::{Answer, LastHead};
+use super::answer::{LastHead, Reply};
 use crate::generate::protocol::Turn;
 
 /// What came of the bytes of a connection: each answer's status and how the connection stands after it, and why it is of no use any more.
@@ -17,7 +17,7 @@ pub fn http1_answers(bytes: &[u8], piece: usize) {
 }
 
 fn read(bytes: &[u8], piece: usize) -> Read {
-    let (mut answers, mut answer, mut last) = (Vec::new(), Answer::default(), LastHead::default());
+    let (mut answers, mut answer, mut last) = (Vec::new(), Reply::default(), LastHead::default());
     for mut piece in bytes.chunks(piece.max(1)) {
         while !piece.is_empty() {
             match answer.receive(piece, &mut last) {
@@ -26,7 +26,7 @@ fn read(bytes: &[u8], piece: usize) -> Read {
                     piece = &piece[taken..];
                     if turn != Turn::Theirs {
                         answers.push((answer.status(), turn));
-                        answer = Answer::default();
+                        answer = Reply::default();
                     }
                 }
             }

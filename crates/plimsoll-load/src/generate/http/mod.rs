@@ -17,7 +17,7 @@ use plimsoll_model::experiment::open_loop::OpenLoop;
 use plimsoll_model::frame::{Failure, LoadSpec};
 use plimsoll_model::observation::{ErrorKind, LoadResult};
 
-use self::answer::{Answer, LastHead};
+use self::answer::{LastHead, Reply};
 use self::http2::Http2;
 use self::mix::Mix;
 use super::course::Course;
@@ -132,20 +132,20 @@ impl Http {
 }
 
 impl Protocol for Http {
-    type Answer = Answer;
-    type Asked = Option<Document>;
+    type Reply = Reply;
+    type Request = Option<Document>;
 
     fn choose(&mut self) -> Option<Document> {
         self.mix.as_mut().map(Mix::next)
     }
 
-    fn begin(&self, _: Option<Document>, answer: &mut Answer, fresh: bool) {
+    fn begin(&self, _: Option<Document>, answer: &mut Reply, fresh: bool) {
         if !fresh {
-            *answer = Answer::default();
+            *answer = Reply::default();
         }
     }
 
-    fn request(&mut self, asked: Option<Document>, _: &Answer, target: usize, batch: Batch) -> Pieces<'_> {
+    fn request(&mut self, asked: Option<Document>, _: &Reply, target: usize, batch: Batch) -> Pieces<'_> {
         let close = batch.last && self.close_first == Side::Server;
         let Some(document) = asked else { return self.requests[target].batch(batch.requests, close) };
         self.written.clear();
@@ -159,18 +159,18 @@ impl Protocol for Http {
     fn receive(
         &mut self,
         _: Option<Document>,
-        answer: &mut Answer,
+        answer: &mut Reply,
         bytes: &[u8],
         _: u64,
     ) -> Result<(Turn, usize), ErrorKind> {
         answer.receive(bytes, &mut self.last_head)
     }
 
-    fn end_of_stream(&self, answer: &Answer) -> Result<Turn, ErrorKind> {
+    fn end_of_stream(&self, answer: &Reply) -> Result<Turn, ErrorKind> {
         answer.end_of_stream()
     }
 
-    fn complaint(&self, answer: &Answer) -> Option<String> {
+    fn complaint(&self, answer: &Reply) -> Option<String> {
         answer.status().map(|status| format!("the answer was HTTP status {status}"))
     }
 }

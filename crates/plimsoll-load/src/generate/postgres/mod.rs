@@ -61,8 +61,8 @@ impl Postgres {
 }
 
 impl Protocol for Postgres {
-    type Answer = Session;
-    type Asked = Transaction;
+    type Reply = Session;
+    type Request = Transaction;
 
     /// The message Terminate, with its length.
     const GOODBYE: &'static [u8] = b"X\0\0\0\x04";

@@ -139,8 +139,8 @@ impl Smtp {
 }
 
 impl Protocol for Smtp {
-    type Answer = Session;
-    type Asked = Message;
+    type Reply = Session;
+    type Request = Message;
 
     const GOODBYE: &'static [u8] = b"QUIT\r\n";
 

@@ -38,7 +38,7 @@ use crate::clock;
 use crate::failure::other;
 
 /// What the threads of a load share while they run.
-pub(super) struct Running<'a> {
+pub(super) struct Shared<'a> {
     load: &'a StorageLoad,
     abort: &'a AtomicBool,
     /// Set when nothing that follows would mean anything.
@@ -48,7 +48,7 @@ pub(super) struct Running<'a> {
     start: OnceLock<u64>,
 }
 
-impl Running<'_> {
+impl Shared<'_> {
     fn must_end(&self) -> bool {
         self.abort.load(Ordering::Relaxed) || self.broken.load(Ordering::Relaxed)
     }
@@ -61,7 +61,7 @@ impl Running<'_> {
 pub(super) fn run(spec: &LoadSpec, load: &StorageLoad, control: &Control<'_>) -> Result<LoadResult, Failure> {
     let volume = spec.volume.as_ref().ok_or_else(|| other("start the load", &"it has no volume"))?;
     let parts = part::prepare(volume, load)?;
-    let running = Running {
+    let running = Shared {
         load,
         abort: control.abort,
         broken: AtomicBool::new(false),
@@ -99,7 +99,7 @@ pub(super) fn run(spec: &LoadSpec, load: &StorageLoad, control: &Control<'_>) ->
 
 /// Lets all threads work side by side; gives what each found, and when they began.
 fn generate(
-    running: &Running<'_>,
+    running: &Shared<'_>,
     parts: Vec<Part>,
     volume: &str,
     control: &Control<'_>,
@@ -151,7 +151,7 @@ fn generate(
 
 /// What one thread does: it readies its engine, waits for the others, and works.
 fn work(
-    running: &Running<'_>,
+    running: &Shared<'_>,
     part: Part,
     (nth, seed): (u32, u64),
     volume: &str,
@@ -178,7 +178,7 @@ fn work(
 }
 
 fn begin<E: engine::Engine>(
-    running: &Running<'_>,
+    running: &Shared<'_>,
     worker: Worker<'_, E>,
     (nth, seed): (u32, u64),
     ready: &Sender<()>,

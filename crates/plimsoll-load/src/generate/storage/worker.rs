@@ -14,7 +14,7 @@ use plimsoll_model::observation::{ErrorKind, StorageFacts};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use super::Running;
+use super::Shared;
 use super::engine::{Done, Engine, Operation};
 use super::fetched;
 use crate::clock::{self, CpuTime};
@@ -49,7 +49,7 @@ struct UnderWay {
 
 /// One thread of a load.
 pub(super) struct Worker<'a, E> {
-    running: &'a Running<'a>,
+    running: &'a Shared<'a>,
     load: &'a StorageLoad,
     engine: E,
     /// What the engine works on.
@@ -70,7 +70,7 @@ pub(super) struct Worker<'a, E> {
 }
 
 impl<'a, E: Engine> Worker<'a, E> {
-    pub(super) fn new(running: &'a Running<'a>, engine: E, file: File, nth: u32, seed: u64) -> Self {
+    pub(super) fn new(running: &'a Shared<'a>, engine: E, file: File, nth: u32, seed: u64) -> Self {
         let load = running.load;
         let depth = load.depth as usize;
         Self {

@@ -15,7 +15,7 @@ use plimsoll_model::experiment::UdpLoad;
 use plimsoll_model::frame::LoadSpec;
 use plimsoll_model::observation::Train;
 
-use super::{Running, Spacing};
+use super::{Shared, Spacing};
 use crate::clock::{self, CpuTime};
 use crate::generate::bulk::{kind_of_io, number};
 use crate::generate::tally::Tally;
@@ -108,7 +108,7 @@ impl Flow {
     }
 
     /// Sends for as long as the load says, and asks what arrived.
-    pub(super) fn work(mut self, running: &Running<'_>) -> Done {
+    pub(super) fn work(mut self, running: &Shared<'_>) -> Done {
         let cpu = CpuTime::of_this_thread();
         let mut tally = Tally::new(running.start, None);
         let (intended, sent) = self.send(running, &mut tally);
@@ -128,7 +128,7 @@ impl Flow {
     }
 
     /// Gives how many the rate called for, and how many were sent.
-    fn send(&mut self, running: &Running<'_>, tally: &mut Tally) -> (u64, u64) {
+    fn send(&mut self, running: &Shared<'_>, tally: &mut Tally) -> (u64, u64) {
         let length = clock::nanoseconds(running.load.duration.0);
         let rate = running.load.packets_per_second;
         let mut sent = 0;

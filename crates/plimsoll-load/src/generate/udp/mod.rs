@@ -21,7 +21,7 @@ use crate::transfer::packet;
 use crate::{clock, descriptors};
 
 /// What the flows of a load share while they run.
-pub(super) struct Running<'a> {
+pub(super) struct Shared<'a> {
     pub(super) load: &'a UdpLoad,
     pub(super) abort: &'a std::sync::atomic::AtomicBool,
     pub(super) start: u64,
@@ -38,7 +38,7 @@ pub(super) fn run(spec: &LoadSpec, load: &UdpLoad, control: &Control<'_>) -> Res
         (0..load.flows as usize).map(|nth| Flow::open(spec, load, nth)).collect::<Result<Vec<_>, _>>();
     let flows = flows.map_err(|error| other("begin to send datagrams", &error))?;
     let start = clock::now();
-    let running = Running { load, abort: control.abort, start, sent: AtomicU64::new(0) };
+    let running = Shared { load, abort: control.abort, start, sent: AtomicU64::new(0) };
     let mut tally = Tally::new(start, None);
     let mut counted = Vec::new();
     thread::scope(|scope| {

@@ -29,7 +29,7 @@ use self::flushes::Flushes;
 use self::queue::Queue;
 use self::segment::Mail;
 use self::writers::Writers;
-use super::smtp::{self, Answer, Desk, Envelope, Reply, Ticket};
+use super::smtp::{self, Desk, Envelope, Outcome, Reply, Ticket};
 use super::{listen, process};
 use crate::date;
 use crate::failure::{other, refused};
@@ -110,7 +110,13 @@ impl Desk for Intake {
     }
 
     /// Stores a message with its trace header (RFC 5321, section 4.4), in the form in which it will be sent.
-    fn message(&mut self, ticket: Ticket, envelope: &mut Envelope, wire: &mut Vec<u8>, _: Instant) -> Answer {
+    fn message(
+        &mut self,
+        ticket: Ticket,
+        envelope: &mut Envelope,
+        wire: &mut Vec<u8>,
+        _: Instant,
+    ) -> Outcome {
         let trace = format!("Received: by plimsoll.example (Plimsoll) with ESMTP; {}\r\n", date::of_mail());
         let mail = Mail {
             ticket,
@@ -119,7 +125,7 @@ impl Desk for Intake {
             text: std::mem::take(wire),
         };
         self.writers.store(mail);
-        Answer::Later
+        Outcome::Later
     }
 
     fn answers(&mut self, _: Instant, into: &mut Vec<(Ticket, Reply)>) {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use memchr::memchr;
 
-use super::{Answer, Desk, Reply, Ticket};
+use super::{Desk, Outcome, Reply, Ticket};
 use crate::smtp::LONGEST_LINE;
 use crate::smtp::text::EndOfText;
 
@@ -247,7 +247,7 @@ impl Conversation {
             return rest;
         }
         let answer = match self.too_long {
-            true => Answer::Now("552 5.3.4 the message is too long"),
+            true => Outcome::Now("552 5.3.4 the message is too long"),
             false => desk.message(self.ticket, &mut self.envelope, &mut self.text, now),
         };
         self.forget();
@@ -258,11 +258,11 @@ impl Conversation {
             buffers.push(text);
         }
         match answer {
-            Answer::Now(reply) => {
+            Outcome::Now(reply) => {
                 self.state = State::Command;
                 self.say(reply);
             }
-            Answer::Later => self.state = State::Waiting,
+            Outcome::Later => self.state = State::Waiting,
         }
         rest
     }
@@ -308,9 +308,9 @@ mod tests {
         fn recipient(&mut self, _: &[u8], recipient: &[u8], _: Instant) -> Result<(), Reply> {
             if recipient == b"nobody" { Err("550 unknown") } else { Ok(()) }
         }
-        fn message(&mut self, _: Ticket, envelope: &mut Envelope, wire: &mut Vec<u8>, _: Instant) -> Answer {
+        fn message(&mut self, _: Ticket, envelope: &mut Envelope, wire: &mut Vec<u8>, _: Instant) -> Outcome {
             self.taken.push((envelope.clone(), wire.clone()));
-            if self.later { Answer::Later } else { Answer::Now("250 taken") }
+            if self.later { Outcome::Later } else { Outcome::Now("250 taken") }
         }
         fn answers(&mut self, _: Instant, _: &mut Vec<(Ticket, Reply)>) {}
     }

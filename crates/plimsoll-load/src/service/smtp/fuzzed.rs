@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::conversation::{Conversation, Envelope, State};
-use super::{Answer, Desk, Reply, Ticket};
+use super::{Desk, Outcome, Reply, Ticket};
 use crate::smtp::LONGEST_LINE;
 
 /// The longest message that is taken, in bytes: short, so that short inputs are longer.
@@ -24,11 +24,11 @@ impl Desk for Listed {
         LONGEST
     }
 
-    fn message(&mut self, _: Ticket, envelope: &mut Envelope, wire: &mut Vec<u8>, _: Instant) -> Answer {
+    fn message(&mut self, _: Ticket, envelope: &mut Envelope, wire: &mut Vec<u8>, _: Instant) -> Outcome {
         assert!(wire.ends_with(b".\r\n"), "{wire:?}");
         assert!(!envelope.recipients.is_empty());
         self.taken.push((envelope.clone(), std::mem::take(wire)));
-        if self.taken.len() % 2 == 0 { Answer::Later } else { Answer::Now("250 2.0.0 taken") }
+        if self.taken.len() % 2 == 0 { Outcome::Later } else { Outcome::Now("250 2.0.0 taken") }
     }
 
     fn answers(&mut self, _: Instant, _: &mut Vec<(Ticket, Reply)>) {}

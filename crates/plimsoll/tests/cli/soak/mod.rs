@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use tries::{Found, Kind, Place};
+use tries::{Damage, Kind, Sandbox};
 
 /// How many minutes to go on; once for each kind where it is not set.
 const MINUTES: &str = "PLIMSOLL_SOAK_MINUTES";
@@ -104,7 +104,7 @@ fn soak() {
             break;
         }
         let kind = Kind::ALL[nth % Kind::ALL.len()];
-        let place = Place::new(&program.1);
+        let place = Sandbox::new(&program.1);
         let began = Instant::now();
         let found = kind.attempt(&place, &mut StdRng::seed_from_u64(seed.wrapping_add(nth as u64)));
         let wrong = count(counts.entry(kind).or_default(), &found);
@@ -119,7 +119,7 @@ fn soak() {
 }
 
 /// Adds a try to its kind; whether something was wrong.
-fn count(count: &mut Count, found: &Found) -> bool {
+fn count(count: &mut Count, found: &Damage) -> bool {
     count.tries += 1;
     count.lost += usize::from(!found.lost.is_empty());
     count.undone += usize::from(!found.undone.is_empty());
@@ -165,11 +165,11 @@ fn program() -> (tempfile::TempDir, std::path::PathBuf) {
 fn a_try_in_which_anything_is_lost_left_or_unclear_fails_the_soak() {
     let mut sum = Count::default();
     let one = || vec!["it".to_owned()];
-    assert!(!count(&mut sum, &Found::default()));
-    assert!(!count(&mut sum, &Found { undone: one(), ..Found::default() }), "the doctor is there for that");
-    assert!(count(&mut sum, &Found { lost: one(), ..Found::default() }));
-    assert!(count(&mut sum, &Found { left: one(), ..Found::default() }));
-    assert!(count(&mut sum, &Found { unclear: one(), ..Found::default() }));
+    assert!(!count(&mut sum, &Damage::default()));
+    assert!(!count(&mut sum, &Damage { undone: one(), ..Damage::default() }), "the doctor is there for that");
+    assert!(count(&mut sum, &Damage { lost: one(), ..Damage::default() }));
+    assert!(count(&mut sum, &Damage { left: one(), ..Damage::default() }));
+    assert!(count(&mut sum, &Damage { unclear: one(), ..Damage::default() }));
     let table = table(&BTreeMap::from([(Kind::FullDisk, sum)]));
     assert!(table.ends_with("| all | 5 | 1 | 1 | 1 | 1 |\n"), "{table}");
 }

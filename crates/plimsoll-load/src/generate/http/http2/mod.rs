@@ -51,8 +51,8 @@ impl Http2 {
 }
 
 impl Protocol for Http2 {
-    type Answer = Answers;
-    type Asked = Option<Document>;
+    type Reply = Answers;
+    type Request = Option<Document>;
 
     /// A server that says GOAWAY waits for the client to have its answers (RFC 9113, section 6.8).
     const CLOSES: bool = true;
