@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plimsoll_probe::inventory::papers;
+use plimsoll_inventory::papers;
 
 fuzz_target!(|text: &str| {
     let _ = papers::read([("paper", text)]);

@@ -18,7 +18,7 @@ const OTHERS: [(&str, &[&str]); 11] = [
     ("packets", &["crates/plimsoll-import/tests/data", "fuzz/corpus/packets"]),
     ("tcpdump_text", &["fuzz/corpus/tcpdump_text"]),
     ("saved", &["crates/plimsoll/tests/cli/saved"]),
-    ("papers", &["crates/plimsoll-probe/tests/papers"]),
+    ("papers", &["crates/plimsoll-inventory/tests/papers"]),
     ("numbers", &[]),
     ("experiment", &["experiments"]),
     ("frames", &["fuzz/corpus/frames"]),

@@ -21,6 +21,7 @@ mod packages;
 mod pictures;
 mod prose;
 mod python;
+mod retries;
 mod sbom;
 mod shell;
 mod site;

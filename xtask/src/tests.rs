@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::retries::Retries;
 use crate::sources::{check_lengths, sources};
 use crate::test_binary::{self, Ran};
 use crate::{
@@ -104,10 +105,6 @@ impl Binary {
     }
 }
 
-/// How many tests of a binary that failed are run again, each by itself, as other runners of tests do it: a neighbour on a shared machine can take both CPUs
-/// for as long as a measurement lasts. What failed so is told at the end, and fails if it fails again. If more failed, that is no accident.
-const RUN_AGAIN: usize = 10;
-
 /// Builds the tests of these packages.
 fn build<'a>(packages: impl IntoIterator<Item = &'a str>) -> Result<Vec<Binary>, String> {
     let options = ["test", "--no-run", "--locked", "--message-format=json-render-diagnostics"];
@@ -124,28 +121,27 @@ fn run_tests() -> Result<(), String> {
         let at_once = if binary.name == STORIES { AT_ONCE } else { 1 };
         results.push((binary, binary.run_all(at_once, &mut stdout())?));
     }
+    let mut retries = Retries::read()?;
     let mut failed = Vec::new();
-    let mut only_once = Vec::new();
+    let mut flaky = Vec::new();
     let mut printed = Vec::new();
     for (binary, ran) in results {
-        if ran.status.success() {
-            continue;
-        }
-        let again = (1..=RUN_AGAIN).contains(&ran.failures.len());
-        if !again {
+        if !ran.status.success() && ran.failures.is_empty() {
             failed.push(format!("{}: {}", binary.name, ran.status));
         }
         for failure in ran.failures {
-            let test = failure.name.clone();
+            let test = format!("{}: {}", binary.name, failure.name);
+            let name = failure.name.clone();
             printed.push(failure);
-            if !again {
+            let Some(reason) = retries.take(&binary.name, &name) else {
+                failed.push(test);
                 continue;
-            }
-            let alone = binary.run_one(&test)?;
+            };
+            let alone = binary.run_one(&name)?;
             if alone.status.success() && alone.passed == 1 {
-                only_once.push(format!("{}: {test}", binary.name));
+                flaky.push(format!("{test} ({reason})"));
             } else {
-                failed.push(format!("{}: {test}, twice", binary.name));
+                failed.push(format!("{test}, twice"));
                 printed.extend(alone.failures);
             }
         }
@@ -155,8 +151,8 @@ fn run_tests() -> Result<(), String> {
     for failure in &printed {
         eprintln!("---- {}\n{}", failure.name, failure.printed.join("\n"));
     }
-    if !only_once.is_empty() {
-        eprintln!("failed once and passed by itself: {}", only_once.join(", "));
+    if !flaky.is_empty() {
+        eprintln!("failed once and passed by itself: {}", flaky.join(", "));
     }
     if failed.is_empty() { Ok(()) } else { Err(format!("tests failed: {}", failed.join(", "))) }
 }

@@ -30,7 +30,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::frame::{self, Failure, FromAgent, Id, PROTOCOL, ToAgent};
-use plimsoll_probe::inventory::Inventory;
+use plimsoll_inventory::Inventory;
 use plimsoll_probe::{Counters, Depth, Sampler, Scope, Series};
 
 use act::{ActionRequest, Acts};

@@ -5,12 +5,9 @@
 #![warn(clippy::print_stderr)]
 
 pub mod capture;
-mod cgroup;
 pub mod clock;
 pub mod connections;
 pub mod counters;
-mod ethtool;
-pub mod inventory;
 mod netlink;
 pub mod profile;
 pub mod quiet;
@@ -18,5 +15,5 @@ pub mod sampler;
 pub mod tree;
 
 pub use connections::connections;
-pub use counters::{Absence, Counters, CountersError, Depth, Scope, Series};
+pub use counters::{Counters, CountersError, Depth, Scope, Series};
 pub use sampler::{Sampler, SamplerError};

@@ -264,6 +264,10 @@ fn in_words(expected: &str) -> String {
         "i32" | "i64" => "a whole number".into(),
         "f32" | "f64" => "a number".into(),
         "a boolean" => "true or false".into(),
+        "a string" => "a text in quotes".into(),
+        "a sequence" => "a list in brackets, such as [\"first\", \"second\"]".into(),
+        "a map" => "a table: `key = value` lines, or { key = value }".into(),
+        other if other.starts_with("struct ") => in_words("a map"),
         other => other.into(),
     }
 }

@@ -71,9 +71,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use plimsoll_inventory::Absence;
 use plimsoll_model::observation::Snapshot;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::clock::raw_now_ns;
 use crate::connections;
@@ -97,15 +96,6 @@ pub enum Scope {
     MachineAndHost,
     /// The host's own: for all hosts of a machine but one.
     HostOnly,
-}
-
-/// Something that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Absence {
-    /// The file, or what else was asked.
-    pub file: String,
-    /// Why, in words.
-    pub why: String,
 }
 
 /// Why counters can't be read at all.
@@ -466,7 +456,7 @@ const LIMITS: [(&str, &str, &str); 6] = [
 /// The files of the control group in which this process is, of version 2 or 1.
 fn cgroup_sources(root: &Path) -> Vec<Source> {
     let why = "the control group has no such controller, or is not shown in this namespace";
-    let directory = |controller| crate::cgroup::directory(root, controller);
+    let directory = |controller| plimsoll_inventory::cgroup_directory(root, controller);
     let source = |directory: Option<PathBuf>, file, prefix| {
         let path = directory?.join(file);
         Some(Source::new(path, Tier::Slow, Some(why), machine::pairs(prefix)))

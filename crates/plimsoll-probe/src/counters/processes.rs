@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Absence;
+use plimsoll_inventory::Absence;
 use super::cpu_time;
 
 /// What the processes say together.

@@ -19,7 +19,7 @@ use super::calls::CallRings;
 use super::failures::Failures;
 use super::processes::{Identity, Processes};
 use super::waits::Waiting;
-use crate::inventory::parse_cpu_list;
+use plimsoll_inventory::parse_cpu_list;
 
 /// The size of a CPU's buffer in bytes.
 const BUFFER: usize = 1 << 19;

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use plimsoll_probe::inventory::papers::{self, Papers, Source};
-use plimsoll_probe::inventory::{Deviation, Expectation, Inventory, compare, compare_papers};
+use plimsoll_inventory::papers::{self, Papers, Source};
+use plimsoll_inventory::{Deviation, Expectation, Inventory, compare, compare_papers};
 use serde::Serialize;
 use serde_json::{Value, json};
 

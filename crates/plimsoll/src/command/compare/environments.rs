@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plimsoll_probe::inventory::{self, Deviation, Expectation};
+use plimsoll_inventory::{Deviation, Expectation};
 use plimsoll_report::escape::terminal;
 use plimsoll_store::{RunEntry, Store};
 
@@ -92,7 +92,7 @@ fn machines(store: &Store, a: &str, b: &str) -> Result<Vec<String>, Failure> {
             told.push(format!("An inventory of `{}` cannot be read.", terminal(host)));
             continue;
         };
-        for Deviation { path, expected, found } in inventory::compare(&expected, &found) {
+        for Deviation { path, expected, found } in plimsoll_inventory::compare(&expected, &found) {
             let found = found.as_deref().unwrap_or("nothing");
             // Hosts of one machine differ in the same things.
             let line = format!("The machine differed: {path} was {expected} in A, and {found} in B.");

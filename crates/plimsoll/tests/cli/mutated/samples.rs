@@ -48,7 +48,7 @@ const KINDS: [Kind; 6] = [
         name: "papers",
         file: "papers.txt",
         is_packed: false,
-        folders: &["crates/plimsoll-probe/tests/papers"],
+        folders: &["crates/plimsoll-inventory/tests/papers"],
         commands: &[&["inventory", "--from", "FILE"]],
     },
     Kind {

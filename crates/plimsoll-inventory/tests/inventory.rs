@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use plimsoll_probe::inventory::{DiskLink, Expectation, Inventory, Trouble, compare};
+use plimsoll_inventory::{DiskLink, Expectation, Inventory, Trouble, compare};
 use proptest::prelude::*;
 
 fn write(root: &Path, path: &str, text: impl AsRef<[u8]>) {

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tree::Tree;
-use crate::counters::cpu_time;
 
 /// The processors of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -109,7 +108,8 @@ fn online(tree: &Tree<'_>, info: &str) -> Vec<u32> {
 }
 
 /// A list such as `0-3,8`; a part that is none is left out. Bounded, since a file may hold anything.
-pub(crate) fn parse_list(list: &str) -> Vec<u32> {
+#[must_use]
+pub fn parse_list(list: &str) -> Vec<u32> {
     const MOST: usize = 65_536;
     let ranges = list.trim().split(',').filter_map(|part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -159,7 +159,7 @@ fn stolen(tree: &Tree<'_>) -> Option<f64> {
     let stat = tree.text("proc/stat")?;
     let numbers = stat.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace();
     // guest and guest_nice, the last two, are in user and nice.
-    let times: Vec<f64> = numbers.take(8).filter_map(|n| n.parse().ok()).map(cpu_time::ticks).collect();
+    let times: Vec<f64> = numbers.take(8).filter_map(|n| n.parse().ok()).collect();
     let all: f64 = times.iter().sum();
     let steal = times.get(7)?;
     (all > 0.0).then(|| steal / all)

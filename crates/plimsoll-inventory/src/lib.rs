@@ -1,14 +1,16 @@
-//! What this machine is: [`Inventory::read`]; and whether it is what was promised: [`compare`]. What saved outputs of other programs tell of
+//! The machine: [`Inventory::read`]; and whether it is what was promised: [`compare`]. What saved outputs of other programs tell of
 //! a machine: [`papers`].
 //!
 //! Everything comes from `/proc`, `/sys`, `/etc/os-release` and the kernel's log, and works without root; what could not be seen
 //! stands in [`Inventory::absent`] with the reason. Fields that a machine does not have are left out. Sizes are bytes,
 //! frequencies are MHz, rates of links are Mbit/s.
 
+mod cgroup;
 mod compare;
 mod cpus;
 mod disks;
 mod dmi;
+mod ethtool;
 mod firmware;
 mod kernel;
 mod kernel_config;
@@ -28,11 +30,10 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::counters::Absence;
-
+pub use cgroup::directory as cgroup_directory;
 pub use compare::{Deviation, Expectation, ExpectationError, compare, compare_papers};
 pub use cpus::Cpus;
-pub(crate) use cpus::parse_list as parse_cpu_list;
+pub use cpus::parse_list as parse_cpu_list;
 pub use disks::{Disk, DiskLink};
 pub use dmi::Dimm;
 pub use firmware::Board;
@@ -47,6 +48,15 @@ pub use virtualization::{CgroupLimits, Virtualization};
 
 /// The version of the inventory's JSON. Rises when a field changes its meaning or goes away, not when one is added.
 pub const SCHEMA: &str = "plimsoll.inventory/1";
+
+/// Something that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Absence {
+    /// The file, or what else was asked.
+    pub file: String,
+    /// Why, in words.
+    pub why: String,
+}
 
 /// What a machine is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::counters::Absence;
+use crate::Absence;
 
 /// Reads below a root.
 pub(super) struct Tree<'r> {
