@@ -41,7 +41,7 @@ impl Captures {
 }
 
 impl Drop for Captures {
-    /// What was captured until now is written, so that a trial that was cut short has its packets, too.
+    /// Stops the captures, which writes their packets. So an interrupted trial keeps its packets too.
     fn drop(&mut self) {
         for (_, captures) in std::mem::take(&mut self.running) {
             stop_all(captures);

@@ -84,8 +84,8 @@ pub fn find(program: &str) -> Option<PathBuf> {
     candidates(program).find(|path| is_file(path))
 }
 
-/// The same for a program that is started as nobody: in root's `PATH` there may be folders that only root may enter. Where a program was
-/// named by its path, the way there is opened for it.
+/// Finds a program that starts as nobody: root's `PATH` may have folders that only root may enter. If the program was
+/// named by its path, the folders above it are opened.
 fn find_for_nobody(program: &str) -> Option<PathBuf> {
     if program.contains('/') || !gate::can_become_nobody() {
         return find(program);

@@ -90,7 +90,7 @@ struct Agent {
     acts: Acts,
     /// How settings are changed where they outlive the agent.
     change: Option<ChangeSettings>,
-    /// What was changed so.
+    /// Changes that are undone when this is dropped.
     changed: Vec<Box<dyn Any + Send>>,
 }
 
@@ -251,7 +251,7 @@ impl Agent {
         }
     }
 
-    /// Waits in a thread of its own, so that the agent can still be told to stop something.
+    /// Waits in its own thread, so that the agent still accepts a stop request.
     fn drain(&self, id: Id, time_wait: bool, give_up: Duration) -> io::Result<()> {
         let outbox = self.outbox.clone();
         let waiter = thread::Builder::new().name("drain".into());

@@ -25,7 +25,7 @@ use crate::outbox::Outbox;
 pub(crate) use apart::kind_of;
 pub use apart::main;
 
-/// How often the controller is told where a load stands.
+/// How often the agent reports a load's progress to the controller.
 const PROGRESS: Duration = Duration::from_millis(200);
 
 /// With a virtual clock loads begin at multiples of this, in nanoseconds of CLOCK_MONOTONIC: a multiple of the periods of the kernel's tick and of its

@@ -18,7 +18,7 @@ pub(crate) struct Outbox(Arc<Mutex<Inner>>);
 
 struct Inner {
     output: Box<dyn Write + Send>,
-    /// Who wants to know when nothing is to be done any more.
+    /// Notified when no request is pending.
     idle: Option<File>,
     /// Requests that have come and are not answered yet.
     owed: usize,
@@ -64,12 +64,12 @@ impl Outbox {
         if frame.answers() { inner.settle() } else { Ok(()) }
     }
 
-    /// A request has come that is to be answered, or else to be settled.
+    /// Records a request that must be answered or settled.
     pub(crate) fn owe(&self) {
         self.inner().owed += 1;
     }
 
-    /// Nothing more is to be done for a request that is not answered.
+    /// Ends a request that gets no reply.
     pub(crate) fn settle(&self) -> io::Result<()> {
         self.inner().settle()
     }
@@ -93,7 +93,7 @@ impl Outbox {
 /// Hands frames to the thread that writes them.
 struct Queue {
     sender: Sender<Vec<u8>>,
-    /// What was written of the frame until now.
+    /// Bytes of the frame that are already written.
     frame: Vec<u8>,
 }
 

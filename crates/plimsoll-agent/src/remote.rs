@@ -1,5 +1,5 @@
-//! What is different where the host is a machine that is there already: the controller may be cut off without a word, and what is changed outlives
-//! the agent unless it is put back.
+//! Differences on a host that existed before: the controller may disconnect without notice, and changes outlive the
+//! agent unless it restores them.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};

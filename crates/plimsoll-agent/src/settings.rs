@@ -11,7 +11,7 @@ use plimsoll_model::frame::Failure;
 
 use crate::other;
 
-/// What a host is to be set to.
+/// The settings of a host.
 pub(crate) struct Settings {
     /// Each a dotted name and its value.
     pub(crate) sysctls: Vec<(String, String)>,

@@ -25,7 +25,7 @@ const AT_A_TIME: u64 = 1 << 20;
 pub(super) struct Filled(Arc<Mutex<BTreeMap<PathBuf, File>>>);
 
 impl Filled {
-    /// Makes the file of a folder as large as it is to be.
+    /// Resizes the fill file of a folder to its target size.
     pub(super) fn fill(&self, fill: &FillDisk, volume: Option<&VolumePlace>) -> Result<String, Failure> {
         let folder = volume.map_or_else(program::scratch, |volume| volume.path.clone());
         let what = format!("fill {}", folder.display());
@@ -46,7 +46,7 @@ impl Filled {
     }
 }
 
-/// Makes the file as large as told; its size, and whether there was no room for more.
+/// Resizes the file to the requested size. Returns its size, and whether the disk was full before that.
 fn resize(file: &File, fill: &FillDisk) -> io::Result<(u64, bool)> {
     let now = file.metadata()?.len();
     let wanted = match (fill.size, fill.share) {
@@ -76,7 +76,7 @@ fn resize(file: &File, fill: &FillDisk) -> io::Result<(u64, bool)> {
     Ok((size, false))
 }
 
-/// Takes so many bytes of the disk, by writing them where the file system cannot set them aside.
+/// Allocates `length` bytes of disk. Writes zeros where the file system does not support fallocate.
 fn take(mut file: &File, from: u64, length: u64) -> io::Result<()> {
     let number = |n: u64| i64::try_from(n).map_err(io::Error::other);
     match fallocate(file, FallocateFlags::empty(), number(from)?, number(length)?) {

@@ -1,4 +1,4 @@
-//! What is done in the middle of a trial: to this host, or to one of its services.
+//! Actions in the middle of a trial: on this host, or on one of its services.
 
 mod fill;
 mod rules;
@@ -22,7 +22,7 @@ use crate::{child, exec, other, program, settings};
 
 /// Between two looks at whether a program has ended.
 const END_POLL: Duration = Duration::from_millis(2);
-/// How much of what a program wrote to its standard error is told: its end.
+/// Characters of a program's stderr that an error quotes, from the end.
 const STDERR_TOLD: usize = 1000;
 
 /// What an agent is asked to do.
@@ -34,14 +34,14 @@ pub(crate) struct ActionRequest {
     pub(crate) volume: Option<VolumePlace>,
 }
 
-/// What is done in the middle of a trial, and what lasts of it.
+/// Actions in the middle of a trial, and the effects that outlast them.
 #[derive(Default)]
 pub(crate) struct Acts {
     filled: Filled,
 }
 
 impl Acts {
-    /// Does it, and answers. What takes its time is done in a thread, so that the agent can still be told something else.
+    /// Runs the action and replies. Slow actions run in a thread, so that the agent still accepts other requests.
     pub(crate) fn act(
         &self,
         outbox: &Outbox,

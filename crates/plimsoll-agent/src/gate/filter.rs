@@ -142,7 +142,7 @@ fn denied() -> Result<Rules, seccompiler::BackendError> {
     Ok(rules)
 }
 
-/// Denies sockets of all families but some, and netlink but for routes.
+/// Denies all socket families except a few. Of netlink it allows routes only.
 fn sockets() -> Result<Rules, seccompiler::BackendError> {
     let number = |value: i32| u64::from(value.unsigned_abs());
     let others = FAMILIES.map(|family| condition(0, SeccompCmpOp::Ne, number(family)));

@@ -130,12 +130,13 @@ struct Shown<'p> {
     source: OwnedFd,
     is_folder: bool,
     is_writable: bool,
-    /// What is in it, where the folder itself could not be entered.
+    /// Entries of the folder, if the folder itself could not be entered.
     entries: Option<Vec<(OsString, OwnedFd, bool)>>,
 }
 
 impl<'p> Shown<'p> {
-    /// What is in a folder is shown piece by piece where the folder is hidden itself, or is to be `entered` and its owner alone may.
+    /// Opens a path. A folder is shown entry by entry if it is hidden, or if it will be `entered` and only its owner
+    /// may.
     fn open(path: &'p Path, cover: &Path, entered: bool, is_writable: bool) -> Result<Self, Wrong> {
         let source = reference(path)?;
         let meta = handle(&source).metadata().map_err(at(format!("look at {}", path.display())))?;
@@ -210,7 +211,7 @@ impl<'p> Hidden<'p> {
     }
 }
 
-/// What is in a folder. Of one that is hidden whoever may enter it, only files: its folders and sockets are those of others.
+/// Entries of a folder. Of a hidden folder only the files: its folders and sockets belong to others.
 fn entries(folder: &Path, cover: &Path) -> Result<Vec<(OsString, OwnedFd, bool)>, Wrong> {
     let wrong = || at(format!("look into {}", folder.display()));
     let hidden = HIDDEN.iter().any(|(hidden, _)| folder == Path::new(hidden));

@@ -25,13 +25,13 @@ use crate::{child, exec, other, program};
 
 /// How often it is looked whether the load is to end early.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long a program that is told to end may take.
+/// How long a program may take to exit after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
 /// How much of what it writes to its standard output is kept: its beginning. Nothing is read out of more than that.
 const STDOUT_KEPT: usize = 1 << 20;
 /// How much of what it writes to its standard error is kept: its end.
 const STDERR_KEPT: usize = 4000;
-/// How much of that is told with an error.
+/// Bytes of that which an error quotes.
 const TOLD: usize = 300;
 /// More failed runs than this in a row, and it is not run again: it would only fail faster.
 const MOST_FAILURES: u32 = 10;
@@ -52,7 +52,7 @@ pub(super) fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, 
     let mut in_a_row = 0;
     loop {
         let entry = exec::own(&words, false, &[], scratch.path())?.environment(&load.env);
-        let ran = StartedProgram::start(entry.command()?).and_then(|running| running.wait(control, until));
+        let ran = Running::start(entry.command()?).and_then(|running| running.wait(control, until));
         let ran = ran.map_err(|error| other(format!("run {}", found.name), error))?;
         let ended_early = ran.ended_by_us;
         if ran.aborted {
@@ -85,7 +85,7 @@ fn now_ns() -> io::Result<u64> {
 }
 
 /// A program that runs.
-struct StartedProgram {
+struct Running {
     group: nix::unistd::Pid,
     start_ns: u64,
     stdout: JoinHandle<(Vec<u8>, bool)>,
@@ -100,17 +100,17 @@ struct Ran {
     status: ExitStatus,
     usage: ResourceUsage,
     stdout: String,
-    /// It wrote more than is kept.
+    /// Whether the program wrote more than is kept.
     too_much: bool,
     stderr: String,
-    /// It was told to end because the time of the load was over.
+    /// Whether the agent asked the program to exit because the load's duration was over.
     ended_by_us: bool,
-    /// It was killed because nobody wants to know any more.
+    /// Whether the agent killed the program because nobody waits for its result.
     aborted: bool,
 }
 
-impl StartedProgram {
-    /// The program dies with the thread that starts it, so this is to be the one that waits.
+impl Running {
+    /// Starts the program. It dies with the thread that starts it, so the thread that waits must call this.
     fn start(mut command: Command) -> io::Result<Self> {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let start_ns = now_ns()?;
@@ -341,7 +341,7 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         let control = Control { abort: &AtomicBool::new(false), progress: &|_| {}, every: LOOK_EVERY };
-        StartedProgram::start(command)
+        Running::start(command)
             .and_then(|it| it.wait(&control, until.map(|time| Instant::now() + time)))
             .unwrap()
     }

@@ -16,7 +16,7 @@ const NEEDED: [&str; 3] = ["mpm_prefork", "authz_core", "dir"];
 /// Compiled in by some distributions, modules of their own for others.
 const OFTEN_COMPILED_IN: [&str; 1] = ["unixd"];
 
-/// What is known of it.
+/// The facts about Apache.
 const ABOUT: About = About {
     programs: &["apache2", "httpd"],
     package: "apache2",

@@ -8,7 +8,7 @@ use plimsoll_model::frame::{CertificateFile, Failure};
 use super::{About, CONFIGURATION, FILE, Program, Recipe, Site};
 use crate::gate::Kind;
 
-/// What is known of it.
+/// The facts about HAProxy.
 const ABOUT: About = About {
     programs: &["haproxy"],
     package: "haproxy",

@@ -26,7 +26,7 @@ pub use version::program_version;
 /// The environment variable that names the folder in which the host lets its services keep files.
 const SCRATCH: &str = "PLIMSOLL_SCRATCH";
 
-/// What is known of a program, whatever is asked of it.
+/// The facts about a program that do not depend on its configuration.
 struct About {
     /// The names under which distributions know it.
     programs: &'static [&'static str],
@@ -52,9 +52,9 @@ struct Recipe {
     visible: Option<PathBuf>,
 }
 
-/// What is asked of every program.
+/// The operations of every program.
 trait Program {
-    /// What is known of it.
+    /// The facts about the program.
     fn about(&self) -> &'static About;
 
     /// What it is started with at a place.

@@ -11,7 +11,7 @@ use crate::gate::Kind;
 /// Descriptors of a worker beyond those of its connections: listening sockets, logs, its channel to the master.
 const OTHER_DESCRIPTORS: u32 = 64;
 
-/// What is known of it.
+/// The facts about nginx.
 const ABOUT: About = About {
     programs: &["nginx"],
     package: "nginx-light",

@@ -51,7 +51,7 @@ fn make_queue(queue: &Path) -> Result<(), Failure> {
     Err(other(format!("keep the queue of Postfix in {}", queue.display()), why))
 }
 
-/// What is known of it.
+/// The facts about Postfix.
 const ABOUT: About = About {
     programs: &["postfix"],
     package: "postfix",
