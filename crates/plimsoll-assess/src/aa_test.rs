@@ -127,7 +127,7 @@ max_trials = 20
         }
     }
 
-    /// Four trials of the A/A test but for the machine, and twenty blocks of which the second cell does half as much.
+    /// Four trials of the A/A test on the machine, and twenty blocks whose second cell has half the rate.
     fn trials(plan: &Plan, aa_test: [u64; 4]) -> Vec<TrialRecord> {
         let first = (1..).zip(aa_test).map(|(number, rate)| trial(plan, number, 0, 0, rate));
         let rate = |block: u32, cell: usize| [1000, 500][cell] + u64::from(block * 37 % 11);

@@ -10,7 +10,7 @@ use plimsoll_import::packets::{self, ReadError};
 use plimsoll_model::observation::{ClassTime, Traffic};
 use plimsoll_model::trace::{Class, ConnectionReport, Stall, TimeSequence};
 
-/// Finds the stalls in a packet file, and which connections are worth so many time-sequence graphs.
+/// Finds the stalls in a packet file, and selects connections for up to `time_sequences` time-sequence graphs.
 pub fn analyze(input: impl Read, time_sequences: usize) -> Result<(TraceReport, Choice), ReadError> {
     let mut analyzer = Analyzer::new();
     let capture = packets::read(input, |packet| analyzer.packet(packet))?;

@@ -231,7 +231,7 @@ difference = { phase = "all", against = { clients = 1, backlog = 10 }, margin = 
 interaction = { phase = "all", factors = ["clients", "backlog"] }
 "#;
 
-    /// So many blocks of all cells; the rate follows from the levels, with a little noise.
+    /// Blocks of all cells. The rate follows from the levels, with a little noise.
     fn trials(plan: &Plan, rate: impl Fn(&str, &str) -> f64) -> Vec<TrialRecord> {
         let trial = |block: u32, cell: &BTreeMap<String, String>| {
             // One cell is a little too fast in every other block and as much too slow in the others.

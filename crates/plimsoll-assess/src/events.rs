@@ -1,14 +1,17 @@
 //! The moments of a trial at which something was done, and the recovery of the load after each.
 //!
-//! A load is cut into windows of equal length, from the event on, and before the first event. What counts is how long the load ran: where a control is
-//! measured in slices between those of the treatment, the load pauses meanwhile, and a window goes on behind the pause. What it did before is the median of the windows there. A window is as good as before where it is within the margin of that, or no worse than the worst window before: a
-//! load that scatters is not asked for more than it did undisturbed, but for half of what it did at least: one window before in which nothing
-//! happened, as on a machine whose CPUs others took, does not make a load that stands still as good as before. It has recovered at the first
-//! of three such windows in a row, as a [watch](plimsoll_model::experiment::Watch) has it.
+//! A load is cut into windows of equal length, from the event on, and before the first event. Only the time counts in
+//! which the load ran. Where a control is measured in slices between those of the treatment, the load pauses
+//! meanwhile, and its window goes on after the pause. The rate before is the median of the windows before the first
+//! event. A window is as good as before if it is within the margin of that, or no worse than the worst window before:
+//! a load that scatters need not do better than it did undisturbed. It must reach half of the rate before in any case.
+//! One empty window before, as on a machine whose CPUs others took, must not make a stalled load as good as before.
+//! The load has recovered at the first of three such windows in a row, as a [watch](plimsoll_model::experiment::Watch)
+//! has it.
 //!
-//! A load in closed loop that gets slower does less. One in open loop does as much as it is told, so that of it the mean time of a request has to be as
-//! good as well. Where a control was measured in slices between those of the treatment, each window is set against the control's slices next to it: what
-//! the machine does to both is no effect of the event.
+//! A load in closed loop that gets slower does less. One in open loop keeps its rate, so its mean request time must be
+//! as good as well. Where a control was measured in slices between those of the treatment, each window is set against
+//! the control's slices next to it: what the machine does to both is no effect of the event.
 
 use plimsoll_judge::recovery::first_of_run;
 use plimsoll_judge::stats::median;
@@ -17,7 +20,7 @@ use plimsoll_model::report::{EventRecovery, EventReport, RecoveryOutcome};
 
 /// How much less is still as good, where nobody says.
 pub(crate) const MARGIN: f64 = 0.1;
-/// So many windows in a row have to be as good.
+/// Consecutive windows that must be as good as before.
 const IN_A_ROW: usize = 3;
 /// The shortest window, in seconds: as long as the intervals in which a load counts.
 const SHORTEST: f64 = 0.1;
@@ -118,7 +121,7 @@ pub(crate) fn recovery(phase: &PhaseRecord, place: usize, margin: f64) -> Option
     Some(EventRecovery { outcome, after_s, latency_before_ms: usual, ..undecided(reference, lowest) })
 }
 
-/// What was done in a stretch of time.
+/// Work done in a stretch of time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Done {
     done: f64,
@@ -136,7 +139,7 @@ impl Done {
 /// A window of a load.
 struct Window {
     start: f64,
-    /// What was done in it, per second.
+    /// Operations per second in the window.
     rate: f64,
     /// The mean time of the requests that were answered in it.
     latency_ms: Option<f64>,
@@ -145,7 +148,7 @@ struct Window {
 /// What the load of a phase did on one rig: stretches of time, each with what was done in it, in order.
 struct Work {
     stretches: Vec<(f64, f64, Done)>,
-    /// It goes at a rate, whatever comes back.
+    /// Whether the load sends at a fixed rate, whatever comes back.
     paced: bool,
 }
 
@@ -192,7 +195,7 @@ impl Work {
         Some(self.stretches.last()?.1)
     }
 
-    /// What was done between two moments, what was done in an interval spread evenly over it.
+    /// Work done between two moments. Work within an interval counts as evenly spread.
     fn between(&self, from: f64, to: f64) -> Done {
         let mut sum = Done::default();
         for (start, end, done) in &self.stretches {
@@ -333,7 +336,7 @@ mod tests {
         PhaseRecord { events, ..fixture::phase("all", result) }
     }
 
-    /// The same at a rate, each request of an interval taking so long, in milliseconds.
+    /// A phase at a fixed rate, in which each request of an interval takes the given milliseconds.
     fn paced(counts: &[u64], latencies: &[u64], events: &[f64]) -> PhaseRecord {
         let mut phase = phase(counts, events);
         let result = &mut phase.slices[0].result;

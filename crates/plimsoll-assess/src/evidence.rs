@@ -147,7 +147,7 @@ pub(super) fn place(slice: &Slice, side: Side) -> usize {
 }
 
 impl Values {
-    /// Adds zeros where a counter was not seen to move, up to so many values for each place.
+    /// Pads with zeros, for windows in which a counter did not move: `windows` values for each place.
     fn pad(&mut self, windows: [usize; 4]) {
         for places in self.of_one.values_mut().chain(self.of_a_second.values_mut()) {
             for (values, windows) in places.iter_mut().zip(windows) {
@@ -293,7 +293,8 @@ fn levels(claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> {
     figures(values, None)
 }
 
-/// The same of two sides that are trials: what was there when the compared phase began. Only what differs by more than a few counts.
+/// Levels on two sides that are trials, as they were when the compared phase began. Only those that differ by more than
+/// a few counts.
 fn levels_of_sides(phases: &[(&PhaseRecord, Side)], trials: &[TrialRecord]) -> Vec<Figure> {
     let mut values = Sides::new();
     for (phase, side) in phases {
@@ -361,7 +362,7 @@ mod tests {
     use super::super::fixture;
     use super::*;
 
-    /// Slices of a phase with so many connections and refusals each, and what a counter of the host changed by in them.
+    /// Slices of a phase, each with its connections, its refusals and the change of a host's counter.
     fn phase(slices: &[(u64, u64, Option<f64>)]) -> PhaseRecord {
         let slice = |(connections, no_port, counter): &(u64, u64, Option<f64>)| {
             let errors = BTreeMap::from([(ErrorKind::NoPort, *no_port)]);

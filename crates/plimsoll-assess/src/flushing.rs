@@ -63,7 +63,7 @@ fn switched<'p>(plan: &'p Plan, factor: &str) -> Option<&'p str> {
     })
 }
 
-/// What was seen of disks in a trial, for each message.
+/// Disk activity for each message of a trial.
 struct Facts {
     figure: f64,
     /// The device that flushed most; what stands below it flushed as often.

@@ -83,7 +83,7 @@ impl Explained {
     }
 }
 
-/// What is known of a run apart from its trials.
+/// A run, apart from its trials.
 #[derive(Clone, Debug)]
 pub struct Run<'a> {
     /// Its id.
@@ -220,7 +220,7 @@ fn doubt(plan: &Plan, finding: &mut Finding, crowd: &str) {
     }
 }
 
-/// How much of what moved is told.
+/// The most counters that are listed as evidence.
 const MOST_EVIDENCE: usize = 12;
 
 /// Why figures cannot be judged, without the judge's names for them: a reader has no series `a`.

@@ -50,7 +50,7 @@ pub(super) fn commands(slices: &[&Slice]) -> BTreeMap<String, Percentiles> {
     all
 }
 
-/// Messages that slices were told would be delivered.
+/// Messages that slices saw accepted for delivery.
 fn messages(slices: &[&Slice]) -> f64 {
     slices
         .iter()

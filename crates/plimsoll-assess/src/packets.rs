@@ -12,11 +12,11 @@ use plimsoll_model::trace::{Class, TimeSequence};
 
 use crate::capture;
 
-/// The main class of stall is told from this share of the time on.
+/// The main class of stall is named from this share of the time on.
 const LEAST_MAIN: f64 = 0.01;
-/// So many connections of each capture are drawn ..
+/// The most connections drawn for each capture ..
 const DRAWN_OF_CAPTURE: usize = 2;
-/// .. and so many of a run.
+/// .. and for a run.
 const DRAWN: usize = 24;
 
 /// What makes the captures of a phase unable to carry a verdict; nothing where they can.

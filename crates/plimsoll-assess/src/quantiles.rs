@@ -2,7 +2,7 @@
 
 use plimsoll_model::observation::Histogram;
 
-/// A measured distribution is taken as so many of its quantiles.
+/// Number of quantiles by which a measured distribution is represented.
 const QUANTILES: u32 = 2_000;
 
 /// A histogram of microseconds as equally likely times in seconds, each above 0.

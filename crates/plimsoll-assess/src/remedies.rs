@@ -22,7 +22,7 @@ pub(super) fn last_rung_restored(plan: &Plan, trial: &TrialRecord) -> bool {
     last.is_some_and(|(rung, phase)| result(plan, trial, rung, phase).outcome == Outcome::Recovered)
 }
 
-/// What was measured after waiting longer, where that brought the figure back.
+/// The phase measured after a longer wait, if the figure recovered in it.
 pub(super) fn restored_by_waiting<'t>(plan: &Plan, trial: &'t TrialRecord) -> Option<&'t PhaseRecord> {
     let (rung, phase) = rungs(trial).find(|(rung, _)| *rung == Rung::WaitLonger)?;
     (result(plan, trial, rung, phase).outcome == Outcome::Recovered).then_some(phase)
@@ -62,7 +62,7 @@ fn result(plan: &Plan, trial: &TrialRecord, rung: Rung, phase: &PhaseRecord) -> 
     RemedyResult { rung, outcome, estimate: Some(estimate), interval: Some(interval), reason }
 }
 
-/// The host that the last rung makes anew, where it has a kernel of its own, which is booted for that.
+/// The host that the last rung rebuilds, if it has its own kernel, which that reboots.
 fn rebooted(plan: &Plan) -> Option<&str> {
     let experiment = &plan.experiment;
     let host = &experiment.services.get(&experiment.remedies.as_ref()?.service)?.on;

@@ -202,7 +202,7 @@ mod tests {
         Plan::read("flood-relay", text, &Settings::default()).unwrap()
     }
 
-    /// Trials whose phases all carry so many connections per second, more or less.
+    /// Trials whose phases all carry about `rate` connections per second.
     fn trials(plan: &Plan, rate: u64, count: u32) -> Vec<TrialRecord> {
         let phase = |name: String, connections: u64| {
             let result =

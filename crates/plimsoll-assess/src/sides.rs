@@ -25,7 +25,7 @@ pub(super) enum Side {
     After = 1,
 }
 
-/// What is compared.
+/// The phases that are compared.
 pub(super) struct Compared<'t> {
     /// The claim, where it is about a system that is to come back.
     pub(super) recovery: Option<&'t RecoveryClaim>,
@@ -141,8 +141,9 @@ fn apart(finding: &Finding) -> f64 {
 /// The name of the process that a load is a thread of.
 const AGENT: &str = "plimsoll";
 
-/// What is measured in a phase: the service and those that it passes on to, or a storage load itself; and whether that waits for a disk: a storage load does, and so do hosts on which something else than what is told of
-/// makes files durable.
+/// The processes and hosts that a phase measures: the service and those that it passes requests on to, or a storage
+/// load. Also whether they wait for a disk. A storage load does, and so do hosts on which another process makes files
+/// durable.
 pub(super) fn measured(plan: &Plan, phase: &str, profile: Option<&ProfileReport>) -> Measured {
     let experiment = &plan.experiment;
     let load = experiment.measured_load(phase);

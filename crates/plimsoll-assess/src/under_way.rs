@@ -13,7 +13,7 @@ pub fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
     claims::sure_enough(plan, phase, slices)
 }
 
-/// What is known so far of a phase that is being measured, in a sentence; nothing where there is nothing to say.
+/// Describes in a sentence how far a phase is while it is measured; `None` if there is nothing to say.
 #[must_use]
 pub fn so_far(plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String> {
     claims::so_far(plan, phase, slices)

@@ -15,22 +15,22 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::{CommandRun, of_commands};
 
-/// So many seconds are "right now".
+/// Length of "right now", in seconds.
 const NOW: usize = 10;
-/// So many are kept to find quiet ones among.
+/// Number of seconds kept, from which quiet ones are selected.
 const KEPT: usize = 600;
-/// At least so many quiet seconds make a reference, and at most so many do.
+/// Number of quiet seconds that make a reference.
 const REFERENCE: std::ops::RangeInclusive<usize> = 10..=30;
 /// Without a reference a counter speaks when it moves this often in a second.
 const LOUD: f64 = 1.0;
 /// A second is quiet when the CPUs are less busy than this and nobody waits for longer than this share of it.
 const QUIET: (f64, f64) = (0.5, 0.05);
-/// So many processes, devices and causes are told.
+/// The most processes, devices and causes that are listed.
 const TOLD: usize = 5;
 /// How long a verdict stays that the last looks no longer give: one that changes each second cannot be read.
 const HELD_NS: u64 = 5_000_000_000;
 
-/// What was read at one moment: a line of a recording.
+/// One reading of the counters: a line of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
     /// Milliseconds since 1970.
@@ -58,7 +58,7 @@ pub struct ProcessUse {
 pub struct State {
     /// Milliseconds since 1970.
     pub at_unix_ms: u64,
-    /// Shares of the CPUs' time by kind, but for `idle`: `user`, `system`, `softirq` ...
+    /// Shares of the CPUs' time by kind, without `idle`: `user`, `system`, `softirq` ...
     pub cpu: BTreeMap<&'static str, f64>,
     /// The share of the CPUs' time that was used or stolen.
     pub cpu_busy: Option<f64>,
@@ -231,7 +231,7 @@ impl Watched {
         Some(state)
     }
 
-    /// The same without the causes, which cost most of the work.
+    /// The state without its causes, which cost most of the work.
     pub fn state(&mut self, moment: &Moment) -> Option<State> {
         self.learn(moment).map(|(state, ..)| state)
     }
@@ -351,7 +351,7 @@ fn cpu_time(quiet: &[&Second], now: &[&Second]) -> (SavedCpu, Vec<Evidence>) {
     (saved, rank(&[figure("us", 0), figure("sy", 1)], usize::MAX))
 }
 
-/// What is known of the last second.
+/// Values and changes of the last second.
 struct Now<'a> {
     values: &'a BTreeMap<String, f64>,
     changes: &'a BTreeMap<String, f64>,

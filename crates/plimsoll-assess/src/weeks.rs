@@ -1,4 +1,4 @@
-//! What is made of a machine's weeks: hours to look for changes in, and when a limit is reached.
+//! Analyses of a machine's weeks: hours to search for changes, and forecasts of limits.
 
 use plimsoll_judge::weeks;
 use plimsoll_model::weeks::Reached;

@@ -1,4 +1,4 @@
-//! What was measured before and after floods, as the judge of recovery takes it.
+//! Measurements before and after floods, in the form that the judge of recovery takes.
 
 use std::collections::BTreeMap;
 

@@ -19,7 +19,7 @@ impl ClaimKind for DeliveryClaim {
     }
 }
 
-/// What is measured.
+/// The metric of the claim.
 const METRIC: &str = "messages";
 
 fn finding(levels: &BTreeMap<String, String>, claim: &DeliveryClaim, trials: &[TrialRecord]) -> Finding {

@@ -17,7 +17,7 @@ use crate::{curve, in_words, prefix, slices, soundness};
 
 /// The claim, as the judge names it.
 const CLAIM: &str = "growth";
-/// What is measured: the time of a round.
+/// The metric of the claim: the time of a round.
 const METRIC: &str = "round_ms";
 
 impl ClaimKind for GrowthClaim {

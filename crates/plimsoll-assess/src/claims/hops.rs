@@ -163,7 +163,7 @@ impl MeasuredPath {
     }
 }
 
-/// What is known of a hop whose rate is not.
+/// Describes a hop whose rate is not measurable.
 fn not_measurable(place: usize, hop: &Hop) -> String {
     let least = if hop.least_rate > 0.0 {
         format!(", at least {} Mbit/s", round(hop.least_rate / 1e6))

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    /// A trial whose steps have these rates and answered so many of each second's requests.
+    /// A trial whose steps have these rates, with this number of answered requests per second.
     fn trial(steps: &[(f64, u64)]) -> TrialRecord {
         let step = |(n, (rate, requests)): (u64, &(f64, u64))| Step {
             rate: *rate,

@@ -13,11 +13,11 @@ use plimsoll_model::verdict::{Outcome, Verdict};
 use super::ClaimKind;
 use crate::{curve, in_words, prefix, slices, soundness};
 
-/// What is estimated: the offered rate of the knee.
+/// The estimated metric: the offered rate at the knee.
 const METRIC: &str = "bits_per_second";
 /// Where resamples begin: the same points give the same answer.
 const SEED: u64 = 1;
-/// So many points are drawn of the curve.
+/// Number of points of the drawn curve.
 const DRAWN: u32 = 60;
 
 impl ClaimKind for KneeClaim {

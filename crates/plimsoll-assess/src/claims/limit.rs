@@ -17,9 +17,9 @@ use super::ClaimKind;
 use crate::soundness::FailureQuestion;
 use crate::{in_words, prefix, soundness};
 
-/// The figure that a limit is told in.
+/// The metric of a limit.
 const METRIC: &str = "requests_per_second";
-/// So many probes must have failed to be offered before a rate counts as out of the generator's reach: one may be bad luck.
+/// Probes that must fail to reach their rate before that rate counts as beyond the generator. One may be bad luck.
 const FAILURES: usize = 2;
 
 /// A search in one cell: where, for what, and between which rates.
@@ -56,7 +56,7 @@ impl<'e> Task<'e> {
         Some(ProbeReport { trial, offered_per_second: offer.offered()?, in_time, took_ms, finding })
     }
 
-    /// The same up to the rate that the generator could offer, by what these probes show.
+    /// Limits the search range to the rates that the generator could offer in these probes.
     fn within_reach(&self, probes: &[ProbeReport]) -> LimitSettings {
         let rates = |offered: bool| {
             let of = move |probe: &&ProbeReport| (probe.finding != ProbeFinding::NotOffered) == offered;
@@ -197,7 +197,7 @@ limit = { phase = "search", at_most = "10ms" }
         .unwrap()
     }
 
-    /// A slice in which so many of 1000 requests per 1000/s took 1 ms, and the others 50 ms.
+    /// A slice in which the share `in_time` of the requests took 1 ms, and the others 50 ms.
     fn slice(rate: f64, in_time: f64, errors: &[(ErrorKind, u64)]) -> Slice {
         let due = rate as u64;
         let quick = (rate * in_time) as u64;

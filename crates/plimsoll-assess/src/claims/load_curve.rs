@@ -19,7 +19,7 @@ use crate::{in_words, prefix, slices, soundness};
 
 /// The claim, as the judge names it.
 const CLAIM: &str = "load_curve";
-/// What is measured.
+/// The metric of the claim.
 const METRIC: &str = "load";
 /// Tasks that can run, the one that reads the figure among them.
 const RUNNING: &str = "machine.stat.procs_running";
@@ -127,7 +127,7 @@ fn together(seen: &[Seen]) -> Vec<LoadPointReport> {
     rates.into_iter().map(point).collect()
 }
 
-/// What was seen in a step.
+/// One step as measured.
 struct Seen {
     rate: f64,
     utilisation: f64,
@@ -226,8 +226,8 @@ load_curve = { phase = "loaded", host = "server" }
 
     const STEP_NS: u64 = 10_000_000_000;
 
-    /// A trial in which a step of the rate r uses r/1000 of CPU 1, and so many tasks can run as one queue has in it; the step begins with the
-    /// queue of the step before, and CPU 0 is always busy.
+    /// A trial in which a step of rate r uses r/1000 of CPU 1 and has as many runnable tasks as a queue of that load. A
+    /// step begins with the queue of the previous step, and CPU 0 is always busy.
     fn trial(plan: &Plan) -> TrialRecord {
         let rates = [100.0, 300.0, 500.0, 700.0, 800.0, 900.0];
         let step = |(n, rate): (u64, f64)| Step {

@@ -15,7 +15,7 @@ use crate::{curve, in_words, prefix, slices, soundness};
 
 /// The claim, as verdicts name it.
 const CLAIM: &str = "loss_curve";
-/// What is estimated: C of Mathis' formula.
+/// The estimated metric: C of Mathis' formula.
 const METRIC: &str = "mathis_constant";
 impl ClaimKind for LossCurveClaim {
     /// One finding for each curve.

@@ -9,7 +9,7 @@ use plimsoll_model::verdict::Verdict;
 
 use crate::soundness::FailureQuestion;
 
-/// What is asked of every kind of claim.
+/// The operations of every kind of claim.
 trait ClaimKind {
     /// What the trials say: a finding for each cell where the claim is about a single system, else one for each comparison or curve.
     fn judge(&self, plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding>;
@@ -19,7 +19,7 @@ trait ClaimKind {
         true
     }
 
-    /// What is known so far of a phase that is being measured, in a sentence; nothing where there is nothing to say.
+    /// Describes in a sentence how far a phase is while it is measured; `None` if there is nothing to say.
     fn so_far(&self, _phase: &str, _slices: &[Slice]) -> Option<String> {
         None
     }
@@ -60,7 +60,7 @@ macro_rules! define {
 
 plimsoll_model::each_claim!(define);
 
-/// What was found of each claim, in the order of the experiment.
+/// Findings of each claim, in the order of the experiment.
 pub(crate) fn findings(plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
     let of_claim = |(number, claim): (u32, &Claim)| -> Vec<Finding> {
         let numbered = |finding: Finding| {
@@ -87,7 +87,7 @@ pub(crate) fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
     plan.experiment.claims.iter().all(|claim| kind(claim).sure_enough(plan, phase, slices))
 }
 
-/// What is known so far of a phase that is being measured, in a sentence.
+/// Describes in a sentence how far a phase is while it is measured.
 pub(crate) fn so_far(plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String> {
     plan.experiment.claims.iter().find_map(|claim| kind(claim).so_far(phase, slices))
 }

@@ -20,11 +20,11 @@ use crate::{in_words, prefix, slices, soundness};
 
 /// The chance of calling a background load guilty that has nothing to do with it.
 const ALPHA: f64 = 0.001;
-/// A load that waits for a CPU for this share of its time waits for long, ..
+/// A load that waits for a CPU for this share of its time waits long, ..
 const LONG_WAIT: f64 = 0.1;
-/// .. and for so many times as long as elsewhere is much longer.
+/// .. and much longer than elsewhere if it waits this many times as long.
 const MUCH_LONGER: f64 = 2.0;
-/// Two looks that are so many measurements apart must agree before a phase ends early.
+/// Two looks must agree before a phase ends early, with this many measurements between them.
 const BETWEEN_LOOKS: usize = 10;
 
 impl ClaimKind for ModesClaim {
@@ -169,7 +169,7 @@ fn too_near(modes: &[Mode], apart: f64) -> Option<Mode> {
 }
 
 impl AssignedModes<'_> {
-    /// What is found, in words.
+    /// The verdict, with its reason in words.
     fn verdict(&self, claim: &ModesClaim) -> Verdict {
         let mut verdict = self.modes.verdict(claim.metric.name());
         if let Some(near) = self.near {
@@ -274,12 +274,12 @@ impl AssignedModes<'_> {
     }
 }
 
-/// Which of so many modes, in ascending order, is the worst; nothing where there are not several.
+/// Index of the worst of `modes` modes in ascending order; `None` if there is only one.
 fn worst(modes: usize, metric: Metric) -> Option<usize> {
     (modes > 1).then(|| if metric.lower_is_better() { modes - 1 } else { 0 })
 }
 
-/// The same for the best.
+/// Index of the best mode, likewise.
 fn best(modes: usize, metric: Metric) -> Option<usize> {
     worst(modes, metric).map(|worst| modes - 1 - worst)
 }
@@ -307,7 +307,7 @@ struct ByMode {
     there: f64,
     /// .. and in the others.
     elsewhere: f64,
-    /// The chance that so many of that mode would lie above the middle of both if it made no difference.
+    /// Probability that at least this many of the mode lie above the joint median if the load made no difference.
     by_chance: f64,
 }
 
@@ -477,7 +477,7 @@ modes = { phase = "timed" }
         (x >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Measurements of so many megabytes per second, with whether the background load was there.
+    /// Measurements in megabytes per second, each with whether the background load ran.
     fn trial(measured: impl IntoIterator<Item = (f64, bool)>) -> TrialRecord {
         let result = |rate: f64| LoadResult {
             elapsed_ns: 1_000_000_000,

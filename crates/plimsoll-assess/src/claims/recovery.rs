@@ -80,8 +80,8 @@ fn cycles(claim: &RecoveryClaim, trial: u32, windows: &RecoveryTrial) -> Vec<Cyc
     each.map(|(cycle, it)| CycleRatio { trial, cycle, ratio: it.estimate, interval: it.interval }).collect()
 }
 
-/// The same, with what was measured after waiting longer in place of the last cycle, where that brought the figure back: it did come back by
-/// itself, only later than the watch saw.
+/// Windows of a trial, with the last cycle replaced by the measurements after a longer wait if those recovered. Then
+/// the service did recover by itself, only later than the watch saw.
 fn in_the_end(plan: &Plan, trial: &TrialRecord, claim: &RecoveryClaim) -> Option<RecoveryTrial> {
     let mut windows = windows::of_trial(trial, claim)?;
     if let (Some(phase), Some(last)) = (remedies::restored_by_waiting(plan, trial), windows.cycles.last_mut())

@@ -18,7 +18,7 @@ use crate::{events, prefix, windows};
 const CLAIM: &str = "step_recovery";
 /// Others leave a load this share of its rate at least in some window; what does less is held down by something else.
 const LEAST_LEFT: f64 = 0.25;
-/// What is estimated.
+/// The estimated metric.
 const METRIC: &str = "time_to_recover_s";
 
 impl ClaimKind for StepRecoveryClaim {

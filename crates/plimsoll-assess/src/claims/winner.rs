@@ -181,7 +181,7 @@ fn contradictions(
     told
 }
 
-/// The share of resamples of the blocks in which this level has the highest mean, as far as so many blocks can tell.
+/// Share of bootstrap resamples over `blocks` blocks in which this level has the highest mean.
 fn certainty(logs: &[(&String, Vec<f64>)], first: usize, blocks: usize) -> f64 {
     let mut random = SmallRng::new(1);
     let mut best = 0;

@@ -15,14 +15,15 @@ use crate::{contrast, pooled, prefix, slices, soundness};
 const CLAIM: &str = "limit";
 /// The confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
-/// From so many trials on, the figure of each counts; with fewer, those of their slices do. Ranks carry an interval from five values on.
+/// From this number of trials on, each trial's figure counts; with fewer, the figures of their slices do. Rank
+/// intervals need at least five values.
 const ENOUGH_TRIALS: usize = 5;
 /// With fewer figures there is no interval worth the name.
 const FEWEST: usize = 3;
-/// A percentile is read off so many requests that this many are slower.
+/// A percentile is reported if at least this many requests are slower.
 const SLOWER: f64 = 3.0;
 
-/// What was found in a cell.
+/// Judges the bound in one cell.
 pub(super) fn finding(cell: &Cell, claim: &BoundClaim, trials: &[TrialRecord]) -> Finding {
     let details = BoundDetails {
         phase: claim.phase.clone(),
@@ -231,7 +232,8 @@ limit = LIMIT
         Plan::read("test", &TEXT.replace("LIMIT", limit), &Settings::default()).unwrap()
     }
 
-    /// A trial of so many slices, each of so many requests, of which one in fifty takes `slow_ms` and the others a millisecond.
+    /// A trial of `slices` slices with `requests` requests each. One in fifty takes `slow_ms`, the others a
+    /// millisecond.
     fn trial(slices: u64, requests: u64, slow_ms: u64, failed: u64) -> TrialRecord {
         let slice = |nth: u64| {
             let slow = requests / 50;

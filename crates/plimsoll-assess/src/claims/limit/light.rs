@@ -9,7 +9,7 @@ use plimsoll_model::verdict::Interval;
 
 use crate::{quantiles, slices};
 
-/// Where the simulation's random numbers begin, so that the same run is always told in the same way.
+/// Seed of the simulation, so that the same run always gets the same report.
 const SEED: u64 = 1;
 
 /// What the light load of these trials says; nothing where the claim does not ask, or there is too little of it.
