@@ -6,7 +6,7 @@
 
 use plimsoll_model::report::Evidence;
 
-/// How far apart two sets must lie to be told: three quarters of all pairs on one side more than on the other.
+/// How far apart two sets must lie to be reported: three quarters of all pairs on one side more than on the other.
 const LEAST_SHIFT: f64 = 0.75;
 /// How much the median must move, as a ratio.
 const LEAST_RATIO: f64 = 1.25;
@@ -26,9 +26,9 @@ pub struct Figure {
     pub before: Vec<f64>,
     /// Values after, one per window.
     pub after: Vec<f64>,
-    /// The same on the control; empty where there is none.
+    /// Values on the control before; empty if there is none.
     pub control_before: Vec<f64>,
-    /// The same on the control; empty where there is none.
+    /// Values on the control after; empty if there is none.
     pub control_after: Vec<f64>,
 }
 

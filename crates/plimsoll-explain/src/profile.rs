@@ -1,8 +1,9 @@
 //! Which functions take more CPU time for each connection or operation on one side than on the other.
 //!
-//! A sample stands for 1/hertz of a second, so that times are counts, and their scatter is that of counts: a difference of two counts is told when
-//! it is four times its standard error, the counts' variance taken twice (samples come in bursts). That is the method of differential flame
-//! graphs (B. Gregg, *Differential Flame Graphs*, 2014), divided by the work done, so that a side that does more does not look dearer.
+//! A sample stands for 1/hertz of a second, so that times are counts, and their scatter is that of counts: a difference
+//! of two counts is reported when it is four times its standard error, the counts' variance taken twice (samples come
+//! in bursts). That is the method of differential flame graphs (B. Gregg, *Differential Flame Graphs*, 2014), divided
+//! by the work done, so that a side that does more does not look dearer.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ const ENTRIES: [&str; 11] = [
     "__do_softirq",
     "do_softirq",
 ];
-/// A difference is told from so many standard errors on.
+/// A difference is reported from this many standard errors on.
 const SURE: f64 = 4.0;
 /// The variance of counts, relative to that of independent samples.
 const DISPERSION: f64 = 2.0;
@@ -35,11 +36,11 @@ const DISPERSION: f64 = 2.0;
 const LEAST_INCREASE: f64 = 0.1;
 /// What counts as most of the increase: the first of these that a function reaches.
 const MOST: [f64; 3] = [0.8, 0.6, 0.4];
-/// A function that grew by less than this share of the increase is not told.
+/// A function that grew by less than this share of the increase is not reported.
 const WORTH_TELLING: f64 = 0.03;
 /// Calls must come this many times as often.
 const MORE_CALLS: f64 = 1.5;
-/// So many functions are told.
+/// The most functions that are reported.
 const TOLD: usize = 8;
 
 impl Sampled {
@@ -48,7 +49,8 @@ impl Sampled {
         samples as f64 * 1e6 / f64::from(self.profile.hertz) / self.operations as f64
     }
 
-    /// How often processes of the run's hosts make files durable, but for those whose calls are told of.
+    /// How often processes of the run's hosts make files durable, except the processes of `but`, whose calls are
+    /// reported.
     fn own_syncs_per_s(&self, but: &[GrownCalls]) -> f64 {
         let is_told = |call: &CallCount| {
             but.iter().any(|it| {
@@ -131,7 +133,7 @@ pub fn contrast(
     })
 }
 
-/// What is known where stacks could not be sampled.
+/// The report of a profile without sampled stacks.
 fn unsampled(before: &Sampled, after: &Sampled, per: &str) -> ProfileReport {
     let side = |of: &Sampled| ProfileSide { operations: of.operations, ..ProfileSide::default() };
     ProfileReport {
@@ -405,7 +407,7 @@ mod tests {
         assert_eq!(report.functions.len(), 6);
     }
 
-    /// With so many calls of fsync, by a process of the machine.
+    /// Adds `count` calls of fsync by a process of the machine.
     fn with_syncs(sampled: Sampled, count: u64, seconds: f64) -> Sampled {
         Sampled { seconds, ..syncing(sampled, FrameKind::Others, "dd", count) }
     }

@@ -23,13 +23,13 @@ fn plain(name: &str) -> String {
     [stem].into_iter().chain(kept).collect::<Vec<_>>().join(".")
 }
 
-/// The same, whether the function is called by all or only by those who know what has to hold before.
+/// The plain name without leading underscores: they mark the variant whose callers must meet a condition first.
 fn bare(name: &str) -> String {
     plain(name).trim_start_matches('_').to_owned()
 }
 
-/// Which name of `before` became which of `after`: of those that only one side has, the pairs that are the same but for what was appended, then those
-/// that are the same but for underscores before them. Where two could be meant, none is.
+/// Pairs the names in `before` with those in `after`. Names that only one side has are paired if they differ in a
+/// suffix alone, then if they differ in leading underscores alone. Ambiguous names stay unpaired.
 fn pairs<'n>(before: &BTreeSet<&'n str>, after: &BTreeSet<&'n str>) -> BTreeMap<&'n str, &'n str> {
     let mut gone: BTreeSet<&str> = before.difference(after).copied().collect();
     let mut come: BTreeSet<&str> = after.difference(before).copied().collect();
@@ -127,8 +127,9 @@ mod tests {
         assert_eq!(paired(&["one"], &["another"]), [] as [&str; 0]);
     }
 
-    /// Names of functions of two of Debian's kernels (`/proc/kallsyms` of 6.1.0-56-cloud-amd64 and 6.12.117+deb12-cloud-amd64): those that are the same as
-    /// one of the other kernel, or of a function whose allocations are accounted, but for suffixes and underscores.
+    /// Function names of two of Debian's kernels (`/proc/kallsyms` of 6.1.0-56-cloud-amd64 and
+    /// 6.12.117+deb12-cloud-amd64). Each equals a name of the other kernel, or one whose allocations are accounted,
+    /// except for suffixes and underscores.
     const REAL: [&str; 2] =
         [include_str!("../tests/names/linux-6.1.txt"), include_str!("../tests/names/linux-6.12.txt")];
 

@@ -1,4 +1,4 @@
-//! What was sampled on one side of a comparison.
+//! Samples of one side of a comparison.
 
 use plimsoll_model::observation::Profile;
 

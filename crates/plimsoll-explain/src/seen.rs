@@ -12,30 +12,31 @@ use plimsoll_model::report::{
 
 use crate::sampled::Sampled;
 
-/// A difference is told from so many standard errors on.
+/// A difference is reported from this many standard errors on.
 const SURE: f64 = 3.0;
 /// The variance of looks at threads that wait, relative to that of independent samples: a wait may last for several looks.
 const WAITS_DISPERSION: f64 = 4.0;
-/// The same of calls and of samples of CPUs, which come in bursts.
+/// The variance of calls and of samples of CPUs, which come in bursts, relative to that of independent samples.
 const DISPERSION: f64 = 2.0;
-/// What grew must be so many times as much.
+/// A quantity that grew must be this many times as large.
 const MORE: f64 = 1.5;
 /// A wait of fewer threads than this, on average, holds nothing up.
 const LEAST_THREADS: f64 = 0.02;
-/// So many calls must have failed to be told.
+/// Failed calls are reported from this number on.
 const LEAST_FAILURES: u64 = 5;
-/// The same where an error says by itself what is wrong: calls are watched for a small part of the time only.
+/// Failed calls are reported from this number on if their error itself names the problem: calls are watched for a small
+/// part of the time only.
 const LEAST_RAN_OUT: u64 = 2;
 /// Errors that say by themselves that something has run out; nothing that works makes them.
 pub(crate) const RAN_OUT: [&str; 8] =
     ["EMFILE", "ENFILE", "ENOSPC", "EDQUOT", "ENOMEM", "ENOBUFS", "EADDRNOTAVAIL", "EPERM"];
-/// So many CPUs more are worth telling of.
+/// The smallest increase in CPUs that is reported.
 const LEAST_CPUS: f64 = 0.1;
-/// So many requests of a block device in each second are worth telling of.
+/// The fewest requests of a block device per second that are reported.
 const LEAST_REQUESTS: f64 = 20.0;
 /// A group that is stopped in fewer of its periods is hardly held up.
 const LEAST_STOPPED: f64 = 0.05;
-/// So many of each kind are told.
+/// The most of each kind that are reported.
 const TOLD: usize = 8;
 
 /// What the functions are that a thread sleeps in when it waits for a disk: block/, fs/jbd2, fs/xfs, mm/filemap.c, mm/page-writeback.c and fs/buffer.c.
@@ -123,7 +124,8 @@ struct Counts {
 }
 
 impl Counts {
-    /// Whether there are more for each of something, of which there were so many on the two sides, beyond chance.
+    /// Whether the rate on the second side is more than `more` times the first beyond chance. `of` is what each side's
+    /// count is divided by.
     fn are_more(&self, of: (f64, f64), more: f64, dispersion: f64) -> bool {
         let (before, after) = (self.before / of.0, self.after / of.1);
         let error = dispersion.sqrt() * (self.before.max(1.0).sqrt() / of.0).hypot(self.after.sqrt() / of.1);
@@ -347,7 +349,7 @@ mod tests {
         WaitSite::Sleep { functions, call: Some(call.to_owned()) }
     }
 
-    /// Ten seconds of so many operations.
+    /// Ten seconds with this many operations.
     fn side(operations: u64, see: impl FnOnce(&mut Seen)) -> Sampled {
         let mut profile = Profile::new(Arm::Treatment, ProfileClock::CpuClock, 100);
         profile.seen = Seen { looks: 200, watched_us: 200_000, ..Seen::default() };

@@ -53,7 +53,7 @@ fn the_class_of_a_kept_flow_is_the_one_that_was_injected() {
     }
 }
 
-/// `PLIMSOLL_FLOWS` flows for each class (ten unless told).
+/// Runs `PLIMSOLL_FLOWS` flows for each class; the default is ten.
 #[test]
 #[ignore = "needs root, /dev/net/tun and python3; cargo xtask test runs it"]
 fn fresh_flows_are_told_apart() {

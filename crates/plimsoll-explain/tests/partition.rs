@@ -1,5 +1,5 @@
-//! Whatever packets come: a connection's lifetime is cut into stalls and the rest, every long silence is in a stall, and no loss is told
-//! of where nothing was sent again.
+//! Whatever packets come: a connection's lifetime is cut into stalls and the rest, every long silence is in a stall,
+//! and no loss is reported without a retransmission.
 
 use std::net::Ipv4Addr;
 
@@ -81,7 +81,7 @@ fn orderly() -> impl Strategy<Value = Step> {
     )
 }
 
-/// The packets of one connection. With a handshake its first three are as they should be, after so many SYNs.
+/// The packets of one connection. With a handshake its first three are regular, after `syns` SYNs.
 fn packets(steps: &[Step], syns: u64, numbered: bool) -> Vec<Packet> {
     let endpoints = [(1, 40_000), (2, 80)];
     let endpoint = |nth: usize| {

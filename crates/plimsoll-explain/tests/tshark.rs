@@ -7,7 +7,7 @@ use std::process::Command;
 
 use plimsoll_explain::stalls::{Analyzer, TraceReport};
 
-/// What is compared: a name of ours for messages, and the field of tshark's that is set where it counts.
+/// The compared fields: our name for a message, and tshark's field that is set where it counts.
 const FIELDS: [&str; 8] = [
     "retransmission",
     "fast_retransmission",

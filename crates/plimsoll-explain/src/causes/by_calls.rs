@@ -34,7 +34,7 @@ pub(super) fn killed<'k>(known: &'k Known<'_>) -> (Vec<&'k GrownCalls>, Vec<&'k 
     killed.partition(|it| it.owner_kind == FrameKind::Host)
 }
 
-/// Processes of the run's hosts that ended by a signal, but for those that memory had run out for.
+/// Processes of the run's hosts that ended by a signal, except those killed for lack of memory.
 pub(super) fn crashed<'k>(known: &'k Known<'_>) -> Vec<&'k GrownCalls> {
     let (starved, _) = killed(known);
     let is_other = |it: &&GrownCalls| {

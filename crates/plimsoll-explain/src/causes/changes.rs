@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 /// All ports that need no privilege.
 const ALL_PORTS: &str = "1024 65535";
-/// So many times the memory that a host was held to.
+/// Factor by which a change raises the memory limit of a host.
 const MORE_MEMORY: u64 = 8;
 
 /// A change of an experiment that would bring back what was lost, if the cause is the cause.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
-    /// What is changed, in words: "with a listen queue for 4096 connections".
+    /// The change in words: "with a listen queue for 4096 connections".
     pub what: String,
     /// Settings of the experiment, each a path and its value.
     pub set: Vec<(String, Value)>,
-    /// What is done right before the figure is measured.
+    /// Actions right before the figure is measured.
     pub actions: Vec<Action>,
     /// Whether background loads stay away.
     pub without_background: bool,

@@ -18,8 +18,8 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 const ID: CauseId = CauseId::CpuContended;
-/// A program that loses a part of a CPU to others does about that part less, and still less where requests queue. If more is lost than so many times that
-/// part, there is another reason. A rule of thumb, and not measured.
+/// A program that loses a part of a CPU to others does about that part less, and still less where requests queue. A
+/// loss of more than this many times that part has another reason. This is a rule of thumb, and not measured.
 const MOST_TAKEN: f64 = 3.0;
 /// How sure it is that they hold the figure down where more is lost than they can have taken.
 const BESIDE: f64 = 0.5;

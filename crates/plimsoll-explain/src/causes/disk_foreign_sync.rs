@@ -20,7 +20,7 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 const ID: CauseId = CauseId::DiskForeignSync;
-/// How much more often a disk has to flush to be told.
+/// How much more often a disk has to flush to be reported.
 const MORE_FLUSHES: f64 = 1.25;
 
 fn find(known: &Known<'_>) -> Vec<Cause> {

@@ -1,4 +1,4 @@
-//! What was observed, from which causes are named.
+//! Observations from which causes are named.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub struct Known<'a> {
     pub evidence: &'a [Evidence],
     /// Where the CPUs' time went, who made traced calls, and where threads waited.
     pub profile: Option<&'a ProfileReport>,
-    /// What is measured.
+    /// The processes and hosts that are measured.
     pub measured: Measured,
     /// Which part of the operations per second the worse side lacks; absent where it lacks none, or where that is not known.
     pub lost: Option<f64>,
@@ -29,7 +29,7 @@ pub struct Known<'a> {
     pub saved: Vec<SavedCpu>,
 }
 
-/// What is measured, as far as the calls of others matter to it.
+/// The processes and hosts that are measured, as far as the calls of others matter to them.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     /// The names of its processes on the run's hosts: what these call is nobody else's doing.
@@ -53,12 +53,13 @@ pub struct CellStalls {
     pub shares: BTreeMap<Class, f64>,
     /// The share in stalls of other classes that the packets alone cannot tell from each of these.
     pub may_be: BTreeMap<Class, f64>,
-    /// How often a sender's socket had bytes that it had not sent, with nothing in flight, as a share of the times that it was looked at
-    /// (TCP_INFO): its kernel held them back. Absent where no stream told.
+    /// How often a sender's socket had unsent bytes and nothing in flight, as a share of the samples (TCP_INFO): its
+    /// kernel held them back. Absent if no stream reported it.
     pub held_back: Option<f64>,
     /// What the kernel's counters moved by, over all hosts: `netstat.TcpExt.TCPTimeouts`.
     pub counters: BTreeMap<String, f64>,
-    /// The share of the senders' busy time that the receiver's window was the limit (TCP_INFO); absent where no stream told.
+    /// The share of the senders' busy time in which the receiver's window was the limit (TCP_INFO); absent if no stream
+    /// reported it.
     pub window_limited: Option<f64>,
 }
 
@@ -75,7 +76,7 @@ pub struct Ladder {
 /// What a claim shows of a background load.
 #[derive(Clone, Debug)]
 pub enum Shown {
-    /// It came and went with a worse mode of the figure.
+    /// A background load that came and went with a worse mode of the figure.
     Background(BackgroundLoad),
     /// The disk flushed more often with it, and the figure is worse.
     Flushing(Box<Flushing>),

@@ -167,7 +167,8 @@ impl Bound {
 mod tests {
     use super::*;
 
-    /// Packets every 5 ms for a minute, over a path of 20 ms there and back with queues that come and go, and a second clock `offset` ms ahead that gains `ppm`.
+    /// Packets every 5 ms for a minute, over a path with a round trip of 20 ms and queues that come and go. A second
+    /// clock is `offset` ms ahead and gains `ppm`.
     fn points(offset: f64, ppm: f64, rising: f64) -> Vec<Point> {
         let queue = |i: u64| ((i * 7919) % 101) as f64 / 10.0;
         let point = |i: u64| {

@@ -33,7 +33,7 @@ pub(super) struct FullWindow {
     pub(super) filled: u64,
     /// How often the window moved on after that, ..
     pub(super) moves: u32,
-    /// .. and how often much later than the way there and back takes.
+    /// .. and how often much later than a round trip.
     pub(super) late: u32,
     /// The time, in nanoseconds, that data waited for these.
     pub(super) read_late: u64,
@@ -112,7 +112,7 @@ impl Half {
         }
     }
 
-    /// How many new bytes the other side's window allows beyond what was sent; `None` if it was never told.
+    /// How many new bytes the other side's window allows beyond what was sent; `None` if no window is known.
     ///
     /// Between the capture and this side lies a way, so what was announced less than that way ago counts only later.
     #[inline]

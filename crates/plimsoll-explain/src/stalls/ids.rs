@@ -71,7 +71,7 @@ impl Ids {
         id.zip(self.next).map_or(0, |(id, next)| id.wrapping_sub(next))
     }
 
-    /// Takes in a packet of so many segments.
+    /// Adds a packet of `segments` segments.
     pub(super) fn take_in(&mut self, id: Option<u16>, segments: u32, explained: Explained) {
         let Some(id) = id else { return };
         let as_expected = self.next == Some(id);
@@ -124,7 +124,7 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    /// More hosts than this are not told apart: memory must not grow with the file.
+    /// The most hosts that are distinguished: memory must not grow with the file.
     const MOST: usize = 1 << 16;
 
     /// A host with one counter sends fewer packets than this within [`Hosts::SOON`].

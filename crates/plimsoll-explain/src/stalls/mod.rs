@@ -1,12 +1,13 @@
 //! Where a connection stood still, and why: stalls from packets.
 //!
-//! A stall is a silence longer than twice the round trip (on a long way: half as much again and 10 ms), or than the
-//! retransmission timeout where that is less, and never shorter than a few milliseconds. Its class comes from who ended it, and with what packet: length alone cannot
-//! tell a segment that a cork held back for 200 ms from one that a timer sent again. Losses and closed windows are stalls
-//! from the last progress to the packet that ends them, however many probes lie between.
+//! A stall is a silence longer than twice the round trip (on a long path: half as much again and 10 ms), or than the
+//! retransmission timeout where that is less, and never shorter than a few milliseconds. Its class comes from who ended
+//! it, and with what packet: length alone cannot tell a segment that a cork held back for 200 ms from one that a timer
+//! sent again. Losses and closed windows are stalls from the last progress to the packet that ends them, however many
+//! probes lie between.
 //!
-//! The state is bounded: so many connections at a time, so many stalls listed for each. What is not listed still counts
-//! in the sums.
+//! The state is bounded: it has a limit of connections at a time, and of listed stalls for each. Stalls beyond that
+//! still count in the sums.
 
 mod classes;
 mod connection;

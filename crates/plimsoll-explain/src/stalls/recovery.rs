@@ -5,7 +5,7 @@ use super::gap::Gap;
 /// What made the sender send again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trigger {
-    /// Duplicate acknowledgements or SACK ranges told of the loss.
+    /// Duplicate acknowledgements or SACK ranges reported the loss.
     Told,
     /// A timer ran out, and what was sent again was the last of the flight.
     TailTimer,

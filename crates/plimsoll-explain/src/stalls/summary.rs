@@ -77,7 +77,7 @@ impl Summary {
         }
     }
 
-    /// The report, in which times count from `begin`, and the connections that are worth one of so many time-sequence graphs.
+    /// The report, in which times count from `begin`, and the connections selected for time-sequence graphs.
     pub(super) fn report(
         mut self,
         capture: CaptureSummary,

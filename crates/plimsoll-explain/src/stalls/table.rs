@@ -175,7 +175,7 @@ pub(super) struct Flows {
 }
 
 impl Flows {
-    /// No more flows than this are told apart: memory must not grow with the file.
+    /// The most flows that are distinguished: memory must not grow with the file.
     const MOST: usize = 1 << 17;
 
     #[inline]

@@ -28,7 +28,7 @@ impl Talk {
         Self::open_with_window(60_000)
     }
 
-    /// The same, with a client whose windows are of this size.
+    /// Opens a connection whose client has windows of this size.
     fn open_with_window(window: u16) -> Self {
         let mut talk = Self::silent();
         talk.window[0] = window;

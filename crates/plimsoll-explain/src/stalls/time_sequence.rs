@@ -1,4 +1,4 @@
-//! Time-sequence graphs: connections drawn over time, in so many points as a screen can show.
+//! Time-sequence graphs: connections drawn over time, with as many points as a screen can show.
 //!
 //! They are made in a second reading, when it is known which connections are worth it and how long each lived. Each series keeps the
 //! first and the last point of every small stretch of time, so that a stall keeps its true ends.
@@ -162,7 +162,7 @@ struct Time {
 }
 
 impl Time {
-    /// Which of so many stretches of the connection's life a moment is in.
+    /// Which of `of` equal stretches of the connection's life a moment is in.
     fn stretch(self, now: u64, of: u64) -> u64 {
         let since = u128::from(now.saturating_sub(self.first));
         let nth = since * u128::from(of) / u128::from(self.length);

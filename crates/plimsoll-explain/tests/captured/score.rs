@@ -44,7 +44,7 @@ struct TrueStall {
 
 type Span = (f64, f64);
 
-/// Times in reports are rounded to so many seconds at most.
+/// Rounding of times in reports, in seconds.
 const ROUNDED: f64 = 1e-4;
 
 fn overlap(a: Span, b: Span) -> f64 {
@@ -191,9 +191,9 @@ impl Score {
         }
     }
 
-    /// What is reported without a cause: from 50 ms on, where something is said to be lost from 20 ms on, and any timeout without a segment that was
-    /// sent again. Programs do not know of what the kernel sends again needlessly, as it does on a machine that is too busy to acknowledge in time; that is
-    /// taken from the packets themselves.
+    /// Finds reported stalls without a cause. They count from 50 ms on, from 20 ms on if a loss is claimed, and any
+    /// timeout without a retransmitted segment. Programs do not know about needless retransmissions by the kernel, as
+    /// on a machine too busy to acknowledge in time. Those are taken from the packets themselves.
     fn find_invented(
         &mut self,
         tally: &mut Tally,

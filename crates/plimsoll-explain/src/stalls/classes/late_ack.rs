@@ -12,7 +12,7 @@ use plimsoll_model::trace::{Actor, Class};
 
 use super::Finding;
 
-/// No Linux receiver holds an acknowledgement back for longer (`TCP_DELACK_MAX`), but for a tick of its timer.
+/// No Linux receiver delays an acknowledgement for longer (`TCP_DELACK_MAX`), except by a tick of its timer.
 const LONGEST_DELAY: u64 = 205 * MILLISECOND;
 
 /// How it shows that the first copy of a retransmitted segment had arrived.

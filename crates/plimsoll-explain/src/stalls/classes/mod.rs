@@ -35,7 +35,7 @@ pub(super) struct Finding {
     pub(super) evidence: String,
 }
 
-/// The class of a silence, as far as it can be told from the packets around it.
+/// The class of a silence, as far as the packets around it show it.
 pub(super) struct OfGap {
     pub(super) finding: Finding,
     /// What it is if most silences of its kind show that it is not what it looks like.

@@ -1,4 +1,4 @@
-//! A retransmission timeout (RFC 6298): nothing told the sender of the loss, and its timer ran out.
+//! A retransmission timeout (RFC 6298): no acknowledgement reported the loss, and its timer ran out.
 
 use crate::stalls::recovery::Recovery;
 use crate::stalls::rtt::{self, Rtt};

@@ -82,7 +82,7 @@ mod tests {
     use crate::stalls::rtt::Rtt;
     use plimsoll_model::trace::Actor;
 
-    /// 300 bytes of the server's with PSH, so many ms after its own data.
+    /// 300 bytes from the server with PSH, this many ms after its own data.
     fn rest_after(length_ms: u64, pushed: bool) -> Gap {
         let mut gap =
             Gap { end: length_ms * MILLISECOND, own_data: Some(LastData { payload: 2896, pushed }), ..gap() };

@@ -51,9 +51,10 @@ pub(super) fn judge_ack(late: &LateAck) -> Option<Finding> {
     })
 }
 
-/// Whether a full window moved on when a program read, and not when its kernel had the data. A Linux receiver acknowledges at once what fills two
-/// segments where its window can move on with it (`__tcp_ack_snd_check` in net/ipv4/tcp_input.c). So what moves on by more, and later than the way there and
-/// back takes, was read late; a slow link lets few segments through at a time. Some time is left for queues, and for a CPU.
+/// Whether a full window moved on when a program read, and not when its kernel had the data. A Linux receiver
+/// acknowledges at once what fills two segments where its window can move on with it (`__tcp_ack_snd_check` in
+/// net/ipv4/tcp_input.c). So a window that moves on by more, and later than a round trip, was read late; a slow link
+/// lets few segments through at a time. Some time is left for queues, and for a CPU.
 pub(in crate::stalls) fn is_read_late(moved: u32, segment: u32, waited: u64, rtt: Option<Rtt>) -> bool {
     moved >= SEGMENTS.saturating_mul(segment)
         && rtt.is_some_and(|rtt| waited > 2 * rtt.lowest + 2 * MILLISECOND)

@@ -37,7 +37,7 @@ pub(super) enum DoubtOf {
     Probe(Recovery),
     /// A part of the data is missing behind the silence: lost on the way, or by the capture.
     Skipped { from: u32, missing: u32, length: u64 },
-    /// What was sent again may have arrived before, and only its acknowledgement was late.
+    /// Retransmitted data may have arrived before, with only its acknowledgement late.
     Needless { recovery: Recovery, until: u64 },
     /// A segment after a silence as long as a timeout, seen where a loss before it cannot be seen.
     Resumed { as_loss: Recovery, at: u64, acked: bool },

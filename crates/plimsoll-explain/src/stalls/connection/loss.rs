@@ -1,4 +1,4 @@
-//! What is sent again: from the first time to the acknowledgement that ends it.
+//! Retransmissions: from the first one to the acknowledgement that ends them.
 
 use plimsoll_model::packet::Segment;
 
@@ -96,7 +96,7 @@ impl Connection {
         }
     }
 
-    /// What was sent again had arrived before: the acknowledgement was late, and nothing was lost.
+    /// Classifies a needless retransmission: the data had arrived, the acknowledgement was late, and nothing was lost.
     pub(super) fn had_arrived(&mut self, facts: &Facts, recovery: &Recovery, arrival: Arrival, length: u64) {
         if length <= facts.threshold {
             return;
@@ -108,7 +108,8 @@ impl Connection {
         self.go_on(facts.now, facts.me);
     }
 
-    /// What was sent before comes again after a silence. Where the loss is being repaired, it gets its final class when that ends.
+    /// Classifies a retransmission after a silence. During loss recovery the class becomes final when the recovery
+    /// ends.
     pub(super) fn sends_again(&mut self, facts: &Facts, gap: &Gap) {
         let recovery = self.halves[facts.me].recovery;
         // A probe that crossed the acknowledgement of what it repeats: that one came late, and nothing was lost.
@@ -125,7 +126,7 @@ impl Connection {
     }
 }
 
-/// A loss that cost less is no stall. One that the receiver told of costs about a round trip.
+/// A loss that cost less is no stall. One that the receiver reported costs about a round trip.
 pub(super) fn loss_threshold(recovery: &Recovery, rtt: Option<Rtt>) -> u64 {
     let least = rtt.map_or(rtt::FLOOR, |rtt| match recovery.trigger {
         Trigger::Told => rtt.lowest * 3 / 4,

@@ -38,15 +38,15 @@ struct Facts {
     resent: bool,
     /// Data before it is not in the capture.
     skips: bool,
-    /// It was sent again only because the receiver's window has no room for it.
+    /// Whether the packet was sent again only because the receiver's window has no room for it.
     probes_window: bool,
     /// How many packets its side sent before it that were not seen, by the numbers of their IP headers.
     missing_ids: Option<u16>,
-    /// It acknowledges something new.
+    /// Whether the packet acknowledges new data.
     advances: bool,
-    /// It acknowledges something that was never seen.
+    /// Whether the packet acknowledges data that was never captured.
     unseen: bool,
-    /// It carries nothing but an acknowledgement.
+    /// Whether the packet carries nothing but an acknowledgement.
     is_pure: bool,
     /// Reports a hole in what arrived: by a selective acknowledgement, or by a duplicate that is not an old one that was late.
     tells_of_loss: bool,
