@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// So many stretches are kept one by one.
+/// The most stretches that are kept one by one.
 const MOST: usize = 1000;
 /// So much of a line that was not read is quoted.
 const QUOTED: usize = 60;
@@ -67,7 +67,7 @@ pub struct Coverage {
     pub skipped: u64,
     /// The lines, in order.
     pub stretches: Vec<Stretch>,
-    /// How many further stretches there are, which are not told one by one.
+    /// Number of further stretches, which are not listed one by one.
     pub more: u64,
 }
 

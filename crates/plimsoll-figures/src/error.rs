@@ -4,7 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
-/// Why an input could not be read at all. What does not fit inside of it is told by [`super::Coverage`].
+/// Why an input could not be read at all. [`super::Coverage`] reports single lines that do not fit.
 #[derive(Debug, Error)]
 pub enum ReadError {
     /// Reading failed.
@@ -15,24 +15,24 @@ pub enum ReadError {
         /// The cause.
         source: io::Error,
     },
-    /// It is a packet file.
+    /// The input is a packet file.
     #[error("this is a packet file; use `plimsoll trace`")]
     Packets,
-    /// It is compressed.
+    /// The input is compressed.
     #[error(
         "the file is compressed with {0}; unpack it first, for example `{0} -dc FILE | plimsoll import -`"
     )]
     Compressed(&'static str),
-    /// It is text of two bytes for each character.
+    /// The input is text with two bytes for each character.
     #[error("this is UTF-16; `iconv -f UTF-16 -t UTF-8 FILE` makes text of it that can be read")]
     Utf16,
-    /// It is no text.
+    /// The input is not text.
     #[error("this is no text: there is a byte 0 in its beginning")]
     Binary,
     /// There is no such format.
     #[error("there is no format `{name}`: expected one of {known}")]
     NoFormat {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// The names that there are.
         known: String,

@@ -31,6 +31,6 @@ pub enum Better {
     Higher,
     /// Less is better: times, errors.
     Lower,
-    /// It depends on what is asked.
+    /// The better direction depends on the question.
     Unknown,
 }

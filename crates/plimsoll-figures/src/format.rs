@@ -15,7 +15,7 @@ pub struct Format {
     pub tool: &'static str,
     /// A call of the tool that writes it.
     pub command: &'static str,
-    /// What is read from it.
+    /// The metrics of the format.
     pub measured: &'static [Measured],
     /// The figure that is judged unless another is named: the first of these that is there.
     pub main: &'static [&'static str],
@@ -43,7 +43,7 @@ impl Format {
         elsewhere: None,
     };
 
-    /// What is known of a metric of this format.
+    /// The facts about a metric of this format.
     #[must_use]
     pub fn about(&self, metric: &str) -> Option<&'static Measured> {
         let exact = self.measured.iter().find(|measured| measured.metric == metric);
@@ -123,7 +123,7 @@ impl Measured {
     }
 }
 
-/// What the reader of an input is told.
+/// The options of a reader.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The only format to read, by its name.
@@ -173,11 +173,11 @@ pub(super) struct Document {
 /// What a line is to the reader that it is given to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
-    /// It is of this call of the tool.
+    /// The line belongs to this call of the tool.
     Mine,
-    /// It is of the tool, but of its next call.
+    /// The line belongs to the tool, but to its next call.
     Next,
-    /// It is something else.
+    /// The line is not the tool's.
     Foreign,
 }
 
@@ -189,7 +189,7 @@ pub(super) trait Reader {
     /// Takes the last line above the first, which was of no tool, and whether a blank line is between them.
     fn above(&mut self, _text: &str, _gap: bool) {}
 
-    /// Is told of a blank line.
+    /// Handles a blank line.
     fn blank(&mut self) {}
 
     /// Hands on what it has kept back, because no further line is of this call.

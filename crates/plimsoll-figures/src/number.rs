@@ -46,7 +46,7 @@ fn has_whole(before: &str) -> bool {
 
 /// The most digits of a number that is read at once.
 const AT_ONCE: usize = 15;
-/// The powers of ten that are whole as a float, as far as so many digits need them.
+/// The powers of ten that are exact as a float, up to the digits that are read at once.
 const TENS: [f64; AT_ONCE + 1] = {
     let mut tens = [1.0; AT_ONCE + 1];
     let mut at = 1;

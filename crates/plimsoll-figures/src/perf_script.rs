@@ -5,7 +5,7 @@
 pub struct Head<'t> {
     /// The process, by the name that it gave itself.
     pub process: &'t str,
-    /// The CPU, in brackets, where it is told.
+    /// The CPU, in brackets, if the line has it.
     pub cpu: Option<&'t str>,
     /// Seconds since some moment.
     pub at: f64,

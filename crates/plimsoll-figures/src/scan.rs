@@ -20,11 +20,11 @@ use super::unsupported;
 const HEAD: u64 = 64 << 10;
 /// The longest line, and the largest JSON document, in bytes. What is larger is not read. Parts of a document take up to eight times its size.
 const LONGEST: usize = 8 << 20;
-/// After so many lines in a row that are not of a tool, its output has ended.
+/// Foreign lines in a row after which a tool's output has ended.
 const PATIENCE: u32 = 30;
 
-/// Reads every figure of `input`, in the order of the text, and hands each to `sink`. The memory that it takes does not grow with the input, but for
-/// a JSON document, which is kept until its end.
+/// Reads every figure of `input`, in the order of the text, and passes each to `sink`. Memory does not grow with the
+/// input, except that a JSON document is kept until its end.
 ///
 /// # Errors
 /// The input cannot be read, or is no text; there is no such format as `options` name.

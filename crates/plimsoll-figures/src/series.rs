@@ -73,7 +73,7 @@ impl Series {
     }
 }
 
-/// What is asked for: a metric, and labels that it must have (`latency,percentile=99`).
+/// The requested series: a metric, and labels that it must have (`latency,percentile=99`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted<'w> {
     metric: &'w str,
@@ -148,8 +148,7 @@ impl Figures {
 
 /// Reads all figures of a text.
 ///
-/// # Errors
-/// It is no text, has too many figures to keep, or `options` name a format that there is not.
+/// # Errors The input is not text, has too many figures to keep, or `options` name an unknown format.
 pub fn read(text: &str, options: &Options) -> Result<Figures, ReadError> {
     read_from(text.as_bytes(), options, &|_| true)
 }
@@ -175,7 +174,7 @@ pub fn read_from(
     }
 }
 
-/// What is kept while an input is read.
+/// Series and their lookup while an input is read.
 #[derive(Default)]
 struct Kept {
     series: Vec<Series>,

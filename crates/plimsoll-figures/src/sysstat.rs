@@ -167,7 +167,7 @@ impl Clocked {
     }
 }
 
-/// What was measured at each time, of a document of sadf, mpstat or iostat.
+/// The statistics at each time, from a document of sadf, mpstat or iostat.
 pub(super) fn statistics<'t>(json: &Json<'t>) -> Vec<Json<'t>> {
     let hosts = json.at(&["sysstat", "hosts"]).map(|hosts| hosts.items()).unwrap_or_default();
     let all =

@@ -81,7 +81,7 @@ struct Redis {
     /// The names of the columns of the latency summary, or of the CSV.
     columns: Vec<String>,
     csv: bool,
-    /// Whether a heading has told of which operation the lines are.
+    /// Whether a heading has named the operation of the following lines.
     within: bool,
 }
 
