@@ -12,7 +12,7 @@ const BYTES: usize = 12 << 20;
 /// By so much the memory may grow meanwhile: a small part of that.
 const MAY_GROW: u64 = 4 << 20;
 
-/// The same lines again and again.
+/// The given lines, repeated up to a length.
 struct Repeated<'t> {
     head: &'t [u8],
     lines: &'t [u8],
@@ -65,7 +65,7 @@ fn kinds() -> Vec<(&'static str, String, String, bool)> {
     ]
 }
 
-/// So many bytes of a kind.
+/// Input of this kind with `left` bytes.
 fn repeated<'t>(head: &'t str, lines: &'t str, left: usize) -> Repeated<'t> {
     Repeated { head: head.as_bytes(), lines: lines.as_bytes(), at: 0, left }
 }
@@ -87,8 +87,8 @@ fn text_of_any_length_is_read_in_memory_that_does_not_grow_with_it() {
     reading_takes_no_more_than_some_times_what_finding_its_words_takes();
 }
 
-/// So many times the words' own time is a defect, however busy the machine is: a search that begins again with each line, or a copy of all. It takes about
-/// as long as they, or less.
+/// More than this many times the plain word count's time is a defect, however busy the machine is: a search that
+/// restarts with each line, or a copy of all. The reader usually takes about as long, or less.
 const SOME_TIMES: u32 = 10;
 
 /// How fast in MB/s stands in docs/benchmarks.md; here it is set against what any program does that looks at each word, in the same process.

@@ -4,9 +4,10 @@
 //! captured is read as far as it goes, and [`CaptureSummary::missing`] says what was not there. Only an input that is no
 //! packet file at all is an error.
 //!
-//! The framing and the headers are decoded here and not by a crate: none unpacks PPPoE, MPLS, GRE, VXLAN, GTP and 802.11 alike; a header that the snap length cut in the middle
-//! still has its fixed part, which has to be used; what was missing has to be told with its place; and a packet must not
-//! cost more than some tens of nanoseconds (`lab/examples/read_speed.rs` measures it).
+//! The framing and the headers are decoded here and not by a crate: none unpacks PPPoE, MPLS, GRE, VXLAN, GTP and
+//! 802.11 alike; a header that the snap length cut in the middle still has its fixed part, which has to be used;
+//! missing parts have to be reported with their place; and a packet must not cost more than some tens of nanoseconds
+//! (`lab/examples/read_speed.rs` measures it).
 
 mod compressed;
 mod decoded;

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::ReadError;
 
-/// What is read at a time.
+/// Bytes read at a time.
 const STEP: usize = 1 << 20;
 
 /// A sliding window over an input. Its buffer is as long as the longest piece asked for, and at least [`STEP`].
@@ -28,7 +28,7 @@ impl<'r> Window<'r> {
         self.passed
     }
 
-    /// What is in the window now.
+    /// The bytes in the window.
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]

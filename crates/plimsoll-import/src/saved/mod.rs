@@ -15,7 +15,7 @@ pub use table::{Column, ColumnKind, Table};
 /// Why a file could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SavedError {
-    /// It is none of the formats that are known.
+    /// The text has none of the known formats.
     #[error("this is none of: the output of `vmstat N`, of `sar N` (or `sar -f`), of `perf script`")]
     Unknown,
     /// A line does not fit.
@@ -23,13 +23,13 @@ pub enum SavedError {
     Line {
         /// Its number, from 1 on.
         line: usize,
-        /// What was expected and found.
+        /// The expected text, and the text that was found.
         what: String,
     },
-    /// It has too little in it.
+    /// The text has too little data.
     #[error("{what}")]
     TooLittle {
-        /// What was expected and found.
+        /// The expected data, and the data that was found.
         what: String,
     },
 }
@@ -62,8 +62,7 @@ impl Saved {
 
 /// Reads what one of the known programs wrote.
 ///
-/// # Errors
-/// It is of none of them, a line does not fit, or there is too little to compare.
+/// # Errors The text is of none of these programs, a line does not fit, or there is too little to compare.
 pub fn read(text: &str) -> Result<Saved, SavedError> {
     if vmstat::is_header(text) {
         vmstat::read(text).map(Saved::Table)

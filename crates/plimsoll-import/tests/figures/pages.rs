@@ -97,7 +97,7 @@ fn tables_of_tiotest_in_a_quoted_mail_are_two_runs() {
     assert_eq!(values(&found, "throughput,operation=random read"), [0.424, 0.519]);
 }
 
-/// Found by fuzzing: the first figure of a half line was handed on, and the line was told not to be read.
+/// Found by fuzzing: the first figure of a half line was passed on, and the line was reported as unread.
 #[test]
 fn a_line_is_read_or_not_and_its_figures_with_it() {
     let found = read(

@@ -92,8 +92,8 @@ fn a_value_reads_the_same_quoted_indented_and_with_tabs() {
     }
 }
 
-/// A figure of a sample that tests cannot make anew: where it stands, which is the word behind some text of its line, without signs at its end. What
-/// the other tools say is compared with what awk finds (`tools.rs`).
+/// A figure of a sample that tests cannot regenerate, with its place: the word behind some text of its line, without
+/// signs at its end. The output of the other tools is compared with what awk finds (`tools.rs`).
 const SAID: [(&str, &str, &str, &str, usize, &str); 30] = [
     ("criterion.txt", "time,benchmark=sum of a thousand", "sum of a thousand       time:", "time:", 2, "ns"),
     (

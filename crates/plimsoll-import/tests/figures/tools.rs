@@ -277,7 +277,7 @@ fn output(script: &str) -> String {
     run(folder.path(), &["bash", "-c", &format!("{UP}{script}")], "")
 }
 
-/// What is wrong with how the output of a tool is read.
+/// Describes how the reading of a tool's output is wrong.
 fn wrong(case: &Case) -> Option<String> {
     let Case { format, script, wanted, awk } = *case;
     let output = output(script);
@@ -292,7 +292,7 @@ fn wrong(case: &Case) -> Option<String> {
     (!same).then(|| format!("{format}, {wanted}: awk finds {expected:?}, read {values:?}, in\n{output}"))
 }
 
-/// So many tools are run at once.
+/// Number of tools that run at once.
 const AT_ONCE: usize = 8;
 
 #[test]

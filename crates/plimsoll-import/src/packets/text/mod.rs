@@ -55,7 +55,7 @@ pub(super) fn read(window: &mut Window<'_>, sink: &mut Sink<'_>) -> Result<(), R
     reader.finish(sink)
 }
 
-/// What has to be remembered from line to line.
+/// State of the reader from line to line.
 struct Reader {
     clock: Clock,
     names: Names,

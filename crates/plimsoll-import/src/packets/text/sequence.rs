@@ -26,7 +26,7 @@ pub(super) struct Conversations(HashMap<(Endpoint, Endpoint), Conversation>);
 
 #[derive(Clone, Copy, Default)]
 struct Conversation {
-    /// What was subtracted in print, by direction; `None` before the first segment.
+    /// The offsets that print subtracted, by direction; `None` before the first segment.
     bases: Option<[u32; 2]>,
     /// Whether later segments are differences: known from the first of them on.
     is_relative: Option<bool>,
