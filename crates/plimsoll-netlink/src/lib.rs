@@ -1,5 +1,5 @@
-//! Questions to the kernel by netlink(7) whose messages are made here: the few for which no crate has types, or of which there are so many that
-//! types would cost more than the answer.
+//! Netlink requests to the kernel (netlink(7)) whose messages are built here: the few for which no crate has types, or
+//! for which types would cost more than the answer.
 
 mod attributes;
 pub mod nft;
@@ -21,9 +21,9 @@ const NLM_F_REQUEST: u16 = 0x1;
 const NLM_F_DUMP: u16 = 0x300;
 /// The kernel is to say whether it has done what was asked.
 pub const NLM_F_ACK: u16 = 0x4;
-/// What is asked for must not be there yet.
+/// The requested object must not exist yet.
 pub const NLM_F_EXCL: u16 = 0x200;
-/// What is asked for is to be made.
+/// The requested object is created.
 pub const NLM_F_CREATE: u16 = 0x400;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
@@ -49,7 +49,7 @@ impl Socket {
         Ok(Self(socket))
     }
 
-    /// Sends these messages, and waits for so many acknowledgements.
+    /// Sends these messages, and waits for `answers` acknowledgements.
     ///
     /// # Errors
     /// What the kernel answers to the first message that it refuses.
@@ -100,7 +100,7 @@ impl Socket {
     }
 }
 
-/// Sends these messages in the network namespace of the calling thread, and waits for so many acknowledgements.
+/// Sends these messages in the network namespace of the calling thread, and waits for `answers` acknowledgements.
 ///
 /// # Errors
 /// As [`Socket::open`] and [`Socket::ask`].
