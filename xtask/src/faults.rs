@@ -12,7 +12,7 @@ use serde_json::Value;
 
 const TRUTH: &str = "faults/truth.txt";
 const REPORT: &str = "docs/causes.md";
-/// What was learned from runs of the bench, for the head of the report.
+/// Lessons from runs of the bench, for the head of the report.
 const NOTES: &str = "faults/notes.md";
 /// What the names of control groups begin with that faults make.
 const GROUPS: &str = "plimsoll-fault-";
@@ -22,7 +22,7 @@ const NONE: &str = "-";
 /// Ranges of how sure a cause is said to be, from and below.
 const SURE: [(f64, f64); 4] = [(0.0, 0.6), (0.6, 0.8), (0.8, 0.9), (0.9, 1.01)];
 
-/// What is known of an injected fault.
+/// The truth about an injected fault.
 struct Fault<'t> {
     name: &'t str,
     /// The public ids of its causes; none where nothing is wrong.

@@ -68,7 +68,7 @@ pub(crate) fn run(only: Option<&str>, seconds: &str) -> Result<(), String> {
     ))
 }
 
-/// What is fuzzed.
+/// A fuzzed reader.
 struct Reader<'r> {
     /// The program that does it.
     target: &'r str,

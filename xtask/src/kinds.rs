@@ -30,12 +30,12 @@ const fn kind(name: &'static str, example: &'static str, words: &'static [&'stat
 }
 
 impl Kind {
-    /// The same, counted in these folders alone.
+    /// Counts in these folders alone.
     const fn within(self, within: &'static [&'static str]) -> Self {
         Self { within, ..self }
     }
 
-    /// The same, without these files.
+    /// Leaves these files out.
     const fn besides(self, besides: &'static [(&'static str, &'static str)]) -> Self {
         Self { besides, ..self }
     }

@@ -14,7 +14,7 @@ use crate::{python, shell, tool};
 const VERSION: &str = "0.5.9";
 /// How the file is called that it writes beside the manifest of each crate of the workspace.
 const NAME: &str = "plimsoll-sbom";
-/// What has CycloneDX's published schema and checks files against it, from PyPI.
+/// The package from PyPI that has CycloneDX's published schema and checks files against it.
 const VALIDATOR: &str = "cyclonedx-python-lib[json-validation]==11.12.0";
 const VALIDATE: &str = "\
 import sys

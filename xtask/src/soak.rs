@@ -1,6 +1,6 @@
-//! The soak: runs are killed, stopped and starved for minutes, and after each try it is looked whether anything is lost or left.
+//! The soak: runs are killed, stopped and starved for minutes, and each try is checked for lost data and leftovers.
 //!
-//! What is tried stands in `crates/plimsoll/tests/cli/soak`, of which the tests carry out a short form.
+//! The tries are in `crates/plimsoll/tests/cli/soak`, of which the tests carry out a short form.
 
 use crate::{packages, shell};
 

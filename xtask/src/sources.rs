@@ -78,7 +78,7 @@ fn before_tests(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default()
 }
 
-/// What is neither comment nor test.
+/// The program without its comments and tests.
 fn program(text: &str) -> String {
     let lines = before_tests(text).lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.collect::<Vec<_>>().join("\n")
