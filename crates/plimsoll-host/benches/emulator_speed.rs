@@ -64,7 +64,7 @@ fn address(word: &str) -> io::Result<SocketAddr> {
     word.parse().map_err(io::Error::other)
 }
 
-/// Counts datagrams for so many seconds from the first one on, and a little longer for those under way.
+/// Counts datagrams for `seconds` seconds from the first one on, and a little longer for those in flight.
 fn count(seconds: u64) -> io::Result<String> {
     let socket = UdpSocket::bind(("0.0.0.0", PORT))?;
     let mut buffer = [0; 2048];
@@ -77,7 +77,7 @@ fn count(seconds: u64) -> io::Result<String> {
     Ok(format!("{:.0}", number as f64 / began.elapsed().as_secs_f64()))
 }
 
-/// Sends datagrams back until none came for so many seconds.
+/// Echoes datagrams until none came for `seconds` seconds.
 fn echo(seconds: u64) -> io::Result<String> {
     let socket = UdpSocket::bind(("0.0.0.0", PORT))?;
     socket.set_read_timeout(Some(Duration::from_secs(seconds)))?;
@@ -88,7 +88,7 @@ fn echo(seconds: u64) -> io::Result<String> {
     Ok("quiet".into())
 }
 
-/// Sends datagrams of a size for so many seconds and one more, as fast as they go.
+/// Sends datagrams of a size as fast as possible, for `seconds` seconds and one more.
 fn pour(to: SocketAddr, size: usize, seconds: u64) -> io::Result<String> {
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     let (datagram, began, mut sent) = (vec![0; size], Instant::now(), 0_u64);
@@ -99,7 +99,7 @@ fn pour(to: SocketAddr, size: usize, seconds: u64) -> io::Result<String> {
     Ok(format!("{:.0}", sent as f64 / began.elapsed().as_secs_f64()))
 }
 
-/// The times of so many datagrams to and fro, in nanoseconds, sorted.
+/// The round-trip times of `times` datagrams in nanoseconds, sorted.
 fn ping(to: SocketAddr, times: u64) -> io::Result<String> {
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     socket.set_read_timeout(Some(Duration::from_millis(500)))?;
@@ -198,7 +198,7 @@ fn measure(seconds: u64) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
     Ok(())
 }
 
-/// The times there and back over a link with this delay, in microseconds, sorted.
+/// The round-trip times over a link with this delay, in microseconds, sorted.
 fn there_and_back(delay: Duration) -> Result<Vec<f64>, Box<dyn std::error::Error + Send + Sync>> {
     let mut pair = Pair::new(delay)?;
     let times = PINGS.min(5_000_000 / (delay.as_micros() as u32).max(5000));

@@ -1,8 +1,8 @@
-//! The socket between the controller and the first process of a host: what is said while the host is made, and, by closing, that it
-//! is to end.
+//! The socket between the controller and the first process of a host: messages while the host is created. Closing the
+//! socket ends the host.
 //!
-//! The host's side says [`Word`]s and the controller's side [`Order`]s, each a line of the [`codec`]. What a stage is to be stands in one argument
-//! of it, in the same form ([`orders`], [`read_orders`]).
+//! The host's side says [`Word`]s and the controller's side [`Order`]s, each a line of the [`codec`]. One argument of a
+//! stage has its orders, in the same form ([`orders`], [`read_orders`]).
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -51,14 +51,14 @@ pub(crate) enum Word {
     Ready,
     /// The agent was started.
     Started,
-    /// It ends here, because the kernel refused something.
+    /// The host stops, because the kernel refused something.
     Failed {
-        /// What was tried.
+        /// The operation that failed.
         operation: String,
         /// What the kernel said.
         errno: i32,
     },
-    /// It ends here, because a guest did not come up.
+    /// The host stops, because a guest did not come up.
     Refused {
         /// Why.
         why: BootFailure,
@@ -79,7 +79,7 @@ impl Word {
     }
 }
 
-/// What a stage is to be, as one argument of its process.
+/// The orders of a stage, as one argument of its process.
 pub(crate) fn orders(orders: &impl Serialize) -> OsString {
     serde_json::to_string(orders).expect("orders are texts and numbers").into()
 }
@@ -144,11 +144,11 @@ impl ControllerEnd {
 pub(crate) enum Heard {
     /// Nothing.
     Nothing,
-    /// It asks what was counted.
+    /// The controller asks for the counters.
     Question,
     /// Something changes.
     Change(Value),
-    /// It is gone.
+    /// The controller has closed its end.
     End,
 }
 

@@ -27,7 +27,8 @@ pub struct EmulatorCounts {
 }
 
 impl EmulatorCounts {
-    /// So many frames a second the emulator can carry at the pace at which it handled those that it had, to two digits; none if it had none.
+    /// The most frames per second that the emulator can carry, to two digits, at the pace at which it handled its
+    /// frames so far; `None` if it had none.
     #[must_use]
     pub fn frames_per_second_at_most(&self) -> Option<u64> {
         let pace = (u128::from(self.frames) * 1_000_000_000).checked_div(self.handling_ns.into())?;

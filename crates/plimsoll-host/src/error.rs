@@ -31,7 +31,7 @@ pub enum HostError {
     /// Entering the user namespace failed although a child had managed it.
     #[error("entering a user namespace: {operation}: {}", errno.desc())]
     Enter {
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
         /// What the kernel said; EINVAL when this process has threads already.
         errno: Errno,
@@ -47,7 +47,7 @@ pub enum HostError {
     /// A process or thread of the controller could not be started.
     #[error("{operation}: {source}")]
     Process {
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
         /// What the system said.
         source: io::Error,
@@ -57,7 +57,7 @@ pub enum HostError {
     Host {
         /// The host.
         host: String,
-        /// What was tried.
+        /// The operation that failed.
         operation: String,
         /// What the system said.
         source: io::Error,
@@ -67,7 +67,7 @@ pub enum HostError {
     Link {
         /// The hosts that it joins.
         link: String,
-        /// What was tried.
+        /// The operation that failed.
         operation: String,
         /// What the system said.
         source: io::Error,
@@ -85,7 +85,7 @@ pub enum HostError {
     Ended {
         /// The host.
         host: String,
-        /// What was being done.
+        /// The operation during which it ended.
         doing: &'static str,
         /// How it ended, in words.
         how: String,
@@ -138,10 +138,10 @@ pub enum HostError {
     /// The host has no processes any more.
     #[error("host {0} is closed")]
     Closed(String),
-    /// A local host shares the machine's kernel, so there is nothing to make anew.
+    /// A local host shares the machine's kernel, so nothing can be rebuilt.
     #[error("host {0} is a `local` host: it has no kernel state of its own that could be made anew")]
     NotRebuildable(String),
-    /// It was not said beforehand that this link changes.
+    /// The link's description declares no change.
     #[error("link {0} was not made to be changed")]
     NotReshapeable(usize),
     /// More rigs with local hosts at once than there are addresses for.
@@ -164,7 +164,7 @@ pub enum HostError {
     Volume {
         /// The volume.
         volume: String,
-        /// What was tried.
+        /// The operation that failed.
         operation: String,
         /// What the system said.
         source: io::Error,
@@ -182,7 +182,7 @@ pub enum HostError {
         "host {0}: limiting what it may use needs root of the machine (write access to its control groups)"
     )]
     HostNeedsRoot(String),
-    /// Control groups cannot limit what is to be limited.
+    /// Control groups cannot apply a limit.
     #[error(
         "host {host}: no control groups of this machine hand on the `{controller}` controller, by which it would be limited"
     )]
@@ -232,7 +232,7 @@ pub enum HostError {
 }
 
 impl HostError {
-    /// What the user can do about it, where that is known. Root is not told to be root, but what it lacks.
+    /// What the user can do about it, if that is known. Root gets no advice to be root, but the right that is missing.
     #[must_use]
     pub fn advice(&self) -> Option<Cow<'static, str>> {
         let usual = self.usual_advice()?;

@@ -29,7 +29,7 @@ pub enum Forbidden {
     AppArmor,
     /// The kernel refused for no reason that a setting gives away: seccomp in a container, a limit that is reached, a chroot.
     Refused {
-        /// What was tried.
+        /// The operation that failed.
         operation: String,
         /// What the kernel said.
         errno: i32,

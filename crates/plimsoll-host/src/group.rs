@@ -1,7 +1,7 @@
 //! Control groups (cgroups(7)): what the processes of a host may use, and what a device may do.
 //!
-//! Version 1 and version 2 are told apart for each controller, since a machine may have some in either. Groups, and limits that stand outside
-//! of any group of ours, are the [`UndoProcess`]'s to remove.
+//! Versions 1 and 2 are distinguished for each controller, since a machine may have some in either. Groups, and limits
+//! that stand outside of any group of ours, are the [`UndoProcess`]'s to remove.
 
 use std::fs::{self, File};
 use std::io;
@@ -123,7 +123,7 @@ pub(crate) struct Allowance {
 #[derive(Debug)]
 pub(crate) struct Group {
     folder: PathBuf,
-    /// It removes the group, once it is empty.
+    /// Removes the group, once it is empty.
     _undo: UndoProcess,
 }
 

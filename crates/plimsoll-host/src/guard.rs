@@ -35,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Guard {
     child: Child,
-    /// Gone once the guard was told what to do.
+    /// Gone once the guard has its orders.
     pipe: Option<ChildStdin>,
     /// The process group of the command that runs; 0 where none does.
     group: File,

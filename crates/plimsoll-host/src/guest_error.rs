@@ -52,7 +52,7 @@ pub enum PackageError {
     /// A program of the system's cannot be run.
     #[error("kernel {kernel}: cannot run `{program}`: {source}")]
     NoProgram {
-        /// What was asked for.
+        /// The requested kernel.
         kernel: String,
         /// The program.
         program: &'static str,
@@ -62,9 +62,9 @@ pub enum PackageError {
     /// A program of the system's failed.
     #[error("kernel {kernel}: `{command}` failed: {told}")]
     Failed {
-        /// What was asked for.
+        /// The requested kernel.
         kernel: String,
-        /// The program and what it was told to do.
+        /// The program and its arguments.
         command: String,
         /// The last that it said.
         told: String,
@@ -82,7 +82,7 @@ pub enum PackageError {
     /// The folder for kernels cannot be used.
     #[error("kernel {kernel}: {}: {source}", path.display())]
     Folder {
-        /// What was asked for.
+        /// The requested kernel.
         kernel: String,
         /// The folder.
         path: PathBuf,
@@ -107,13 +107,13 @@ impl PackageError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BootFailure {
-    /// It took too long.
+    /// The guest took too long.
     #[error("its agent did not run within {within_s} s")]
     TooLong {
         /// How long it was waited for, in seconds.
         within_s: u64,
     },
-    /// It ended: by a panic, or by the end of its init.
+    /// The kernel ended: by a panic, or by the end of its init.
     #[error("its kernel ended before its agent ran")]
     KernelEnded,
     /// QEMU could not run it.
@@ -125,7 +125,7 @@ pub enum BootFailure {
     /// Something of the machine that was to run it failed.
     #[error("{operation}: {error}")]
     Machine {
-        /// What was tried.
+        /// The operation that failed.
         operation: String,
         /// What the system said.
         error: String,

@@ -1,4 +1,5 @@
-//! What is of the whole machine: the CPUs that may be used, and settings under `/proc/sys` that are changed for a while.
+//! Resources of the whole machine: the CPUs that may be used, and settings under `/proc/sys` that are changed for a
+//! while.
 
 use std::collections::BTreeMap;
 

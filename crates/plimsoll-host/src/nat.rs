@@ -10,7 +10,7 @@ use plimsoll_netlink::nft::{Batch, Kind, NFPROTO_IPV4, equal, expression, from_n
 use plimsoll_netlink::{self as netlink, Attributes, SockProtocol};
 use serde::{Deserialize, Serialize};
 
-/// What is translated, and to what.
+/// A translation of addresses: which packets, and to what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Translation {
     /// The networks that packets come from, each with the length of its prefix.

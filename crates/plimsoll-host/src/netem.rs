@@ -1,12 +1,13 @@
 //! Links that the kernel shapes: queueing disciplines of kind `netem` at both ends (tc-netem(8); net/sched/sch_netem.c).
 //!
 //! ```text
-//! host a: eth0, netem of the way there ── veth ── eth0, netem of the way back :host b
+//! host a: eth0, netem of a to b ── veth ── eth0, netem of b to a :host b
 //! ```
 //!
-//! What netem does to a packet is what an [emulator](crate::emulator) does, but for the length of the queue: netem counts the packets that
-//! travel among those that wait. So a link that has both a rate and a delay gets two of them, one inside the other: packets first travel,
-//! and then wait to be sent, which makes no difference at the far end. What netem cannot say at all is refused by [`AskedOfNetem::granted`].
+//! Netem does the same to a packet as an [emulator](crate::emulator), except for the length of the queue: netem counts
+//! the packets that travel among those that wait. So a link that has both a rate and a delay gets two of them, one
+//! inside the other: packets first travel, and then wait to be sent, which makes no difference at the far end. What
+//! netem cannot say at all is refused by [`AskedOfNetem::granted`].
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -61,7 +62,7 @@ impl Default for Loss {
     }
 }
 
-/// What shapes one direction: the outermost first, and none where nothing is to be done.
+/// The queueing disciplines of one direction: the outermost first, and none if the link is not shaped.
 ///
 /// # Errors
 /// Why netem cannot do it, in words that follow on "netem".
@@ -163,7 +164,8 @@ fn removal(interface: u32) -> Vec<u8> {
 
 /// Why the kernel cannot shape links, in words; nothing where it can. It is tried once, in a network namespace that is then gone.
 ///
-/// To be called after [`enter`](crate::enter): who may not make namespaces is told that the kernel refuses.
+/// To be called after [`enter`](crate::enter): without permission for namespaces, the answer is that the kernel
+/// refuses.
 #[must_use]
 pub fn missing() -> Option<&'static str> {
     static ANSWER: OnceLock<Option<String>> = OnceLock::new();

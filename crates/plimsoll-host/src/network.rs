@@ -23,9 +23,9 @@ use crate::{emulator, netem, offload};
 /// The kernel's index of the loopback interface, in every namespace.
 pub(crate) const LOOPBACK: u32 = 1;
 
-/// What is to be made, and where.
+/// The part of a rig to create, and where.
 pub(crate) struct Job<'a> {
-    /// What the rig is to be.
+    /// The description of the rig.
     pub(crate) spec: &'a RigSpec,
     /// The names of all hosts, for errors.
     pub(crate) names: &'a [String],
@@ -197,8 +197,8 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// What travels over a shaped link, or to a guest, is to be what would travel over a cable: no packet is longer there, and each has its
-    /// checksum. Then what the kernel is to do about it.
+    /// Makes packets over a shaped link, or to a guest, look as on a cable: no packet is longer than there, and each
+    /// has its checksum. Then applies the kernel's shaping.
     fn shape(&self, number: usize, means: Option<&Means>) -> Result<(), HostError> {
         let link = &self.topology.links[number];
         let failed = |operation: &str, error| self.link_io_error(link, operation, error);
@@ -214,7 +214,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// What is asked for of the ends of a link, whatever else was made of it.
+    /// Applies the requested offloads to the ends of a link, whatever else it has.
     fn offload(&self, number: usize) -> Result<(), HostError> {
         let Some(offloads) = self.spec.links[number].offload else { return Ok(()) };
         let link = &self.topology.links[number];

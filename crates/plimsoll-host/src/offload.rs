@@ -41,7 +41,7 @@ impl Feature {
     }
 }
 
-/// What is asked for. What needs something else to be on comes after it.
+/// The requested offloads. A feature that needs another one comes after it.
 pub(crate) fn asked(offloads: &Offloads) -> impl Iterator<Item = (Feature, bool)> {
     let Offloads { gso, gro, tso, lro } = *offloads;
     let all = [(Feature::Gso, gso), (Feature::Gro, gro), (Feature::Tso, tso), (Feature::Lro, lro)];

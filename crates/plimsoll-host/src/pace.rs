@@ -19,7 +19,8 @@ const DURATION: Duration = Duration::from_millis(300);
 /// Bytes of each datagram: as small as TCP's acknowledgements, because it is packets that cost, and not their bytes.
 const SIZE: usize = 24;
 
-/// So many small frames a second an emulator can carry here, measured for a third of a second between two hosts that are made for it.
+/// The number of small frames per second that an emulator can carry here. Two hosts are created to measure it for a
+/// third of a second.
 ///
 /// To be called after [`enter`](crate::enter).
 ///
@@ -52,7 +53,8 @@ pub fn emulator_pace() -> Result<u64, HostError> {
     pace.ok_or_else(|| failed(io::Error::other("nothing came through")))
 }
 
-/// The stage that pours datagrams at the address that it is told, and says so when it has; it ends when nobody tells it anything any more.
+/// The stage that sends datagrams to each address it reads, and reports when it is done. It ends when its standard
+/// input is closed.
 pub(crate) fn pour() -> ExitCode {
     let poured = io::stdin().lines().try_for_each(|line| {
         let to: SocketAddr = line?.parse().map_err(io::Error::other)?;

@@ -109,7 +109,7 @@ impl PacketSocket {
         Ok(Some((message.bytes, stamp.unwrap_or(0))))
     }
 
-    /// Waits for a frame, and tells its length. That the interface is gone is told once, by an error.
+    /// Waits for a frame, and returns its length. An interface that is gone is reported once, by an error.
     pub(crate) fn wait(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             if let Some((length, _)) = self.try_receive(buffer)? {

@@ -48,7 +48,7 @@ pub(crate) struct Process {
     /// Whether the kernel ends all of its processes with the first; else that is the supervisor's.
     own_processes: bool,
     supervisor: Child,
-    /// Gone once the host was told to end.
+    /// Gone once the host has the order to end.
     control: Option<ControllerEnd>,
     pid: Option<u32>,
     notes: Vec<String>,

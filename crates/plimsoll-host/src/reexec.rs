@@ -99,7 +99,7 @@ pub(crate) fn take_socket(args: &mut impl Iterator<Item = OsString>) -> Option<O
     Some(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// The control socket and the controller's process id, which most stages are told first.
+/// The control socket and the controller's process id, which are the first arguments of most stages.
 pub(crate) fn take_control(args: &mut impl Iterator<Item = OsString>) -> Option<(HostEnd, Pid)> {
     let control = take_socket(args)?;
     let controller = args.next()?.to_str()?.parse::<i32>().ok()?;

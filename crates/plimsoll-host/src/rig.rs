@@ -51,7 +51,7 @@ pub struct Rig {
     groups: BTreeMap<usize, Group>,
     /// What the hosts have to store on. Dropped after the processes that use it.
     volumes: Volumes,
-    /// What is known of the hosts that are guests.
+    /// Facts about the hosts that are guests.
     guests: BTreeMap<usize, guest::Prepared>,
     /// Set when what is being made is not wanted any more.
     interrupt: Arc<AtomicBool>,
@@ -68,7 +68,7 @@ impl Rig {
         Self::build_unless(&Arc::default(), spec)
     }
 
-    /// The same, until somebody sets `interrupt`, which also ends a rebuild of one of its hosts.
+    /// Builds the rig unless `interrupt` is set, which also ends a rebuild of one of its hosts.
     ///
     /// # Errors
     /// As [`Self::build`]; [`HostError::Interrupted`] where it was interrupted.
@@ -195,8 +195,9 @@ impl Rig {
         Job { spec, names, topology, namespaces, emulators, shaped, fresh, links, interrupt }.run()
     }
 
-    /// Ends one host and makes it anew, with the same name, links, addresses and routes, and a new agent. All of its kernel state is
-    /// gone. Its neighbours keep theirs, but for the links to this host and the routes over them, which are made anew as well.
+    /// Ends one host and recreates it, with the same name, links, addresses and routes, and a new agent. All of its
+    /// kernel state is gone. Its neighbours keep theirs, except the links to this host and the routes over them, which
+    /// are recreated as well.
     ///
     /// When it fails the host is left closed, and another call may succeed.
     ///
@@ -302,7 +303,8 @@ impl Rig {
         (inode("self") != Some(of_host)).then_some(of_host)
     }
 
-    /// How the host's agent ended, which ended the host; none as long as it runs. A signal is told as 128 and its number.
+    /// The exit status of the host's agent, which ended the host; `None` while it runs. A signal counts as 128 and its
+    /// number.
     ///
     /// # Errors
     /// When there is no such host, or it is closed.

@@ -24,9 +24,9 @@ pub struct LinkShape {
 /// How much may wait to be sent, beside the frame that is being sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Queue {
-    /// So many frames.
+    /// A number of frames.
     Packets(u32),
-    /// Frames of so many bytes together.
+    /// A total of bytes in frames.
     Bytes(u64),
 }
 

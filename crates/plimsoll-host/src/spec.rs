@@ -1,4 +1,4 @@
-//! What a rig is to be made of.
+//! The description of a rig.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -60,7 +60,7 @@ pub struct HostSpec {
     pub nat: Option<NatSpec>,
     /// The memory that its processes may use, in bytes; needs root. A guest's is its own.
     pub memory: Option<u64>,
-    /// What it is to be where it is a guest.
+    /// The guest's description, if the host is a guest.
     pub guest: Option<GuestSpec>,
     /// The largest packet of its loopback interface, in bytes; the kernel's default when absent.
     pub loopback_mtu: Option<u32>,
@@ -83,7 +83,7 @@ impl HostSpec {
     }
 }
 
-/// What a guest is to be.
+/// The description of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestSpec {
     /// Its kernel: `debian:VERSION`, the file of a Debian package, or a bzImage.
@@ -135,11 +135,11 @@ pub struct LinkSpec {
     pub b: String,
     /// The largest packet, in bytes (68 to 65535); the kernel's default, 1500, when absent.
     pub mtu: Option<u32>,
-    /// What happens to packets on the way from `a` to `b`, and on the way back.
+    /// The shapes of the directions from `a` to `b` and from `b` to `a`.
     pub shape: [LinkShape; 2],
     /// Where chance begins, for losses and jitter. Netem knows it from Linux 6.7 on.
     pub seed: u64,
-    /// What is to shape it; by default the kernel where it can, and an emulator where not.
+    /// The shaper; by default the kernel where it can, and an emulator where not.
     pub shaper: Option<LinkShaper>,
     /// What its ends do in the place of the kernel.
     pub offload: Option<Offloads>,
@@ -237,7 +237,7 @@ pub enum SpecError {
     BadMtu {
         /// The link.
         link: String,
-        /// What was asked for.
+        /// The requested value.
         mtu: u32,
     },
     /// There are not enough addresses.

@@ -44,7 +44,7 @@ fn be_emulator(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// It is not to die with the controller, but to notice its death.
+/// Runs the undo process. It must not die with the controller, but notice its death.
 fn be_undo_process(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     take_socket(&mut args).map_or(ExitCode::from(FAILED), |socket| undo::stage(socket.into()))
 }

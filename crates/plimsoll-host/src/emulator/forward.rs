@@ -20,7 +20,7 @@ use crate::spec::LinkShape;
 
 /// The longest frame: the largest MTU, the Ethernet header, and a tag.
 const LONGEST_FRAME: usize = 65_535 + 14 + 4;
-/// So many frames are taken in before due ones are let out.
+/// The most frames that are received before due ones are sent.
 const AT_A_TIME: usize = 64;
 /// The kernel wakes a process some microseconds late; it is woken so much earlier, at the least, and waits for the rest without sleeping.
 const AWAKE_BEFORE: u64 = 30_000;
@@ -192,7 +192,7 @@ impl Emulator {
     }
 }
 
-/// How much earlier a sleep has to end after which a frame is due in so many nanoseconds.
+/// How much earlier a sleep must end if a frame is due in `left` nanoseconds.
 fn awake_before(left: u64) -> u64 {
     (left / AWAKE_BEFORE_PART).clamp(AWAKE_BEFORE, AWAKE_BEFORE_MOST)
 }

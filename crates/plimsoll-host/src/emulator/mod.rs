@@ -42,7 +42,7 @@ pub(crate) const ENDS: [&str; 2] = ["end0", "end1"];
 /// Their indices in the emulator's kernel.
 pub(crate) const INDICES: [u32; 2] = [100, 101];
 
-/// What the stage is to be.
+/// The orders of the stage.
 #[derive(Serialize, Deserialize)]
 struct Orders {
     seed: u64,

@@ -66,7 +66,7 @@ impl Guest {
 pub(crate) enum BootError {
     /// The controller is gone, so nobody wants it any more.
     Unwanted,
-    /// It did not come up.
+    /// The guest did not come up.
     Failed { why: BootFailure, console: String },
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// So many lines tell of a panic, from its reason on.
+/// Lines of a panic that are kept, from its reason on.
 const MOST_LINES: usize = 30;
 /// A line that never ends is cut.
 const LONGEST_LINE: usize = 300;
@@ -38,7 +38,7 @@ impl Console {
         self.lines.push_back(line);
     }
 
-    /// What is kept, a line each; empty where it said nothing.
+    /// The kept lines, joined; empty if the console printed nothing.
     pub(crate) fn last_lines(&self) -> String {
         let unfinished = shown(&self.unfinished);
         let last = (!unfinished.is_empty()).then_some(unfinished);

@@ -27,7 +27,7 @@ use crate::own::{SCRATCH, settings};
 use crate::tend::tend;
 use crate::volume::in_guest::GuestVolume;
 
-/// Where the archive says what the guest is to be.
+/// The file of the archive with the description of the guest.
 pub(super) const WHAT: &str = "/guest.json";
 /// Where the agent is that is another program than the guest's init.
 pub(super) const OTHER_AGENT: &str = "/agent";
@@ -48,7 +48,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// So often the machine is asked for its time; the answer that took least counts.
 const QUESTIONS: usize = 8;
 
-/// All that a guest is told, in a file of its archive.
+/// The description of a guest, in a file of its archive.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct What {
     pub(super) inside: Inside,

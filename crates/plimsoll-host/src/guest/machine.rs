@@ -17,8 +17,8 @@ use crate::error::HostError;
 const QEMU: &str = "qemu-system-x86_64";
 /// Where the executable is in a guest.
 pub(super) const PROGRAM: &str = "/plimsoll";
-/// The name by which the kernel starts it as the guest's first process. It is not told by an argument: the kernel hands on whatever boot
-/// parameters it does not know (Documentation/admin-guide/kernel-parameters.rst).
+/// The name by which the kernel starts it as the guest's first process. The name is no argument: the kernel passes on
+/// all boot parameters that it does not know (Documentation/admin-guide/kernel-parameters.rst).
 pub(crate) const INIT: &str = "/plimsoll-guest";
 /// The names of the guest's ports: frames of the agent, and what its init says.
 pub(super) const FRAMES: &str = "plimsoll.frames";
@@ -163,7 +163,7 @@ fn in_path(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// How the guest is to be run; an error where QEMU is missing.
+/// The accelerator that QEMU uses for the guest; an error if QEMU is missing.
 pub(super) fn accelerator(host: &str, spec: &GuestSpec) -> Result<Accelerator, HostError> {
     if in_path(QEMU).is_none() {
         return Err(HostError::NoQemu(host.to_owned()));

@@ -43,7 +43,7 @@ pub(crate) use boot::{boot, tell};
 pub(crate) use machine::{Accelerator, INIT, Machine};
 pub(crate) use share::outside::stage as share_stage;
 
-/// What is known of a guest before its host is made.
+/// Facts about a guest before its host is created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Prepared {
     pub(crate) machine: Machine,
@@ -53,7 +53,7 @@ pub(crate) struct Prepared {
     pub(crate) boot_within: Duration,
     /// The program that shows it the machine's files, where it is to have them.
     pub(crate) virtiofsd: Option<PathBuf>,
-    /// What is to be loaded of `modules` beside what every guest needs.
+    /// Further entries of `modules` to load, besides those that every guest needs.
     pub(crate) more_modules: Vec<String>,
 }
 

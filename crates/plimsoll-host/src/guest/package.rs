@@ -46,7 +46,8 @@ pub(super) fn fetch(version: &str) -> Result<PathBuf, PackageError> {
     })
 }
 
-/// The folder into which a package is unpacked. Its name tells the file's time and size, so that a file built anew is unpacked anew.
+/// The folder into which a package is unpacked. Its name includes the file's time and size, so that a rebuilt file is
+/// unpacked again.
 pub(super) fn unpack(file: &Path) -> Result<PathBuf, PackageError> {
     let kernel = file.display().to_string();
     let folder = cache(&kernel)?;

@@ -11,10 +11,10 @@ use crate::tend::thread_beside;
 
 /// The longest frame: the largest MTU, the Ethernet header, and a tag.
 const LONGEST_FRAME: usize = 65_535 + 14 + 4;
-/// How often an interface is looked for that went with the host across, and comes again when that is made anew.
+/// How often to look for an interface that vanished with the neighbour host and returns when that is rebuilt.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The end of a link. It is another one after the host across was made anew.
+/// The end of a link. A rebuild of the neighbour host replaces it.
 type End = Arc<RwLock<PacketSocket>>;
 
 /// Carries frames both ways from now on, until this process ends or the guest does, in two threads: neither way waits for the other.

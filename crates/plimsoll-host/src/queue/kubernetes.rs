@@ -31,7 +31,7 @@ const SCRIPT: &str = r#"exec "$@" >>"$0" 2>&1"#;
 /// Tasks of a run as Jobs of Kubernetes.
 #[derive(Clone, Debug)]
 pub struct KubernetesQueue {
-    /// What is asked for, for each task.
+    /// The resources requested for each task.
     pub asked: Kubernetes,
     /// The folder that pods see under the same path as whoever submits.
     pub folder: PathBuf,
@@ -39,9 +39,9 @@ pub struct KubernetesQueue {
     pub claim: Option<String>,
     /// Whether two tasks may be on one node.
     pub shared: bool,
-    /// So many tasks are there at once at the most; as many as there are nodes where nothing is said.
+    /// The most tasks at once; by default as many as there are nodes.
     pub at_once: Option<u32>,
-    /// What is submitted.
+    /// The submitted program.
     pub work: Work,
 }
 

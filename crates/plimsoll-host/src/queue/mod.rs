@@ -29,8 +29,7 @@ pub trait Queue {
 
     /// Ends all tasks of the run.
     ///
-    /// # Errors
-    /// When the queue cannot be told.
+    /// # Errors When the queue cannot be reached.
     fn cancel(&self) -> Result<(), QueueError>;
 
     /// How many tasks may be there at once, where the queue itself does not see to that.
@@ -40,14 +39,13 @@ pub trait Queue {
 
     /// Removes what the queue keeps of tasks that have ended.
     ///
-    /// # Errors
-    /// When the queue cannot be told.
+    /// # Errors When the queue cannot be reached.
     fn forget_ended(&self) -> Result<(), QueueError> {
         Ok(())
     }
 }
 
-/// What is submitted: a program that every machine of the queue sees at the same place.
+/// The submitted program, which every machine of the queue sees at the same place.
 #[derive(Clone, Debug)]
 pub struct Work {
     /// What the tasks of the run are called: nothing else in the queue is.
@@ -63,16 +61,16 @@ pub struct Work {
 pub struct Task {
     /// Its number.
     pub number: u32,
-    /// What has become of it.
+    /// The state of the task.
     pub state: TaskState,
 }
 
-/// What has become of a task.
+/// The state of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskState {
-    /// It waits, for this reason as the queue tells it; empty where it tells none.
+    /// The task waits, for this reason as the queue gives it; empty if it gives none.
     Waiting(String),
-    /// It runs on this machine.
+    /// The task runs on this machine.
     Running(String),
 }
 

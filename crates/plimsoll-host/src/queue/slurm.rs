@@ -20,11 +20,11 @@ const INDICES: u32 = 1001;
 /// Tasks of a run as job arrays of Slurm.
 #[derive(Clone, Debug)]
 pub struct SlurmQueue {
-    /// What is asked for, for each task.
+    /// The resources requested for each task.
     pub asked: Slurm,
-    /// So many tasks run at once at the most; as many as there are machines where nothing is said.
+    /// The most tasks that run at once; by default as many as there are machines.
     pub at_once: Option<u32>,
-    /// What is submitted.
+    /// The submitted program.
     pub work: Work,
 }
 
@@ -123,7 +123,7 @@ impl Array {
     }
 }
 
-/// The arrays that tasks go in where an array has so many indices, from 0: each of a power of ten.
+/// The job arrays for the tasks, if an array has `indices` indices from 0 on. Each has a power of ten.
 fn arrays(numbers: &[u32], indices: u32) -> Vec<Array> {
     let digits = indices.max(1).ilog10();
     let length = 10_u32.pow(digits);

@@ -20,7 +20,7 @@ struct Reachability {
     said: Option<Address>,
     own: Vec<IpAddr>,
     reached_at: Option<IpAddr>,
-    /// The same for all hosts that share a loopback interface.
+    /// The network address of all hosts that share a loopback interface.
     network: String,
 }
 

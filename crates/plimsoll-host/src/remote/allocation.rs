@@ -23,12 +23,12 @@ use super::running::{RemoteCommand, start};
 
 /// How often it is looked whether the machine is still wanted.
 const LOOK: Duration = Duration::from_millis(50);
-/// A machine that is not there after so long is told to be waited for.
+/// How long a machine may take before the user sees a message that it is awaited.
 const WAITS: Duration = Duration::from_secs(3);
 /// How long a queue may take to take a machine back.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// What is asked of a queue.
+/// A request to a queue.
 pub(super) struct Request {
     /// Whose queue it is.
     pub(super) queue: &'static str,
@@ -37,7 +37,7 @@ pub(super) struct Request {
     pub(super) shell: Command,
     /// How long the machine may be waited for.
     pub(super) start_within: Option<Span>,
-    /// The command that removes a job by hand, but for its name.
+    /// The command that removes a job by hand, without the job's name.
     pub(super) removed_by: &'static str,
 }
 

@@ -169,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    /// A program that a shell can be: it tells where it is, what it was told, and what it reads.
+    /// A program in the place of a shell: it prints its folder, its argument and its input.
     const ECHO: &str =
         "#!/bin/sh\n[ \"$1\" = --version ] && exit 0\necho \"agent: $1 in $PLIMSOLL_BROUGHT\"\ncat\n";
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clock::raw_ns;
 
-/// So many exchanges are kept.
+/// The number of exchanges that are kept.
 const KEPT: usize = 64;
 /// How far two clocks of crystals that nobody corrects may drift apart, in billionths: 100 ppm, twice what most are sold with.
 const DRIFT_PPB: i64 = 100_000;
@@ -33,9 +33,9 @@ pub(super) struct Exchange {
 pub struct Offset {
     /// In nanoseconds; the middle of the interval.
     pub ahead_ns: i64,
-    /// It is right give or take this, in nanoseconds.
+    /// The largest error of the offset, in nanoseconds.
     pub within_ns: u64,
-    /// The shortest way there and back, in nanoseconds.
+    /// The shortest round trip, in nanoseconds.
     pub round_trip_ns: u64,
     /// Whether exchanges contradicted each other, so that one of the clocks jumped.
     pub jumped: bool,

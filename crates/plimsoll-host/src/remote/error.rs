@@ -33,7 +33,7 @@ pub enum Why {
     /// A thread could not be started, or a stream is not there.
     #[error("{what}: {source}")]
     Here {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
         /// What the system said.
         source: io::Error,

@@ -44,7 +44,7 @@ use address::Network;
 use allocation::Allocations;
 use session::Session;
 
-/// The time here that offsets are told against: CLOCK_MONOTONIC_RAW, in nanoseconds.
+/// The local time to which offsets refer: CLOCK_MONOTONIC_RAW, in nanoseconds.
 #[must_use]
 pub fn now_ns() -> u64 {
     raw_ns()
@@ -91,8 +91,7 @@ impl RemoteRig {
     /// Starts an agent on each, side by side, and makes sure that they speak this version, and that the hosts' addresses are their own or among
     /// `targets`.
     ///
-    /// # Errors
-    /// When a machine cannot be reached, or is not what it is to be. No agent is left then.
+    /// # Errors When a machine cannot be reached, or does not match its description. No agent is left then.
     pub fn build(
         hosts: &[RemoteHost],
         means: &Means,

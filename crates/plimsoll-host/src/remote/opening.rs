@@ -1,4 +1,4 @@
-//! From a command to an agent that has told what it is.
+//! From a command to an agent that has introduced itself.
 
 use std::io::Read;
 use std::process::{ChildStdin, ChildStdout};

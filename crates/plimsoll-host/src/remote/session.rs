@@ -18,13 +18,13 @@ use super::running::RemoteCommand;
 use super::{Means, RemoteHost};
 use crate::clock::raw_ns;
 
-/// So many pings are sent at once, so that the clock is known from the start ..
+/// Number of pings sent at once, so that the clock is known from the start ..
 const FIRST: u64 = 10;
 /// .. in such a distance ..
 const FIRST_EVERY: Duration = Duration::from_millis(10);
 /// .. and then in this: drift makes the best answer useless for a start within 1 ms in a few seconds.
 const EVERY: Duration = Duration::from_millis(250);
-/// So many answers are waited for ..
+/// Number of answers to wait for ..
 const ANSWERS: u64 = 3;
 /// .. for at most so long.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
@@ -52,13 +52,13 @@ pub(super) struct Session {
 /// What several threads know of a connection.
 #[derive(Debug)]
 struct Link {
-    /// Gone once the agent was told to end.
+    /// Gone once the agent has the order to end.
     to: Mutex<Option<ChildStdin>>,
     command: Mutex<RemoteCommand>,
     heard: Mutex<Instant>,
     /// Why it was given up, where it was.
     given_up: Mutex<Option<String>>,
-    /// Whether nothing more is to be heard.
+    /// Whether the session is over.
     over: AtomicBool,
     /// Pings that are not answered yet, each with when it was sent.
     pings: Mutex<BTreeMap<u64, u64>>,
@@ -185,7 +185,7 @@ impl Link {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Hands frames on, but for answers to pings.
+    /// Passes frames on, except answers to pings.
     fn listen(&self, mut from: ChildStdout, frames: &Sender<Vec<u8>>, clock: &Clock) {
         while let Ok(Some(frame)) = whole_frame(&mut from) {
             let heard_ns = raw_ns();
@@ -268,7 +268,7 @@ fn whole_frame(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
 #[derive(Debug)]
 pub struct ToAgent {
     link: Arc<Link>,
-    /// What was written of the frame until now.
+    /// Bytes of the frame that are already written.
     frame: Vec<u8>,
 }
 

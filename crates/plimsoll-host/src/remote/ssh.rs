@@ -9,7 +9,7 @@ use super::bring::{self, Program};
 const SSH: &str = "ssh";
 /// How long a connection may take to be made at the most, in seconds.
 const CONNECT_S: u64 = 20;
-/// So many questions of ssh's own may stay unanswered before it ends.
+/// Number of ssh's own probes that may stay unanswered before it ends.
 const UNANSWERED: u64 = 3;
 
 /// The command that starts the agent on a machine, which is brought along where it is missing.

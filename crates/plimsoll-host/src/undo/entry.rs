@@ -125,7 +125,7 @@ impl Entry {
         }
     }
 
-    /// Makes what is to be removed later.
+    /// Creates an object that the undo process will remove.
     pub(super) fn make(&mut self) -> io::Result<()> {
         match self {
             Self::Setting { .. } => Ok(()),

@@ -23,7 +23,7 @@ use crate::leftovers::Mark;
 
 /// The longest journal that is read, in bytes; thousands of entries.
 const LONGEST: u64 = 1 << 20;
-/// How the name of a journal ends while it is written anew.
+/// How the name of a journal ends while it is rewritten.
 const NEW: &str = ".new";
 
 /// Where journals may be kept, the best place first: gone after a reboot, as the settings are that they speak of. They do not depend on TMPDIR,

@@ -1,4 +1,4 @@
-//! What has to be undone after a run, and the process that does it: settings of the machine, and folders made outside of any host.
+//! The undo process: it undoes a run's changes to settings of the machine, and folders outside of any host.
 //!
 //! The **undo process** is a stage of the controller's own executable. It changes a setting or makes a folder only after it has written down how
 //! to undo that, and undoes all of it, the last first, when the controller's end of its socket closes: at the end of the run, or because
@@ -111,7 +111,7 @@ const LOOK: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct UndoProcess {
     child: Child,
-    /// Gone once the undo process was told to undo everything.
+    /// Gone once the undo process has the order to undo everything.
     socket: Option<BufReader<UnixStream>>,
 }
 

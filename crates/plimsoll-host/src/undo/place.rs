@@ -114,7 +114,8 @@ pub fn private_folder(path: &Path, make: bool) -> io::Result<Option<File>> {
     Ok(Some(opened))
 }
 
-/// Opens a file of a private folder: of this user, regular, known by no other name, closed to others, and no larger than so many bytes.
+/// Opens a file of a private folder: of this user, regular, known by no other name, closed to others, and no larger
+/// than `most` bytes.
 ///
 /// # Errors
 /// With what else it is.

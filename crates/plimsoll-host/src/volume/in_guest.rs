@@ -1,6 +1,6 @@
 //! Volumes of guests: a file system in the guest's own memory, on a loop device of its own kernel.
 //!
-//! It is made on the machine, since no program for that is in a guest, and comes with the guest's files.
+//! The machine creates the file system, since a guest has no program for that. It comes with the guest's files.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -16,7 +16,8 @@ use super::{Mount, loop_device, mkfs};
 
 /// The modules of ext4 on a loop device, where they are not built in. Which checksums ext4 wants, it says to modprobe(8) alone, which is in no guest.
 pub(crate) const MODULES: [&str; 3] = ["crc32c_generic", "ext4", "loop"];
-/// The program and what it is told. Nothing of the file system is by chance or by the time of day, so that it is the same in each boot.
+/// The program and its arguments. Nothing of the file system depends on chance or the time of day, so that it is the
+/// same in each boot.
 const MKFS: &str = "mkfs.ext4";
 const ARGS: [&str; 8] = [
     "-q",

@@ -48,7 +48,7 @@ pub(crate) struct Volumes {
     host_limits: Vec<(String, (u64, u64), DeviceLimit)>,
     /// Who lifts the limits of devices: before anybody ends, so that nothing has to wait for what is still to be written.
     limits: Option<UndoProcess>,
-    /// It undoes its work last, and so comes last.
+    /// Undoes its work last, and so comes last.
     undo: Option<UndoProcess>,
 }
 

@@ -72,7 +72,7 @@ fn mirror(address: &str) -> io::Result<String> {
     Ok("ok".into())
 }
 
-/// What is told at an address, to somebody who comes from a certain address of this host, if one is given.
+/// Reads the reply of an address, from a certain address of this host if one is given.
 fn fetch(words: &str) -> io::Result<String> {
     let (to, from) = words.split_once(' ').map_or((words, None), |(to, from)| (to, Some(from)));
     let to: SocketAddr = to.parse().map_err(io::Error::other)?;
@@ -103,7 +103,7 @@ fn processes() -> io::Result<String> {
     Ok(numbers.count().to_string())
 }
 
-/// Leaves so many orphans, in sessions of their own as far as the shell can, that ignore polite signals.
+/// Leaves `number` orphans, in sessions of their own as far as the shell can, that ignore polite signals.
 fn breed(number: &str) -> io::Result<String> {
     let script =
         format!("trap '' HUP TERM INT; i=0; while [ $i -lt {number} ]; do sleep 1000 & i=$((i+1)); done");
@@ -112,7 +112,7 @@ fn breed(number: &str) -> io::Result<String> {
     Ok(status.to_string())
 }
 
-/// Adds so many routing-policy rules; an error if one of them is there already.
+/// Adds `number` routing-policy rules; an error if one of them exists already.
 fn rules(number: &str) -> io::Result<String> {
     let number: u32 = number.parse().map_err(io::Error::other)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;

@@ -18,7 +18,7 @@ use crate::scenarios;
 /// The argument that makes this program such a controller; the situation follows.
 pub(crate) const ARGUMENT: &str = "test-confined";
 
-/// What can be forbidden, and what is to be seen then.
+/// Restrictions, and tests of their effects.
 const SITUATIONS: [(&str, fn()); 4] = [
     ("no user namespaces", without_user_namespaces),
     ("three network namespaces", with_three_network_namespaces),

@@ -17,8 +17,9 @@ pub(crate) fn echo(address: &str) -> io::Result<String> {
     Ok("ok".into())
 }
 
-/// `ADDRESS COUNT PATIENCE`: sends so many datagrams, each when the one before it is back or given up after so many milliseconds;
-/// answers how many came back, and the quartile of their times in microseconds, which a busy machine spoils last.
+/// `ADDRESS COUNT PATIENCE`: sends COUNT datagrams, each when the one before it is back or given up after PATIENCE
+/// milliseconds; answers how many came back, and the quartile of their times in microseconds, which a busy machine
+/// spoils last.
 pub(crate) fn ping(words: &str) -> io::Result<String> {
     let words: Vec<&str> = words.split(' ').collect();
     let [to, count, patience] = words[..] else { return Err(io::Error::other("ADDRESS COUNT PATIENCE")) };
@@ -41,7 +42,7 @@ pub(crate) fn ping(words: &str) -> io::Result<String> {
     Ok(format!("{} {}", times.len(), times.get(times.len() / 4).copied().unwrap_or(0)))
 }
 
-/// `ADDRESS COUNT BYTES`: sends so many datagrams of this size at once; answers how many came back in a second.
+/// `ADDRESS COUNT BYTES`: sends COUNT datagrams of this size at once; answers how many came back in a second.
 pub(crate) fn volley(words: &str) -> io::Result<String> {
     let words: Vec<&str> = words.split(' ').collect();
     let [to, count, bytes] = words[..] else { return Err(io::Error::other("ADDRESS COUNT BYTES")) };

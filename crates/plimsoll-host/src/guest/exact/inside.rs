@@ -26,15 +26,14 @@ pub(in super::super) struct Inside {
     memory: Mapped,
     /// How many bytes it writes to stand still.
     to_write: u32,
-    /// What has come by the port of a frame that is not whole yet.
+    /// The bytes of an unfinished frame from the port.
     begun: Vec<u8>,
 }
 
 impl Inside {
     /// Finds the devices.
     ///
-    /// # Returns
-    /// It, and what is to be the agent's standard input.
+    /// # Returns The pump, and the pipe for the agent's standard input.
     pub(in super::super) fn new(port: File) -> Result<(Self, PipeReader), String> {
         let failed = |what: &str| {
             let what = what.to_owned();

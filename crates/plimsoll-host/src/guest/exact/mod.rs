@@ -25,7 +25,7 @@ pub(super) const MEMORY: u64 = 8 << 20;
 pub(super) const TO_WRITE: u64 = MEMORY - 4;
 /// The port that the guest writes to.
 pub(super) const PORT: u16 = 0xe9;
-/// What is no frame, and means that there is something at the port. A frame has its length before it, and is longer.
+/// A message that is no frame, and announces data at the port. A frame has its length before it, and is longer.
 pub(super) const GO_ON: &[u8] = b"go";
 /// Where the agent tells that it has answered everything.
 pub(super) const IDLE: &str = "/idle";

@@ -21,7 +21,8 @@ use crate::tend::thread_beside;
 /// A frame that has waited so long for the guest to stand still does not wait any longer: what repeats too late is of no use either.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A load that has ended is told before the guest stands still: so long is waited for that, before a frame goes to a load that runs.
+/// How long a frame to a guest with a running load waits: a load that has just ended is reported before the guest
+/// stands still.
 const MOMENT: Duration = Duration::from_millis(100);
 
 /// How many bytes the pipe is to hold that the guest writes to, to stand still: as few as a pipe may.
@@ -127,9 +128,9 @@ struct Relay {
 /// What the guest is doing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It stands still.
+    /// The guest stands still.
     Still,
-    /// It does something that ends by itself.
+    /// The guest does something that ends by itself.
     Busy,
     /// A load runs, which may have to be ended.
     Loaded,

@@ -38,7 +38,7 @@ impl MachineFiles {
         Ok(Self { folder: env::current_dir()?, environment: text.collect() })
     }
 
-    /// Lets a process that is to be started in the guest have it.
+    /// Gives a process that starts in the guest access to the share.
     pub(super) fn surround(&self, command: &mut Command) {
         command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
         if self.folder.is_dir() {

@@ -15,7 +15,7 @@ pub(super) const ALL: &[Scenario] = &[
 /// Microseconds. Some thousand instructions go one way where there is a delay and another where there is none.
 const NEAR: u64 = 10;
 
-/// What a link with this shape on the way there adds to the way there and back: the quartile, in microseconds.
+/// The quartile of the time that a link with this shape in the direction out adds to a round trip, in microseconds.
 fn added(there: &LinkShape) -> u64 {
     let shaped = shaped(LinkShaper::Netem, there, &LinkShape::default());
     let [took, anyway] = [shaped, row()].map(|spec| {
