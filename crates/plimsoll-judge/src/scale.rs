@@ -61,7 +61,7 @@ impl Scale {
         }
     }
 
-    /// What is compared: `B/A`.
+    /// The compared quantity: `B/A`.
     pub(crate) fn comparison(self) -> &'static str {
         match self {
             Self::Ratio => "B/A",

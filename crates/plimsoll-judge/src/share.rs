@@ -68,7 +68,7 @@ pub fn of_blocks(
     Ok(ratio(back_side, lost_side, covariance, t_quantile(0.5 + confidence / 2.0, count - 1.0)))
 }
 
-/// `over / under`, with Fieller's interval at so many standard errors.
+/// `over / under`, with Fieller's interval at `quantile` standard errors.
 #[must_use]
 pub fn ratio(over: Uncertain, under: Uncertain, covariance: f64, quantile: f64) -> Share {
     let estimate = over.mean / under.mean;

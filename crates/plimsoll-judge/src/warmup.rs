@@ -15,9 +15,9 @@ const PENALTY: f64 = 15.0;
 const MIN_SEGMENT: usize = 5;
 /// The steady state must cover at least this share of the series.
 const LAST_PART: f64 = 0.25;
-/// Longer series are judged by the means of so many equal blocks.
+/// Longer series are judged by the means of this many equal blocks.
 const MAX_BLOCKS: usize = 2_000;
-/// The smallest variance told from none, as a share of that of the differences.
+/// The smallest variance that counts as above none, as a share of that of the differences.
 const LEAST_VARIANCE: f64 = 1e-4;
 /// Means that differ by less than this share of the last are the same, however small the noise.
 const EQUIVALENT: f64 = 1e-3;

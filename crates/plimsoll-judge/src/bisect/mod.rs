@@ -17,16 +17,17 @@ use std::collections::BTreeSet;
 /// So often the ends are measured at most before the search begins.
 const MOST_ENDS_FIRST: usize = 12;
 
-/// What is asked of a bisection.
+/// Settings of a bisection.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BisectSettings {
     /// How sure the answer must be: 0.99 as shipped.
     pub confidence: f64,
-    /// How often each end is measured before anything else: 3 as shipped. Ends that are not told apart by then are
+    /// How often each end is measured before anything else: 3 as shipped. Ends that do not differ clearly by then are
     /// measured up to 12 times.
     pub ends_first: usize,
-    /// Later on an end is measured when the levels rest on fewer measurements than so many times those whose side of the
-    /// change is not clear yet: 2 as shipped. In simulations 0.4 needed half as many measurements again, and 4 no fewer.
+    /// When to measure an end again: when the levels rest on fewer measurements than this many times those whose side
+    /// of the change is not clear yet. 2 as shipped. In simulations 0.4 needed half as many measurements again, and 4
+    /// no fewer.
     pub ends_weight: f64,
 }
 
@@ -50,8 +51,8 @@ pub struct Observation {
 pub struct Culprit {
     /// The first version that was found with the new level.
     pub version: usize,
-    /// The last with the old level: the one just before, but for versions in between that could not be measured. Any of those
-    /// may have brought the change as well.
+    /// The last version with the old level: the one just before, except that versions in between may not be measurable.
+    /// Any of those may have brought the change as well.
     pub before: usize,
     /// How probable that is.
     pub probability: f64,
@@ -193,7 +194,8 @@ impl Bisection {
         Some(Culprit { ratio: found.ratio, ..best })
     }
 
-    /// What can be told apart by measuring: every version that can be measured, together with those just before it that cannot.
+    /// The spans that measurements can distinguish: every measurable version, together with the unmeasurable ones just
+    /// before it.
     fn spans(&self, posterior: &[f64]) -> Vec<Culprit> {
         let mut spans = Vec::new();
         let mut before = 0;
@@ -257,8 +259,8 @@ impl Known {
         known
     }
 
-    /// So many measurements, half of them on each side, would tell the middle between the levels as well: its variance is a
-    /// quarter of the sum of both levels'.
+    /// The number of measurements, half of them on each side, that would locate the middle between the levels as well:
+    /// its variance is a quarter of the sum of both levels'.
     fn levels(&self) -> f64 {
         4.0 / (1.0 / self.old + 1.0 / self.new)
     }

@@ -19,7 +19,7 @@ const SPREADS: usize = 7;
 /// No figure repeats better than this.
 const LEAST_SPREAD: f64 = 1e-6;
 
-/// What is believed.
+/// The posterior over the culprits.
 pub(super) struct Posterior {
     /// For each version, how probable it is that it is the first with the new level.
     pub(super) probabilities: Vec<f64>,

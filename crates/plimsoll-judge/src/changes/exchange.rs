@@ -1,18 +1,19 @@
 //! Is the order of values a random one? A test that asks for nothing else: not for normal values, nor for a single mode.
 //!
-//! The statistic is the largest deviation of a stretch from the whole, over stretches from either end and over those of 4, 8, 16 ... values, of
-//! the values' normal scores (van der Waerden 1952). Where the order means nothing, all orders are as likely, so that the same figure of
-//! random orders says how rare it is (Pitman 1937, *Significance tests which may be applied to samples from any populations*). Random orders are
-//! drawn until so many of them deviate as much that the answer is clear (Besag & Clifford 1991, *Sequential Monte Carlo p-values*).
+//! The statistic is the largest deviation of a stretch from the whole, over stretches from either end and over those of
+//! 4, 8, 16 ... values, of the values' normal scores (van der Waerden 1952). Where the order means nothing, all orders
+//! are as likely, so that the same figure of random orders says how rare it is (Pitman 1937, *Significance tests which
+//! may be applied to samples from any populations*). Random orders are drawn until enough of them deviate as much for a
+//! clear answer (Besag & Clifford 1991, *Sequential Monte Carlo p-values*).
 
 use super::MIN_LEVEL;
 use crate::stats::dist::normal_quantile;
 use crate::stats::rank::ranks;
 use crate::stats::rng::SmallRng;
 
-/// Longer series are judged by the means of so many blocks at most.
+/// Longer series are judged by block means, of this many blocks at most.
 const MOST_BLOCKS: usize = 1_024;
-/// So many random orders are drawn at least.
+/// The fewest random orders that are drawn.
 const LEAST_ORDERS: f64 = 199.0;
 
 /// Whether the order of the values is another than a random one: true for so large a share of randomly ordered series as `alpha` says.

@@ -9,7 +9,8 @@ use crate::stats::mean;
 
 /// No more cycles are looked for.
 const MOST_CYCLES: usize = 3;
-/// A trend is tried where the levels have one, by so many standard errors: levels that steps cut out of a trend keep but a part of it.
+/// A trend is tried if the levels have one of this many standard errors: levels that steps cut out of a trend keep only
+/// a part of it.
 const TRIED: f64 = 1.0;
 /// Rounds in which levels are found without the rest, and the rest without the levels.
 const ROUNDS: usize = 3;
@@ -29,7 +30,7 @@ const ALPHA: f64 = 0.02;
 pub(super) struct Explained {
     /// The series without cycles and trend.
     pub(super) values: Vec<f64>,
-    /// The same with its outliers pulled in.
+    /// The values with their outliers pulled in.
     pub(super) clean: Vec<f64>,
     pub(super) boundaries: Vec<usize>,
     /// One for each level.

@@ -9,7 +9,7 @@ use super::noise::Noise;
 
 /// Where Huber's loss goes over from square to linear, in standard deviations of an innovation.
 const BEND: f64 = 1.5;
-/// How far a boundary may move: so many indices for a step of one standard deviation, more for a smaller one.
+/// How far a boundary may move: this many indices for a step of one standard deviation, more for a smaller one.
 const REACH: f64 = 12.0;
 /// No boundary moves farther than this.
 const MAX_REACH: f64 = 256.0;

@@ -32,7 +32,7 @@ use noise::Noise;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 use serde::Serialize;
 
-/// The shortest level that can be told from outliers: a change is seen from its fourth value on.
+/// The shortest level that can be distinguished from outliers: a change is seen from its fourth value on.
 pub const MIN_LEVEL: usize = 4;
 /// The confidence of every interval.
 pub const CONFIDENCE: f64 = 0.95;
@@ -128,7 +128,7 @@ pub fn find_changes_with_gaps(series: &[Option<f64>]) -> Result<Changes, JudgeEr
     with_gaps(series, true)
 }
 
-/// The same with the cycles left in.
+/// Finds levels without removing cycles.
 ///
 /// # Errors
 /// Those of [`find_changes_with_gaps`].
@@ -242,7 +242,7 @@ pub(crate) fn in_order(values: &[f64], alpha: f64) -> bool {
 }
 
 impl Changes {
-    /// No change in so many values.
+    /// The result for `n` values without a change.
     fn none(n: usize) -> Self {
         Self {
             changes: Vec::new(),
@@ -296,7 +296,7 @@ impl Changes {
         format!("{changes} in {}: {}{}", count(self.n, "value"), parts.join("; "), self.beside())
     }
 
-    /// What was taken out beforehand, and what is missing.
+    /// The components removed beforehand, and the missing values, in words.
     fn beside(&self) -> String {
         let mut told = String::new();
         if !self.cycles.is_empty() {

@@ -158,7 +158,7 @@ impl<'a> Pruner<'a> {
         (1..self.levels.len()).filter(|&i| self.alive[i])
     }
 
-    /// Deletes until all pass, estimates the noise anew, and so on until both agree.
+    /// Deletes until all pass, re-estimates the noise, and so on until both agree.
     fn delete_the_weakest(&mut self) -> Noise {
         loop {
             let noise = self.noise();

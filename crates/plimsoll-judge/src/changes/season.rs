@@ -13,7 +13,7 @@ use std::f64::consts::TAU;
 const USUAL: [usize; 17] = [5, 7, 12, 24, 28, 30, 48, 52, 60, 96, 144, 168, 288, 336, 672, 1_008, 1_440];
 /// Other cycles that are looked for.
 const OTHERS: std::ops::RangeInclusive<usize> = 3..=60;
-/// A cycle must be seen so many times.
+/// The fewest periods that a cycle must span.
 const LEAST_SEEN: usize = 3;
 /// The chance at which a usual cycle is believed, for each harmonic that is tried.
 const USUAL_CHANCE: f64 = 1e-3;
@@ -22,15 +22,15 @@ pub(super) const DAYS: usize = 7;
 /// Lengths of a day: of hours, half hours, quarters of an hour, ten and five minutes. A cycle of another length, such as the days of a
 /// week, has no weeks of its own: seven times its length follows growth instead of repeating itself.
 const DAY_LENGTHS: [usize; 5] = [24, 48, 96, 144, 288];
-/// The same for any other.
+/// The chance at which any other cycle is believed, for each harmonic that is tried.
 const OTHER_CHANCE: f64 = 1e-6;
-/// So many harmonics of a cycle are looked at.
+/// The number of harmonics of a cycle that are examined.
 const HARMONICS: usize = 6;
 /// No more values are looked at to find a cycle.
 const ENOUGH: usize = 16_384;
 /// Up to this length a cycle keeps all of its phases.
 const SHORT: usize = 12;
-/// A harmonic of a longer cycle is kept where its power is so many times that of noise.
+/// A harmonic of a longer cycle is kept if its power is this many times that of noise.
 const STANDS_OUT: f64 = 4.0;
 
 /// The cycle that shows best in values that stand at these indices, as its number of indices. The weeks of a known day are tried first.
@@ -140,7 +140,7 @@ fn without_line(stretch: &[f64], flat: &mut [f64]) {
 #[derive(Clone, Debug)]
 pub(super) struct Season {
     profile: Vec<f64>,
-    /// So many indices in a row add the same: a day, where only whole days of a week differ; else 1.
+    /// Number of consecutive indices with the same offset: a day, if only whole days of a week differ; else 1.
     together: usize,
     /// How many figures describe it.
     pub(super) parameters: usize,
@@ -174,7 +174,8 @@ impl Season {
         Self::centred(phases.iter_mut().map(middle).collect(), together)
     }
 
-    /// The same cycle by the means of each phase of what is left around levels, trend and other cycles, pulled in to `reach`.
+    /// The cycle refitted from the means of each phase. The input is the rest after levels, trend and other cycles,
+    /// pulled in to `reach`.
     pub(super) fn refined(&self, left: &[f64], at: &[usize], reach: f64) -> Self {
         let period = self.period();
         let mut sums = vec![(0.0, 0.0); period];

@@ -25,7 +25,7 @@ pub struct Fitness {
     pub fit: bool,
 }
 
-/// Judges figures of the same thing, for a run of so many pairs.
+/// Judges figures of the same thing, for a run of `pairs` pairs.
 ///
 /// The scatter of few figures is not well known. Unfit is only a machine whose scatter is too large even at the lower end of its
 /// one-sided confidence interval (chi-squared, with one degree of freedom less than there are figures).

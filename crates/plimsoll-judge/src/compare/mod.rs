@@ -33,7 +33,7 @@ use small::TTest;
 
 /// Fewest pairs, or values on each side, whose scatter can be judged at all, by a t test with 2 degrees of freedom.
 pub const FEWEST: usize = 3;
-/// So many pairs show whether figures into which no chance comes repeat.
+/// The pairs needed to show whether figures without any chance repeat.
 pub const FEWEST_EXACT: usize = 2;
 /// The chance to find a real difference that planned numbers of pairs aim at.
 const PLANNED_POWER: f64 = 0.95;
@@ -41,7 +41,7 @@ const PLANNED_POWER: f64 = 0.95;
 /// More units than this are not worth waiting for.
 const MANY: usize = 200;
 
-/// What is asked of a comparison.
+/// Settings of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompareSettings {
     /// The chance of calling two equal things different: 0.01 as shipped.
@@ -218,7 +218,7 @@ pub(crate) struct Evidence {
     pub(crate) fewest: usize,
     /// Noun of the independent units: `pair`, `group`, or `value` for values on each side.
     pub(crate) unit: &'static str,
-    /// What was looked at, and with which test, in words.
+    /// The sample and the test, in words.
     pub(crate) sample: String,
 }
 

@@ -11,7 +11,7 @@ use crate::stats::{lag1_autocorrelation, mad, median, variance};
 const FEWEST: usize = 8;
 /// Standard errors of the lag-1 correlation from which on it is corrected for: 80 % of independent series stay below.
 const NOTICED: f64 = 0.84;
-/// Largest coefficient; an estimate beyond it is not told from a random walk.
+/// Largest coefficient; a larger estimate cannot be distinguished from a random walk.
 const LARGEST: f64 = 0.97;
 /// Fewer independent differences have no scatter to judge by.
 const LEAST: f64 = 2.0;

@@ -35,7 +35,7 @@ impl Additive {
         self.freedom() * self.cells as f64
     }
 
-    /// What is left of each cell when the grand mean and all main effects are taken away.
+    /// The residual of each cell after the grand mean and all main effects are subtracted.
     pub(super) fn residuals(&self, cells: &[f64]) -> Vec<f64> {
         let grand = mean(cells);
         let mut left: Vec<f64> = cells.iter().map(|v| v - grand).collect();

@@ -33,7 +33,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use variance::Anova;
 
-/// What is asked of factors.
+/// Settings of an analysis of factors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FactorSettings {
     /// The chance of finding an interaction where there is none: 0.04 as shipped.
@@ -160,7 +160,7 @@ fn odd_cell(deviations: &[Location]) -> Option<usize> {
     ((0..deviations.len()).filter(|cell| alike(*cell)).count() == 1).then_some(largest)
 }
 
-/// What was found, on its way into words.
+/// A finding with its context, from which its words are made.
 struct Finding<'a> {
     design: &'a Design,
     evidence: Evidence,

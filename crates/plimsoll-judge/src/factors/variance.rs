@@ -82,7 +82,7 @@ impl Anova {
         Some(FTest { p, variance: scatter / self.replicates, freedom: self.freedom })
     }
 
-    /// What speaks against normal errors: one that is farther off than the largest of so many may be (Grubbs 1950).
+    /// The evidence against normal errors: one that is farther off than the largest of this many may be (Grubbs 1950).
     pub(super) fn outlier(&self) -> Option<String> {
         let n = self.errors.len() as f64;
         let squares = self.squares();

@@ -6,9 +6,9 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, Read, Write};
 
-/// So many lines are judged at a time ...
+/// The lines that are judged at a time ...
 const LINES: usize = 4096;
-/// ... or so many bytes of them, so that memory stays bounded however long the input is.
+/// ... or the bytes of them, so that memory stays bounded however long the input is.
 const BYTES: usize = 32 << 20;
 
 /// What a batch came to.

@@ -7,7 +7,7 @@ use super::number::{Mark, Shape, parse, shape};
 use crate::input::JudgeError;
 use crate::wording::count;
 
-/// So many places are named in one error.
+/// The most places that one error names.
 const NAMED: usize = 5;
 
 /// What stands between columns.
@@ -42,7 +42,7 @@ pub(crate) struct Table<'t> {
     first: u32,
     /// The decimal mark; nothing where no number tells and none was given.
     mark: Option<Mark>,
-    /// The line that told the mark; nothing where it was given or taken for granted.
+    /// The line that set the mark; `None` if it was given or assumed.
     told: Option<u32>,
 }
 
@@ -141,7 +141,7 @@ impl<'t> Table<'t> {
         self.lines.remove(0);
     }
 
-    /// No row may have more cells than the heading has names, but for empty ones at the end.
+    /// Checks that no row has more cells than the heading has names, apart from empty ones at the end.
     fn check_widths(&self, separator: Separator) -> Result<(), JudgeError> {
         let Some(names) = &self.names else { return Ok(()) };
         let full =
@@ -288,7 +288,7 @@ impl<'t> Table<'t> {
         Ok(values)
     }
 
-    /// The same, with nothing for an empty cell.
+    /// The series by its name, with `None` for an empty cell.
     pub(crate) fn series_with_gaps(&self, name: &str) -> Result<Vec<Option<f64>>, JudgeError> {
         let mut values = Vec::with_capacity(self.len());
         self.each(name, |value| values.push(value))?;

@@ -1,10 +1,10 @@
 //! The limit: how much of something (requests per second, users, jobs) a system takes and still holds a bound.
 //!
-//! It is searched by probes: the system is given so much for a while, and holds the bound or does not. Near the limit the same amount
-//! is held at one time and not at another, so that plain bisection ends anywhere. The search is the one by which psychophysics finds
-//! thresholds (Watson & Pelli, "QUEST: a Bayesian adaptive psychometric method", 1983): a posterior over the limit, with the
-//! steepness of the edge integrated out (Kontsevich & Tyler, 1999), and the next probe near its median. **The limit is the amount at
-//! which a probe holds the bound half of the time.**
+//! Probes search the limit: the system gets a certain amount for a while, and holds the bound or does not. Near the
+//! limit the same amount is held at one time and not at another, so that plain bisection ends anywhere. The search is
+//! the one by which psychophysics finds thresholds (Watson & Pelli, "QUEST: a Bayesian adaptive psychometric method",
+//! 1983): a posterior over the limit, with the steepness of the edge integrated out (Kontsevich & Tyler, 1999), and the
+//! next probe near its median. **The limit is the amount at which a probe holds the bound half of the time.**
 //!
 //! Trials differ in their limits, on the same machine too. Their scatter is integrated out as well, so that the interval of one
 //! trial is wider than what its probes alone would give, and narrows as trials agree.
@@ -74,7 +74,7 @@ impl LimitSettings {
     }
 }
 
-/// What is known of a limit. Ends that lie beyond what was searched are open: 0 or infinite.
+/// An estimated limit. Ends beyond the searched range are open: 0 or infinite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
     /// The limit; absent where it surely lies outside of the range that was searched.

@@ -1,4 +1,4 @@
-//! What is believed of a limit, on a grid of its logarithm.
+//! The posterior of a limit, on a grid of its logarithm.
 //!
 //! A probe at `x` holds the bound with the probability `b + (1 - b - h)/(1 + (x/L)^(1/s))`: a logistic edge of steepness `s` about the
 //! limit `L`, between a floor `b` of probes that hold though they should not and a share `h` that break though they should not, as when
@@ -12,7 +12,7 @@ const MOST_POINTS: usize = 1500;
 const BEYOND: f64 = 1.5;
 /// The steepnesses that are possible, each as likely as the others.
 const STEEPNESSES: [f64; 5] = [0.005, 0.01, 0.02, 0.04, 0.08];
-/// So many steepnesses from the limit the edge is over, to the last digit that counts.
+/// The edge is over at this many steepnesses from the limit, to the last digit that counts.
 const EDGE: f64 = 20.0;
 /// The share of probes that break the bound far below the limit.
 const HICCUP: f64 = 0.05;

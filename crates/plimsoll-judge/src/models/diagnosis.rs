@@ -22,7 +22,7 @@ const OF_BUFFER: f64 = 0.5;
 /// The largest window without scaling (RFC 9293), in bytes.
 const UNSCALED: f64 = 65_535.0;
 
-/// What is wanted of a path.
+/// Requirements of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
     /// In bit/s of data.
@@ -55,7 +55,7 @@ pub struct Grant {
     pub scaling: bool,
 }
 
-/// What was found of a path and the hosts at its ends.
+/// Findings about a path and the hosts at its ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
     /// The length of a datagram on the path, in bytes.
@@ -72,7 +72,7 @@ pub struct Facts {
     pub receiver: Grant,
 }
 
-/// What is looked at.
+/// The subject of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
     /// The rate itself.
@@ -107,13 +107,13 @@ impl Check {
 /// What one check found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// What was looked at.
+    /// The subject of the check.
     pub check: Check,
     /// Whether it is good enough; absent where that is not sure.
     pub passes: Option<bool>,
     /// What there is, in `unit`.
     pub measured: f64,
-    /// What is needed, likewise.
+    /// The needed value, in `unit`.
     pub needed: f64,
     /// Of both: `bit/s`, `share` or `bytes`.
     pub unit: &'static str,

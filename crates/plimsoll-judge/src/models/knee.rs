@@ -23,7 +23,7 @@ const FOLLOWS: f64 = 0.05;
 /// One measured point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KneePoint {
-    /// What was offered, in bit/s.
+    /// The offered rate, in bit/s.
     pub offered: f64,
     /// The share that did not arrive, 0 to 1.
     pub loss: f64,
@@ -55,7 +55,7 @@ pub struct Knee {
     pub n: usize,
 }
 
-/// What was not found.
+/// Why no knee was found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoKnee {
     /// No rate lost more than the others: the knee lies higher.

@@ -1,6 +1,6 @@
 //! Weighted least squares, and fits by it on relative errors, for sums of up to three terms that may not fall below 0.
 
-/// What was measured at one place: the terms there, and the value that they are to add up to; above 0.
+/// A measurement at one place: the terms there, and the value that they must add up to; above 0.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub(super) terms: [f64; 3],

@@ -204,13 +204,13 @@ impl LossCurve {
 /// What a path must keep to, to carry a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Budget {
-    /// The rate that is to be carried, in bit/s.
+    /// The required rate, in bit/s.
     pub rate: f64,
     /// The round-trip time, in seconds.
     pub rtt: f64,
     /// The largest share of packets at which a loss event may begin.
     pub loss: f64,
-    /// One loss event in so many packets, rounded down.
+    /// One loss event in this many packets, rounded down.
     pub packets_per_loss: f64,
     /// The queue that the bottleneck needs, one bandwidth-delay product, in bytes.
     pub queue_bytes: f64,

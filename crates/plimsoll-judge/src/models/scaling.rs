@@ -20,7 +20,7 @@ const RESAMPLES: usize = 1_000;
 const EARNS: f64 = 4.0;
 /// The fewest points: three coefficients, and one to see an error by.
 const LEAST_POINTS: usize = 4;
-/// From so many points on, the criterion for few points is defined for all three coefficients.
+/// From this number of points on, the criterion for few points is defined for all three coefficients.
 const ENOUGH_POINTS: usize = 6;
 
 /// One measured point.

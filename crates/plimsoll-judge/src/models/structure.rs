@@ -27,7 +27,7 @@ pub(super) struct Structure {
     pub(super) by_repeats: bool,
 }
 
-/// What residuals with their places are beside chance, of a curve with so many `parameters`.
+/// The structure of residuals beyond chance, with their places, for a curve with `parameters` parameters.
 pub(super) fn structure(residuals: &[(f64, f64)], parameters: usize) -> Structure {
     let groups = groups(residuals);
     let freedom = residuals.len() - groups.len();
@@ -92,7 +92,7 @@ fn by_order(groups: &[Vec<f64>]) -> Structure {
 mod tests {
     use super::*;
 
-    /// Residuals at twelve places, so many at each, of a curve that is off by `off`.
+    /// Residuals at twelve places, `repeats` at each, of a curve that is off by `off`.
     fn measured(off: impl Fn(f64) -> f64, scatter: f64, repeats: usize, seed: u64) -> Vec<(f64, f64)> {
         let mut rng = SmallRng::new(seed);
         let places = (0..12).flat_map(|place| std::iter::repeat_n(f64::from(place), repeats));

@@ -4,15 +4,16 @@
 
 use crate::stats::{mean, median_in_place, quantile_sorted};
 
-/// A gap is compared with the median of so many neighbours.
+/// A gap is compared with the median of this many neighbours.
 const NEIGHBOURS: usize = 25;
-/// So many times the median of its neighbours is wide. Where nothing gathers, one gap in a thousand is, and a few in long tails.
+/// A gap of this many times the median of its neighbours is wide. Where nothing gathers, one gap in a thousand is, and
+/// a few in long tails.
 const WIDE: f64 = 10.0;
-/// With so many wide gaps, or more than [`WIDE_SHARE`] of all, the values gather.
+/// With this many wide gaps, or more than [`WIDE_SHARE`] of all, the values gather.
 const LEAST_WIDE: usize = 10;
 /// The least share of wide gaps of values that gather.
 const WIDE_SHARE: f64 = 0.04;
-/// So many values close together are a clump.
+/// The fewest close values that are a clump.
 const LEAST_VALUES: usize = 3;
 /// Fewer clumps are modes.
 const LEAST_CLUMPS: usize = 4;

@@ -3,7 +3,7 @@
 /// The simplex has settled when its corners differ by less than this.
 const SETTLED: f64 = 1e-4;
 
-/// The least value found of `f` from `start`, the first simplex being `step` wide, in so many rounds.
+/// The least value of `f` found from `start` in `rounds` rounds, with a first simplex of the width `step`.
 pub(super) fn minimise(start: &[f64], step: f64, rounds: usize, f: impl Fn(&[f64]) -> f64) -> f64 {
     let value = |x: &[f64]| {
         let y = f(x);

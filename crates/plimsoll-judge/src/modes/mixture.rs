@@ -3,7 +3,7 @@
 use super::clumps;
 use crate::stats::{median_in_place, quantile_sorted, sd};
 
-/// Beyond so many values the fit works on bins, each with its mean and its count.
+/// Beyond this number of values the fit works on bins, each with its mean and its count.
 const EXACT: usize = 4_000;
 /// How many bins there are then.
 const BINS: usize = 2_000;
@@ -21,7 +21,7 @@ const TICK: f64 = 0.6;
 
 /// Equal values are spread over no more than this part of the whole range.
 const WIDEST_CELL: f64 = 8.0;
-/// Different values that are usually so many ticks apart are not rounded, but copies of a few.
+/// Distinct values that are usually this many ticks apart are not rounded, but copies of a few.
 const COPIES: f64 = 2.5;
 /// Two places that hold all values are two places, however few.
 const FEWEST_COPIED: f64 = 4.0;
@@ -267,9 +267,10 @@ fn binned(sorted: &[f64]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Coarse values, in rising order, with equal ones spread evenly over the place between them and their neighbours: a mode is where values are
-/// many, not where one is repeated. Beside them the share of the values that is evidence of its own. What fills most of a grid is rounded, and
-/// each value counts; where the grid is much finer than the values are apart, they are copies of so many as there are different ones.
+/// Coarse values, in rising order, with equal ones spread evenly over the place between them and their neighbours: a
+/// mode is where values are many, not where one is repeated. Beside them the share of the values that is evidence of
+/// its own. What fills most of a grid is rounded, and each value counts; where the grid is much finer than the values
+/// are apart, they are copies of their distinct values.
 fn spread_out(mut sorted: Vec<f64>, tick: f64) -> (Vec<f64>, f64) {
     let n = sorted.len();
     let mut gaps: Vec<f64> = sorted.windows(2).map(|w| w[1] - w[0]).filter(|g| *g > 0.0).collect();

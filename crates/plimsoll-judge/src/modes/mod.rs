@@ -31,7 +31,7 @@ pub const LEAST_VALUES: usize = 31;
 /// What a second component must gain in log-likelihood over the likeliest single mode, at a separation of [`USUAL_SEPARATION`]; chosen by
 /// simulation so that 2 of 100 samples with one mode are taken for two at most.
 const LEAST_EVIDENCE: f64 = 4.0;
-/// The same where the values are copies of a few, [`Sample::independent`] of which are evidence.
+/// The least evidence if the values are copies of a few: [`Sample::independent`] of them count.
 const LEAST_EVIDENCE_OF_FEW: f64 = 7.5;
 /// Ashman's D of two modes about whose being apart nothing is said beforehand.
 const USUAL_SEPARATION: f64 = 3.0;
@@ -56,13 +56,13 @@ const SEPARATION: f64 = 2.6;
 const LEAST_WEIGHT: f64 = 0.08;
 /// How far the density must fall between two modes of many, as a share of the lower one: a shoulder or a long tail is no mode.
 const LEAST_VALLEY: f64 = 0.1;
-/// Up to so many values a valley is too noisy to be asked for between two modes.
+/// Up to this number of values a valley is too noisy to be required between two modes.
 const FEW: f64 = 100.0;
 /// A level that was left, seen again so often, has come and gone, and is a mode. Once may be a fault that was mended.
 const ENOUGH_RETURNS: usize = 2;
 /// No more modes are looked for.
 const MOST_MODES: usize = 6;
-/// Values so many interquartile ranges outside of the quartiles are far off.
+/// Values this many interquartile ranges outside the quartiles are far off.
 const FENCE: f64 = 3.0;
 /// So large a share of the values may be far off, and is then left out of the search.
 const MOST_FAR: f64 = 0.05;
@@ -209,7 +209,7 @@ fn least_evidence(share: f64) -> f64 {
     if share < 1.0 { LEAST_EVIDENCE_OF_FEW } else { LEAST_EVIDENCE }
 }
 
-/// What is thought of two components as modes before their likelihood is known.
+/// The prior log-odds of two components as modes.
 fn beforehand(pair: &Mixture) -> f64 {
     let lighter = pair.components.iter().map(|c| c.weight).fold(1.0, f64::min);
     let apart = nearest(pair).min(WIDE_SEPARATION) - USUAL_SEPARATION;

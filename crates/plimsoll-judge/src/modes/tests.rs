@@ -83,7 +83,7 @@ fn equal_coarse_and_extreme_values_get_an_answer() {
     assert!(find_modes(&extreme).unwrap().modes.iter().all(|m| m.center.is_finite()));
 }
 
-/// How many of so many samples have several modes.
+/// How many of `samples` samples have several modes.
 fn several(samples: u64, draw: impl Fn(&mut SmallRng) -> Vec<f64>) -> usize {
     (0..samples)
         .filter(|seed| find_modes(&draw(&mut SmallRng::new(9_000 + seed))).unwrap().modes.len() > 1)
@@ -209,7 +209,7 @@ const THROTTLED: [f64; 100] = [
     106.69, 111.64, 111.61, 110.33, 114.06, 111.57, 111.67, 111.53, 110.13,
 ];
 
-/// The same on a busy machine: a narrow peak with a broad foot above it.
+/// The throttled times on a busy machine: a narrow peak with a broad foot above it.
 const THROTTLED_BESIDE_OTHERS: [f64; 100] = [
     99.67, 110.21, 107.9, 100.92, 114.73, 132.32, 95.19, 109.15, 109.02, 108.18, 110.3, 108.62, 122.43,
     108.95, 113.06, 114.05, 107.15, 117.31, 108.7, 111.59, 114.09, 116.9, 109.37, 108.03, 107.15, 111.49,

@@ -47,7 +47,7 @@ pub fn hysteresis(up: &[(f64, f64)], down: &[(f64, f64)]) -> Result<Hysteresis, 
     Ok(Hysteresis { area: area(&gap) / under, widest_at, ratio_there: down.at(widest_at) / up.at(widest_at) })
 }
 
-/// What is asked of loops.
+/// Settings of a judgement of loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HysteresisSettings {
     /// How large a loop counts as none: 0.1 as shipped.

@@ -54,7 +54,7 @@ pub struct BeforeAfter {
     pub after: Vec<f64>,
 }
 
-/// What is asked of a recovery.
+/// Settings of a judgement of recovery.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecoverySettings {
     /// How much may be lost: 0.05 as shipped.
@@ -238,9 +238,9 @@ const NO_BASELINE: &str =
 
 /// A control that moves by more than this factor by itself leaves nothing to compare with.
 const ADRIFT: f64 = 3.0;
-/// From this factor on it is told that the control moved.
+/// From this factor on, the report says that the control moved.
 const MOVED: f64 = 1.25;
-/// From this factor on it is told that medians give another ratio than windows that stand beside each other.
+/// From this factor on, the report says that medians give another ratio than adjacent windows.
 const APART: f64 = 1.05;
 
 fn is_beyond(ratio: f64, factor: f64) -> bool {
@@ -261,7 +261,7 @@ fn adrift(medians: Medians) -> Option<String> {
     })
 }
 
-/// What was divided by what.
+/// Describes which medians were divided.
 fn arithmetic(medians: Medians, ratio: f64) -> String {
     let told = |what: &str, [before, after]: [f64; 2]| {
         let (before, after, ratio) =

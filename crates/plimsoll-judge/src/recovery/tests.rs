@@ -198,7 +198,8 @@ fn bad_windows_are_named_by_their_place() {
     assert!(judge_trials("rate", &[RecoveryTrial::default()], &RecoverySettings::default()).is_err());
 }
 
-/// Windows of a service that comes back exponentially, `lost` below its baseline at first, over so many time constants.
+/// Windows of a service that recovers exponentially, `lost` below its baseline at first, over `constants` time
+/// constants.
 fn returning(lost: f64, constants: f64, seed: u64) -> BeforeAfter {
     let mut rng = SmallRng::new(seed);
     let mut window = |level: f64| 200.0 * level * (0.01 * rng.normal()).exp();

@@ -28,13 +28,13 @@ const LEAST_TO_DESPAIR: usize = 50;
 /// How many standard errors beyond the estimate an effect is still thought possible before the pairs are called too few.
 const STILL_POSSIBLE: f64 = 2.33;
 
-/// What is asked of a sequential comparison.
+/// Settings of a sequential comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequentialSettings {
     /// Level, confidence, margin and direction, as for a comparison of fixed size.
     pub compare: CompareSettings,
-    /// No decision is made before so many pairs: 8 as shipped, the fewest whose signs alone carry 1 % (2/2⁸), so that
-    /// an effect of the order inside of pairs cannot pass for a difference.
+    /// The fewest pairs before any decision: 8 as shipped, the fewest whose signs alone carry 1 % (2/2⁸). So an effect
+    /// of the order inside pairs cannot pass for a difference.
     pub first: usize,
     /// The largest number of pairs that will be measured, 30 as shipped; `None` when it is not known.
     pub most: Option<usize>,
@@ -46,7 +46,7 @@ impl Default for SequentialSettings {
     }
 }
 
-/// What is known after the pairs so far.
+/// The decision after the pairs so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// A and B differ, in the direction given: `Slower` or `Faster`.
@@ -123,7 +123,7 @@ impl Decider {
         Ok(self.decision)
     }
 
-    /// What is known after the pairs so far.
+    /// The decision after the pairs so far.
     #[must_use]
     pub fn decision(&self) -> Decision {
         self.decision

@@ -4,7 +4,7 @@ use crate::stats::dist::{normal_pdf, normal_quantile};
 
 /// Steps of the integration per standard deviation of what is added between two looks.
 const STEPS: f64 = 6.0;
-/// Beyond so many standard deviations nothing is added.
+/// Beyond this many standard deviations nothing is added.
 const REACH: f64 = 8.0;
 
 /// When to look: after every pair up to some twenty, then after each tenth more, and at the last.

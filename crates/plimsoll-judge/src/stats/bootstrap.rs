@@ -77,8 +77,8 @@ pub fn percentile(
     interval(statistic(values), replicates, confidence)
 }
 
-/// By how much the residuals of a curve through so many points are widened before they are drawn with replacement: for the coefficients that
-/// were fitted, and for percentiles of few residuals, which are too narrow, by Student's t.
+/// By how much the residuals of a curve through `points` points are widened before they are drawn with replacement: for
+/// the coefficients that were fitted, and for percentiles of few residuals, which are too narrow, by Student's t.
 #[must_use]
 pub fn widening(points: usize, coefficients: usize, confidence: f64) -> f64 {
     let points = points as f64;

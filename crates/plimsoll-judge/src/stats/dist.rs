@@ -65,8 +65,9 @@ pub fn binomial_cdf(k: u64, n: u64, p: f64) -> f64 {
     Binomial::new(p.clamp(0.0, 1.0), n).map_or(1.0, |b| b.cdf(k))
 }
 
-/// The exact interval of a share of which `hits` of `all` were seen (Clopper & Pearson, Biometrika 26, 1934): no true share beyond it makes so few
-/// hits, or so many, as likely as (1 - `confidence`) / 2. From 0 to 1 where nothing was seen.
+/// The exact interval of a share of which `hits` of `all` were seen (Clopper & Pearson, Biometrika 26, 1934): no true
+/// share beyond it makes a count as low, or as high, as likely as (1 - `confidence`) / 2. From 0 to 1 where nothing was
+/// seen.
 ///
 /// ```
 /// let interval = plimsoll_judge::stats::dist::binomial_share(8, 10, 0.95);

@@ -24,7 +24,7 @@ pub struct Location {
 }
 
 impl Location {
-    /// The same with every figure mapped by a rising function.
+    /// Maps every figure by a rising function.
     #[must_use]
     pub fn map(self, f: impl Fn(f64) -> f64) -> Self {
         Self { estimate: f(self.estimate), lo: f(self.lo), hi: f(self.hi) }

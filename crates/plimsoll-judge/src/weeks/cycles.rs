@@ -5,7 +5,7 @@ use crate::changes::{self, Changes};
 use crate::input::JudgeError;
 use crate::stats::{mean, median};
 
-/// An hour is compared with those of the other weeks alone where there are so many.
+/// The fewest other weeks against which an hour is compared.
 const OTHERS: usize = 3;
 
 /// Hours divided into levels.
@@ -55,7 +55,7 @@ pub(super) fn divided(hours: &[Option<f64>], first_hour: u64) -> Result<Divided,
     Ok(Divided { flat, found, slope, cycle })
 }
 
-/// What a trend adds to one of so many hours; nothing to the last.
+/// The offset of a trend in hour `hour` of `count`; zero in the last.
 pub(super) fn trend(slope: f64, hour: usize, count: usize) -> f64 {
     slope * (hour as f64 - (count - 1) as f64)
 }

@@ -12,21 +12,21 @@ use plimsoll_model::weeks::Reached;
 
 /// The confidence of a forecast's interval.
 const CONFIDENCE: f64 = 0.9;
-/// So many days must be known.
+/// The fewest days that a forecast needs.
 const LEAST_DAYS: usize = 8;
 /// The latest days alone are looked at: what a machine did before says less of what it will do.
 const DAYS: usize = 28;
-/// No forecast reaches farther than so many times the days that it is made from.
+/// The longest reach of a forecast, in multiples of the days that it is made from.
 const REACH: usize = 6;
-/// So many shares of the walk are tried between none and all.
+/// The shares of the walk that are tried between none and all.
 const SHARES: usize = 15;
 /// How likely it is beforehand that there is no walk at all, and that there is nothing else: many levels are one or the other. What lies between
 /// shares the rest evenly.
 const NO_WALK: f64 = 0.2;
 const ALL_WALK: f64 = 0.4;
-/// So many ways from here are tried.
+/// The simulated paths from here.
 const DRAWS: usize = 500;
-/// A level that must rise in so many of them, or it is no forecast.
+/// The share of them in which a level must rise, or there is no forecast.
 const RISES: f64 = 0.95;
 /// Values are no more exact than this share of the largest.
 const EXACT: f64 = 1e-6;
@@ -214,7 +214,7 @@ mod tests {
         }
     }
 
-    /// Of so many simulated disks: the forecasts, and how many of these hold the moment at which the disk was full.
+    /// The forecasts over `disks` simulated disks, and how many of these contain the moment at which the disk was full.
     fn held(days: usize, walk: f64, noise: f64, disks: u64) -> (u32, u32) {
         let (mut forecasts, mut held) = (0, 0);
         for seed in 0..disks {

@@ -1,10 +1,11 @@
 //! A machine's weeks: what changed of late beside the cycles of days and weeks, and when a limit is reached.
 //!
-//! Every few hours, the hours of the last weeks are divided into levels (see [`crate::changes`]), without what the hours of a week differ by. A
-//! change is news when it began within the last days, has lasted for some hours, stands out by many standard errors, leads to another level than the
-//! one before it that had lasted, and is no day that goes like another of the week: looking that often, at dozens of series, what is told must seldom
-//! be wrong. Where the level goes on moving after a change, it is a drift; from then on the drift is followed (`moving`), and after its end the weeks
-//! are learned anew, since those of the drift are no measure.
+//! Every few hours, the hours of the last weeks are divided into levels (see [`crate::changes`]), without what the
+//! hours of a week differ by. A change is news when it began within the last days, has lasted for some hours, stands
+//! out by many standard errors, leads to another level than the one before it that had lasted, and is no day that goes
+//! like another of the week: with so frequent looks, at dozens of series, news must seldom be wrong. Where the level
+//! goes on moving after a change, it is a drift; from then on the drift is followed (`moving`), and after its end the
+//! weeks are learned again, since those of the drift are no measure.
 
 mod cycles;
 mod forecast;
@@ -24,46 +25,47 @@ pub use forecast::reached;
 use moving::{Moving, Said};
 use ramp::Ramp;
 
-/// So many hours are looked at: six weeks.
+/// The hours that are examined: six weeks.
 pub const LOOKED_AT: usize = 6 * 7 * DAY;
-/// With fewer hours nothing is told: the cycle of weeks is known after three.
+/// The fewest hours for any news: the cycle of weeks is known after three.
 pub const LEAST: usize = 3 * 7 * DAY;
 /// Hours of a day.
 pub const DAY: usize = 24;
 /// Hours of a week.
 const WEEK: usize = 7 * DAY;
-/// A change is news for so many hours.
+/// The hours for which a change is news.
 const NEWS: usize = 3 * DAY;
-/// It must have lasted for so many.
+/// The hours for which a change must have lasted.
 const LASTED: usize = 6;
-/// A level is one to come back to when it has lasted for so many hours; and days that go like others of the week are no change until then.
+/// A level is one to return to after this many hours. Until then, days that go like others of the week are no change.
 const STAYS: usize = 66;
-/// It must stand out by so many standard errors of its size.
+/// The standard errors of its size by which a change must stand out.
 const SURE: f64 = 8.0;
-/// What was told once is not told again within so many hours of it.
+/// The hours around news in which the same news is not repeated.
 const SAME: u64 = 36;
-/// A drift is tried once a change has lasted for so many hours, and for so many more.
+/// A drift is tried after a change has lasted for the first number of hours, and until the second number of hours
+/// later.
 const DRIFTS_AFTER: u64 = 60;
 const DRIFTS_FOR: u64 = 36;
 /// From the median deviation to the standard deviation of a normal distribution.
 const MAD: f64 = 1.4826;
-/// So many neighbouring hours tell about as much as one that stands alone.
+/// This many neighbouring hours carry about as much information as one independent hour.
 const ALIKE: f64 = 8.0;
-/// A drift must explain so many times the variance that a level leaves.
+/// A drift must explain this many times the variance that a level leaves.
 const EXPLAINS: f64 = 2.0;
 
-/// What is remembered of a series from hour to hour.
+/// State of a series from hour to hour.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
-    /// The changes that were told, the newest last.
+    /// The changes that were news, the newest last.
     told: Vec<Told>,
     /// The drift that goes on.
     moving: Option<Moving>,
-    /// What is older is of a drift that has ended (hours since 1970, UTC).
+    /// Hours before this one belong to a drift that has ended (hours since 1970, UTC).
     since_hour: u64,
 }
 
-/// A change that was told.
+/// A change that was news.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Told {
     hour: u64,
@@ -71,8 +73,8 @@ struct Told {
 }
 
 impl Remembered {
-    /// What is remembered of a series of which this was told, the oldest first: for where nothing else is known of it, as after a version that remembered it in
-    /// another form.
+    /// Rebuilds the state of a series from its news, the oldest first. For a series without a stored state, as after a
+    /// version that stored it in another form.
     #[must_use]
     pub fn from_told(news: &[News]) -> Self {
         let mut remembered = Self::default();
@@ -170,7 +172,7 @@ impl Remembered {
         news
     }
 
-    /// The level before the last of some changes: the last one that was told, or had lasted.
+    /// The level before the last of some changes: the last one that was news, or had lasted.
     fn level_before(&self, changes: &[Change], first_hour: u64) -> f64 {
         let known = changes.windows(2).rev().find(|pair| {
             let hour = first_hour + pair[0].index as u64;
@@ -179,7 +181,7 @@ impl Remembered {
         known.map_or(changes[0].before, |pair| pair[1].before)
     }
 
-    /// A level that has begun to move, where that was not told.
+    /// A level that has begun to move, if that was not news yet.
     fn begins(&mut self, hours: &[Option<f64>], divided: &Divided, first_hour: u64) -> Option<News> {
         let Divided { flat, found, slope, cycle } = divided;
         let Ramp { index, before, size, low, high } = ramp::begun(flat, found)?;
@@ -195,7 +197,8 @@ impl Remembered {
         Some(News::Change { hour, before, after: before + size, low, high })
     }
 
-    /// Whether a change in this hour was told, or is part of one that was: a level that goes on moving is divided into several.
+    /// Whether a change in this hour was news, or is part of one that was: a level that goes on moving is divided into
+    /// several.
     fn is_told(&self, hour: u64, rose: bool) -> bool {
         self.told.iter().any(|told| {
             told.hour.abs_diff(hour) <= SAME
@@ -203,7 +206,8 @@ impl Remembered {
         })
     }
 
-    /// The drift since the change that was told last, where a moving level explains what was measured since much better than one that stands.
+    /// The drift since the latest news, if a moving level explains the values since then much better than a constant
+    /// one.
     fn drifts(&mut self, divided: &Divided, first_hour: u64) -> Option<Drift> {
         let Divided { flat, slope: trend, .. } = divided;
         let told = self.told.last()?;

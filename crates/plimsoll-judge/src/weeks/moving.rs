@@ -1,8 +1,9 @@
-//! A level that is known to move: what is still news of it.
+//! A moving level, and what is still news about it.
 //!
-//! Hours are compared with those a week before, from which no cycle sets them apart, whether it adds up or is a factor that shrinks with the level. So a
-//! drift is followed without a word, and only three things are told: that it has ended, that it goes on at quite another pace, and that the level
-//! came to another place at once, as memory does when its owner is started again.
+//! Hours are compared with those a week before, from which no cycle sets them apart, whether it adds up or is a factor
+//! that shrinks with the level. So a drift is followed silently, and only three things are news: that it has ended,
+//! that it goes on at quite another pace, and that the level came to another place at once, as memory does when its
+//! owner is started again.
 
 use plimsoll_model::weeks::{Drift, News};
 use serde::{Deserialize, Serialize};
@@ -10,24 +11,24 @@ use serde::{Deserialize, Serialize};
 use super::{ALIKE, DAY, MAD, WEEK};
 use crate::stats::median;
 
-/// The pace is that of so many hours, against those a week before.
+/// The hours from which the pace is computed, against those a week before.
 const PACE: usize = 2 * DAY;
 /// A drift has ended when the level moves by less than this share of it.
 const ENDED: f64 = 0.2;
-/// It goes on at another pace when that is so many times the one that was told, or less than one of so many.
+/// A drift has another pace if that is this many times the reported one, or less than one over this.
 const OTHER: f64 = 1.5;
 /// And when two days before it did so as well, up to this share of it.
 const STEADY: f64 = 0.15;
-/// A level that came to another place at once must have stayed there for so many hours.
+/// The hours for which a level that moved at once must have stayed.
 const STAYED: usize = DAY;
 /// The hours before these that it is compared with.
 const BEFORE: usize = 2 * DAY;
-/// It must have gone as far as this share of the whole way of the drift, and so many hours of it.
+/// A jump must cover this share of the whole distance of the drift, this many hours of its pace ..
 const OF_WAY: f64 = 0.25;
 const OF_PACE: f64 = 24.0;
-/// And by so many standard deviations of single hours.
+/// .. and this many standard deviations of single hours.
 const SURE: f64 = 4.0;
-/// So much of what was measured since must lie beyond the middle of both levels.
+/// The share of values since the jump that must lie beyond the middle of both levels.
 const BEYOND: f64 = 0.9;
 /// How far the 95 % of a normal distribution reach, in standard deviations.
 const REACHES: f64 = 1.96;
@@ -35,7 +36,7 @@ const REACHES: f64 = 1.96;
 /// A drift that goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Moving {
-    /// As it was told last.
+    /// The drift as it was last reported.
     pub(super) drift: Drift,
     /// Since which hour nothing but the drift has moved the level (hours since 1970, UTC).
     still: u64,

@@ -1,9 +1,10 @@
-//! A level that began to move of late: a slow leak is told before its hours have parted into levels.
+//! A level that began to move of late: a slow leak is reported before its hours have parted into levels.
 //!
-//! What could not be foreseen of each hour from the one before is compared with what a level would leave that moves evenly since some hour, and with one that
-//! rose at once, by the generalised likelihood ratio (Basseville and Nikiforov 1993, *Detection of abrupt changes*, 2.4 and 7.2). Hours of something else count
-//! for little (Huber 1964). Real levels wander farther than neighbouring hours let expect, so that the same is asked of the weeks before, in which nothing
-//! changed: what is told must stand out of that as well.
+//! What could not be foreseen of each hour from the one before is compared with what a level would leave that moves
+//! evenly since some hour, and with one that rose at once, by the generalised likelihood ratio (Basseville and
+//! Nikiforov 1993, *Detection of abrupt changes*, 2.4 and 7.2). Hours of something else count for little (Huber 1964).
+//! Real levels wander farther than neighbouring hours let expect, so that the same is asked of the weeks before, in
+//! which nothing changed: a report must stand out of that as well.
 
 use std::ops::Range;
 
@@ -11,22 +12,23 @@ use super::{MAD, NEWS, WEEK, is_sure};
 use crate::changes::Changes;
 use crate::stats::median;
 
-/// A level must have moved for so many hours.
+/// The hours for which a level must have moved.
 const LASTED: usize = 12;
-/// It must stand out by so many standard errors.
+/// The standard errors by which the movement must stand out ..
 const SURE: f64 = 5.7;
-/// And by so many times what the weeks before show, in which nothing changed.
+/// .. and by how many times what the weeks before show, in which nothing changed.
 const BEYOND: f64 = 1.4;
-/// So many hours of a week must have been measured.
+/// The hours of a week that must have been measured.
 const LEAST: usize = WEEK / 2;
 /// What an hour may add to the evidence, in standard deviations.
 const MOST: f64 = 3.0;
 
-/// It must explain the hours nearly as well as a level that rose at once, as a share of its standard errors. Early on a leak looks like both.
+/// How well a ramp must explain the hours beside a level that rose at once, as a share of its standard errors. Early on
+/// a leak looks like both.
 const AS_WELL: f64 = 0.9;
 /// Fewer hours know the cycles too badly.
 const KNOWN: usize = 5 * WEEK;
-/// The weeks before are looked at every so many hours.
+/// The step between hours of the weeks before that are examined.
 const EVERY: usize = 6;
 /// The variance of a median of normal values, in those of their mean: π/2.
 const MEDIAN: f64 = std::f64::consts::FRAC_PI_2;

@@ -16,7 +16,7 @@ fn hours(seed: u64, days: usize, noise: f64, changed: impl Fn(usize) -> f64) -> 
         .collect()
 }
 
-/// What is told when it is looked at every few hours, with the hour in which it was told.
+/// The news when the series is examined every few hours, each with the hour of the look.
 fn told(hours: &[Option<f64>], every: usize) -> Vec<(usize, News)> {
     let mut remembered = Remembered::default();
     let mut all = Vec::new();

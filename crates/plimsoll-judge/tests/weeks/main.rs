@@ -2,7 +2,8 @@
 
 mod simulated;
 
-/// Within so many hours each is told. A day is wanted, and mostly kept; the leak of the first of these machines takes 26 h.
+/// The hours within which each event must be reported. A day is wanted, and mostly kept; the leak of the first of these
+/// machines takes 26 h.
 const SOON: u64 = 36;
 
 /// Two machines of twelve series, five months each; one false message a month and machine would be ten.

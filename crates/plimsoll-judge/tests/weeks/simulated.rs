@@ -12,7 +12,7 @@ use serde::Deserialize;
 const EVERY: usize = 3;
 /// Monday, 5 January 1970, 00:00 UTC in hours: a week of the simulation begins with its Monday.
 const FIRST: u64 = 96;
-/// A message is about what happened within so many hours of it.
+/// A message is about an event within this many hours of it.
 const NEAR: u64 = 36;
 
 /// A series of a machine.
@@ -40,9 +40,9 @@ struct Machine {
 
 /// A message, and whether it is true.
 pub(crate) struct Message {
-    /// The hour of the simulation in which it was told.
+    /// The hour of the simulation in which the news came.
     pub(crate) told: u64,
-    /// What was told.
+    /// The news.
     pub(crate) news: News,
     /// Whether it is so.
     pub(crate) is_true: bool,
@@ -54,11 +54,11 @@ pub(crate) struct Told {
     pub(crate) series: String,
     /// The messages, the oldest first.
     pub(crate) messages: Vec<Message>,
-    /// How many hours after each thing that happened it was told first; nothing where it was not.
+    /// Hours from each event to its first news; `None` if it was missed.
     pub(crate) delays: Vec<Option<u64>>,
 }
 
-/// What is told of the series of a machine that are wanted; nothing happens to one that is still.
+/// The news about the requested series of a machine; on a still one nothing happens.
 pub(crate) fn machine(
     seed: u32,
     days: u32,

@@ -68,7 +68,8 @@ impl Curve {
     }
 }
 
-/// The curve of a kind that describes the points best; a knee is looked for at so many places between these `numbers`.
+/// The curve of a kind that describes the points best. The search tries `count` places of a knee between these
+/// `numbers`.
 pub(super) fn fitted(kind: Kind, points: &[GrowthPoint], (numbers, count): (&[f64], usize)) -> Curve {
     match kind {
         Kind::Constant => broken(points, &[&[0]], f64::INFINITY),

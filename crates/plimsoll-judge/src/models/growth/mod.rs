@@ -44,7 +44,7 @@ const BELIEVED: f64 = 0.3;
 const STRUCTURED: f64 = 0.005;
 /// ... or than this, where no number was measured twice, ...
 const ORDERED: f64 = 0.01;
-/// ... and told where it is this large, on ln(time), ...
+/// ... and reported if it is this large, on ln(time), ...
 const LARGE: f64 = 0.02;
 /// ... and this large beside the scatter.
 const BESIDE_SCATTER: f64 = 0.5;
@@ -52,9 +52,9 @@ const BESIDE_SCATTER: f64 = 0.5;
 const UNREPEATED: (usize, f64) = (12, 0.1);
 /// Places at which a knee is looked for with one point left out.
 const LEFT_OUT_PLACES: usize = 24;
-/// A kind that describes the points nearly as well is told where it differs by this factor in what it says of doubling, ...
+/// A kind that describes the points nearly as well is reported if its forecast differs by this factor for doubling, ...
 const DIFFERS: f64 = 1.15;
-/// ... or of the time at so many times the largest number.
+/// ... or for the time at this many times the largest number.
 const AHEAD: f64 = 10.0;
 
 /// One measured point.

@@ -27,7 +27,7 @@ fn each_kind_is_told_from_the_others() {
     }
 }
 
-/// So many repeats at numbers that double, each off by a factor that has heavy tails.
+/// Repeats at numbers that double, each off by a factor that has heavy tails.
 fn repeated(time: impl Fn(f64) -> f64, scatter: f64, repeats: usize, seed: u64) -> Vec<GrowthPoint> {
     let mut rng = SmallRng::new(seed);
     let numbers = (0..8).map(|i| f64::from(1 << i)).flat_map(|n| std::iter::repeat_n(n, repeats));

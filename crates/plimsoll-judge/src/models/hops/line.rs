@@ -3,9 +3,10 @@
 use crate::models::least_squares::weighted;
 use crate::stats::median_in_place;
 
-/// How often the weights are set anew; they have settled long before.
+/// How often the weights are updated; they have settled long before.
 const ROUNDS: usize = 12;
-/// A residual of so many standard deviations has no weight at all; chosen for 95 % efficiency on normal residuals (Beaton & Tukey 1974).
+/// A residual of this many standard deviations has no weight at all; chosen for 95 % efficiency on normal residuals
+/// (Beaton & Tukey 1974).
 const BISQUARE: f64 = 4.685;
 /// The median of absolute residuals, times this, estimates the standard deviation of normal ones.
 const NORMAL: f64 = 1.4826;

@@ -1,12 +1,14 @@
 //! The hops of a path, from the round-trip times of probes of several sizes that expire at each router in turn.
 //!
-//! Jacobson 1997, *pathchar*, and Downey 1999, *Using pathchar to estimate Internet link characteristics*: the time over the size of a
-//! probe rises by 1/rate of each link that it crosses, so the difference of two routers' slopes is 1/rate of the link between them, and that of
-//! their intercepts is its latency, there and back. What waits anywhere comes on top; so a low quantile stands for each size. It is steadier
-//! than the minimum, which pathchar takes, where many small delays add up: hardly any probe meets with none of them.
+//! Jacobson 1997, *pathchar*, and Downey 1999, *Using pathchar to estimate Internet link characteristics*: the time
+//! over the size of a probe rises by 1/rate of each link that it crosses, so the difference of two routers' slopes is
+//! 1/rate of the link between them, and that of their intercepts is its latency, both ways. Any wait adds to that, so a
+//! low quantile stands for each size. The quantile is steadier than the minimum, which pathchar takes, where many small
+//! delays add up: hardly any probe meets with none of them.
 //!
-//! Answers quote small probes whole and no more than the start of large ones, so that small probes load the way back as well, and large ones
-//! only the way there. That tells a link that is faster one way from one that is not.
+//! Answers quote small probes whole and no more than the start of large ones, so that small probes load the return path
+//! as well, and large ones only the forward path. That distinguishes a link that is faster in one direction from one
+//! that is not.
 
 mod line;
 
@@ -28,7 +30,7 @@ pub const CONFIDENCE: f64 = 0.95;
 pub const MEASURABLE: f64 = 0.1;
 /// A link has two rates where no resample says otherwise, and they differ by more than this factor.
 const TWO_RATES: f64 = 1.25;
-/// The fewest sizes of which a line can be told.
+/// The fewest sizes that determine a line.
 const LEAST_SIZES: usize = 4;
 /// The fewest probes of a size of which there is a quantile.
 pub const LEAST_PROBES: usize = 3;
@@ -53,7 +55,7 @@ pub struct Measured {
     pub interval: Interval,
 }
 
-/// What is known of one hop.
+/// An estimated hop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hop {
     /// Its rate in bit/s; absent where it is not measurable.
@@ -62,9 +64,9 @@ pub struct Hop {
     pub least_rate: f64,
     /// How far the interval of the time that it takes for a byte reaches to each side, as a share of it; infinite where that may be nothing.
     pub reach: f64,
-    /// Its rate on the way back, in bit/s, where that is another.
+    /// Its rate on the return path, in bit/s, if that differs.
     pub back_rate: Option<f64>,
-    /// How long it takes there and back beside the time for bytes, halved, in seconds.
+    /// Its round trip without the time for bytes, halved, in seconds.
     pub latency: Measured,
     /// How much longer a probe waits here than the fastest do, in seconds: the median.
     pub queue: f64,
@@ -160,7 +162,8 @@ struct Link<'p> {
     far: &'p Router<'p>,
 }
 
-/// Seconds for a byte there and back, where both are taken for the same and where they are not, each with the time that takes no bytes.
+/// Seconds per byte for a round trip, with equal rates both ways and with different ones, each with the time that does
+/// not depend on bytes.
 #[derive(Clone, Copy)]
 struct Times {
     same: f64,
@@ -242,7 +245,7 @@ fn two_rates(fit: &Times, resampled: &[Times]) -> bool {
 mod tests {
     use super::*;
 
-    /// A link: bit/s there and back, and seconds one way.
+    /// A link: bit/s in each direction, and seconds one way.
     type Known = (f64, f64, f64);
 
     const CHAIN: [Known; 4] =

@@ -12,7 +12,7 @@ use serde::Serialize;
 const MOST_VARIATION: f64 = 100.0;
 /// The smallest and largest factor of the waiting jobs, (1 + C²)/2.
 const FACTORS: [f64; 2] = [0.5, f64::midpoint(1.0, MOST_VARIATION)];
-/// Squared coefficients of variation that differ by this little are told as one.
+/// Squared coefficients of variation that differ by this little are reported as one.
 const ALIKE: f64 = 0.1;
 /// The confidence at which exponential service times are excluded.
 const SURE: f64 = 0.995;
@@ -78,7 +78,7 @@ pub(super) enum Users {
     Open,
     /// As many as each point says; where it says none, they come by themselves.
     Given,
-    /// So many, which were looked for.
+    /// The estimated number.
     Found(usize),
 }
 

@@ -59,7 +59,7 @@ const LEAST_BUSY: f64 = 0.5;
 const BEYOND: f64 = 1.1;
 /// Residuals that are this unlikely to stand in such an order by chance have a structure ...
 const ORDERED: f64 = 0.01;
-/// ... which is told from here on, on ln(1 + load).
+/// ... which is reported from here on, on ln(1 + load).
 const STRUCTURE: f64 = 0.08;
 /// The most users of a closed queue whose number is looked for, as a multiple of the largest load: with more of them the queue is as good as open.
 const MOST_USERS: f64 = 8.0;

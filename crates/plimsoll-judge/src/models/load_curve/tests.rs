@@ -168,8 +168,8 @@ fn two_sorts(rng: &mut SmallRng) -> f64 {
     exponential(rng) * if rng.uniform() < 0.1 { 5.5 } else { 0.5 }
 }
 
-/// One server at which so many jobs arrive at random, by the recursion of Lindley (1952): a job waits for what the one before had to wait and
-/// to be served, less the time between the two.
+/// One server at which `jobs` jobs arrive at random, by the recursion of Lindley (1952): a job waits for what the one
+/// before had to wait and to be served, less the time between the two.
 fn lindley(rate: f64, service: Service, jobs: usize, rng: &mut SmallRng) -> LoadPoint {
     let (mut waits, mut now, mut busy, mut inside) = (0.0_f64, 0.0, 0.0, 0.0);
     for _ in 0..jobs {

@@ -46,8 +46,8 @@ pub struct Predicted {
     pub n: usize,
 }
 
-/// Predicts the highest rate that holds a bound in probes of so many `seconds`. `rig` says everything but the service times, whose spread is that of
-/// `responses`, in seconds, at the lightest point.
+/// Predicts the highest rate that holds a bound in probes of `seconds` seconds. `rig` says everything but the service
+/// times, whose spread is that of `responses`, in seconds, at the lightest point.
 ///
 /// # Errors
 /// Fewer than three points, a rate or time that is not above 0, or a rig that cannot be.

@@ -83,9 +83,9 @@ fn exponential(mean: f64, rng: &mut SmallRng) -> f64 {
 /// Where jobs come from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// By themselves, so many a second on average, independently of each other.
+    /// By themselves, at this mean rate per second, independently of each other.
     Poisson(f64),
-    /// By themselves, at equal distances, so many a second.
+    /// By themselves, at equal distances, at this rate per second.
     Constant(f64),
     /// From users who each wait for their answer and then think; the time is exponential.
     Users {
@@ -178,7 +178,7 @@ pub struct Prediction {
 }
 
 impl Rig {
-    /// Predicts the steady state, with so many simulated jobs in each of twelve runs where no formula exists.
+    /// Predicts the steady state. Where no formula exists, each of twelve runs simulates `jobs` jobs.
     ///
     /// # Errors
     /// No host, processor or user; a time or rate that is not above 0; a rate that the processors cannot carry.
@@ -222,8 +222,9 @@ impl Rig {
         }))
     }
 
-    /// As [`Rig::capacity`], of probes of so many `seconds` that begin on an idle rig. A short one ends before the queue has grown to what it
-    /// would be in the end, and holds the bound at rates that last for no longer: for a moment even at more than the rig carries.
+    /// As [`Rig::capacity`], for probes of `seconds` seconds that begin on an idle rig. A short one ends before the
+    /// queue has grown to what it would be in the end, and holds the bound at rates that last for no longer: for a
+    /// moment even at more than the rig carries.
     ///
     /// # Errors
     /// As [`Rig::capacity`]; a length that is not above 0.
@@ -258,7 +259,7 @@ impl Rig {
         Ok(most)
     }
 
-    /// The same rig at another rate; users give way to jobs at random.
+    /// The rig at another rate; users become jobs that arrive at random.
     fn at(&self, rate: f64) -> Self {
         let arrivals = match self.arrivals {
             Arrivals::Constant(_) => Arrivals::Constant(rate),
@@ -376,7 +377,7 @@ fn highest_that_holds(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> Optio
     Some(low)
 }
 
-/// How many of so many jobs come before the steady state.
+/// How many of `jobs` jobs come before the steady state.
 fn warm_up(jobs: usize) -> usize {
     (jobs as f64 * WARM_UP) as usize
 }

@@ -7,7 +7,7 @@ use super::{Arrivals, Discipline, Dispatch, Rig, exponential};
 use crate::stats::quantile_sorted;
 use crate::stats::rng::SmallRng;
 
-/// What was seen after the warm-up.
+/// Results after the warm-up.
 pub(super) struct Outcome {
     pub(super) utilisation: f64,
     pub(super) throughput: f64,
@@ -44,7 +44,7 @@ impl Ord for At {
     }
 }
 
-/// Runs from an idle rig until so many jobs have been answered; the first `warm_up` of them do not count.
+/// Runs from an idle rig until `jobs` jobs have been answered; the first `warm_up` of them do not count.
 pub(super) fn simulate(rig: &Rig, warm_up: usize, jobs: usize, rng: &mut SmallRng) -> Outcome {
     let mut run = Run::new(rig, rng);
     let mut responses = Vec::with_capacity(jobs.saturating_sub(warm_up));
