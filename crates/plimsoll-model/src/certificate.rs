@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The name for which a [`Certificate`] is: addresses of hosts are chosen anew for each trial, and a connection may pass through others.
+/// The host name in a [`Certificate`]. Addresses of hosts differ from trial to trial, and a connection may pass through
+/// others.
 pub const CERTIFIED_NAME: &str = "service.plimsoll.test";
 
 /// A certificate that was made for a trial, and what belongs to it, in PEM.

@@ -61,13 +61,13 @@ impl FromStr for Document {
     }
 }
 
-/// A number of exactly so many digits.
+/// Parses a number of exactly `number` digits.
 fn digits<N: FromStr>(text: &str, number: usize) -> Option<N> {
     let all = text.len() == number && text.bytes().all(|byte| byte.is_ascii_digit());
     if all { text.parse().ok() } else { None }
 }
 
-/// How many directories a server has that is to carry so many requests per second: at least 1.
+/// Number of directories of a server for `rate` requests per second: at least 1.
 #[must_use]
 pub fn directories(rate: f64) -> u32 {
     let number = 10.0 * (rate.max(0.0) / 5.0).sqrt();

@@ -102,7 +102,7 @@ pub enum EffectKind {
 }
 
 impl EffectKind {
-    /// All of them, in the order in which they are told.
+    /// All effects, in the order of reports.
     pub const ALL: [Self; 8] = [
         Self::Program,
         Self::Reads,

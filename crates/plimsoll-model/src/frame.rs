@@ -39,8 +39,8 @@ pub enum ToAgent {
     Greet {
         /// [`PROTOCOL`] of the controller.
         protocol: u32,
-        /// When nothing has come for so many milliseconds, the controller is gone or cut off: the agent then ends, with all that it started, and
-        /// puts back what it changed.
+        /// Milliseconds of silence after which the controller counts as gone or disconnected. The agent then ends, with
+        /// all that it started, and restores its changes.
         silence_ms: u64,
     },
     /// A sign of life, and a question after the time; answered by `Pong` at once, whatever else the agent does. Only after `Greet`.
@@ -62,8 +62,8 @@ pub enum ToAgent {
         machine: bool,
         /// Whether the kernel is the host's own, so that any of its settings may be changed.
         own_kernel: bool,
-        /// Whether the host's time counts instructions, so that figures can repeat exactly: loads then begin at the same distance from the
-        /// kernel's timers in each run, and nothing is told while they go on.
+        /// Whether the host's time counts instructions, so that figures can repeat exactly: loads then begin at the
+        /// same distance from the kernel's timers in each run, and send no progress.
         virtual_clock: bool,
     },
     /// Start a service; answered by `Ready` or `Failed`.
@@ -118,7 +118,7 @@ pub enum ToAgent {
         /// Repeated in the answer.
         id: Id,
     },
-    /// Sample the counters from now on, so many times a second; 0 ends it, answered by `Sampled`.
+    /// Sample the counters from now on, `hz` times per second; 0 ends it, answered by `Sampled`.
     Sample {
         /// Times a second (0 to 100).
         hz: u32,
@@ -129,7 +129,7 @@ pub enum ToAgent {
         id: Id,
         /// Whether a connection in TIME_WAIT counts as left.
         time_wait: bool,
-        /// Give up after so many milliseconds.
+        /// Give up after this number of milliseconds.
         give_up_ms: u64,
     },
     /// Capture packets from now on, until `EndCapture` with the same id; answered by `Done` or `Failed`.
@@ -171,7 +171,7 @@ pub enum ToAgent {
     Reach {
         /// Repeated in the answer.
         id: Id,
-        /// Where it is to be reached.
+        /// The addresses at which clients reach the service.
         targets: Vec<SocketAddr>,
         /// When it counts as ready.
         ready: Ready,
@@ -359,7 +359,7 @@ pub enum FromAgent {
 }
 
 impl FromAgent {
-    /// Whether it is the answer to a request, and not something that is told besides.
+    /// Whether the frame is the answer to a request, and not a message by itself.
     #[must_use]
     pub fn answers(&self) -> bool {
         !matches!(self, Self::Pong { .. } | Self::Died { .. } | Self::Progress { .. } | Self::Samples { .. })

@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Every histogram tells times apart by so many significant digits.
+/// Significant digits of the times in every histogram.
 const DIGITS: u8 = 3;
 
 /// A histogram of times in microseconds. It is stored in HdrHistogram's V2 encoding in Base64; an empty text where nothing was recorded.

@@ -173,7 +173,7 @@ pub struct ClockFacts {
     pub ahead_ns: i64,
     /// That is right give or take this, in nanoseconds.
     pub within_ns: u64,
-    /// The shortest way there and back, in nanoseconds.
+    /// The shortest round trip, in nanoseconds.
     pub round_trip_ns: u64,
 }
 

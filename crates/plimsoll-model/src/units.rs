@@ -34,13 +34,13 @@ impl Span {
     /// The longest, so that a multiple of it added to the time of day still is a time.
     const LONGEST: Duration = Duration::from_secs(10_000 * 3600);
 
-    /// So many milliseconds.
+    /// A span of `n` milliseconds.
     #[must_use]
     pub const fn millis(n: u64) -> Self {
         Self(Duration::from_millis(n))
     }
 
-    /// So many seconds.
+    /// A span of `n` seconds.
     #[must_use]
     pub const fn secs(n: u64) -> Self {
         Self(Duration::from_secs(n))
@@ -162,9 +162,9 @@ impl fmt::Display for BitRate {
 /// How much may wait: a number of packets, or of bytes where a unit of size stands behind it (`64k`, `33750B`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLength {
-    /// So many packets.
+    /// A number of packets.
     Packets(u32),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
 }
 
@@ -267,9 +267,9 @@ pub enum Unit {
     BitsPerSecond,
     /// Millions of bytes per second.
     MegabytesPerSecond,
-    /// So many of something per second.
+    /// A rate per second.
     PerSecond,
-    /// So many of something per minute.
+    /// A rate per minute.
     PerMinute,
     /// Whatever a program calls it.
     Other(&'static str),

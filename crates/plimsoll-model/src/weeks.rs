@@ -28,7 +28,8 @@ pub enum News {
         /// Its upper end.
         high: f64,
     },
-    /// The level goes on moving since a change that was told before, moves at another pace than was told, or moves no further.
+    /// The level goes on moving since an earlier reported change, moves at another pace than reported, or moves no
+    /// further.
     Drift(Drift),
 }
 

@@ -109,7 +109,7 @@ pub struct LinkDirection {
 }
 
 impl Link {
-    /// What happens to packets on the way from the first host to the second, and on the way back.
+    /// The shapes of both directions: from the first host to the second, and back.
     #[must_use]
     pub fn ways(&self) -> [LinkDirection; 2] {
         let there = LinkDirection {

@@ -203,7 +203,7 @@ impl Metric {
         }
     }
 
-    /// The unit in which it is told.
+    /// The unit in which reports state the metric.
     #[must_use]
     pub fn unit(self) -> Unit {
         match self {

@@ -60,7 +60,7 @@ fn remedies(experiment: &Experiment) -> Checked {
     Err(problem(path!["remedies", "ladder"], message, expected))
 }
 
-/// What was found so far.
+/// The problems found so far.
 #[derive(Default)]
 struct Problems(Vec<Problem>);
 

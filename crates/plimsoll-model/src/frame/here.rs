@@ -17,7 +17,7 @@ pub struct Here {
     pub user: u32,
     /// Tells which network the agent is in: the boot id of its kernel, and the inode of its network namespace.
     pub network: String,
-    /// The machine's addresses, but for those of its loopback and those that hold on one link alone.
+    /// The machine's addresses, except loopback ones and those valid on one link alone.
     pub addresses: Vec<IpAddr>,
     /// The address by which it was reached, where that is known.
     pub reached_at: Option<IpAddr>,

@@ -4,7 +4,7 @@ use std::ops::RangeFrom;
 
 /// The states of a CPU that add up to its time.
 const STATES: [&str; 8] = ["user", "nice", "system", "irq", "softirq", "steal", "idle", "iowait"];
-/// So many of them, at the end, are not work.
+/// The number of kinds, at the end, that are not work.
 const IDLE: usize = 2;
 /// The CPUs that there may be, by number.
 const NUMBERS: RangeFrom<u32> = 0..;

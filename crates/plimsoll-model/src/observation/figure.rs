@@ -67,8 +67,8 @@ impl Metric {
         }
     }
 
-    /// The figure of a step of an open loop: the percentile of its times, or else the rate of its answers; absent where nothing was answered
-    /// in it whose time could be told.
+    /// The figure of a step of an open loop: the percentile of its times, or else the rate of its answers; absent if it
+    /// had no answers with a known time.
     #[must_use]
     pub fn of_step(self, step: &Step) -> Option<f64> {
         let millis = |us: u64| (step.requests > 0).then_some(us as f64 / 1e3);

@@ -1,7 +1,8 @@
-//! What carrying out an experiment does to the machine that it is carried out on, for who did not write the file.
+//! Effects of an experiment on the machine that runs it, for readers who did not write the file.
 //!
-//! It follows from the cells, so that a program that only one level of a factor starts is told, too. What happens inside of hosts that go
-//! with the run (their links, addresses and settings, the loads between them) does nothing to the machine, and is not in it.
+//! The effects follow from the cells, so they include a program that only one level of a factor starts. Events inside
+//! hosts that go with the run (their links, addresses and settings, the loads between them) do nothing to the machine,
+//! and are left out.
 
 use std::collections::BTreeSet;
 

@@ -17,7 +17,7 @@ pub const NONE: &str = "none";
 pub const APPLIED: &str = "applied";
 /// The phase in which actions are carried out.
 const PHASE: &str = "intervention";
-/// So many blocks tell a share of a loss well enough.
+/// The blocks that estimate a share of a loss well enough.
 const BLOCKS_OF_SIDES: u32 = 8;
 /// Blocks where the phase is a flood, each of which is measured in many slices.
 const BLOCKS_OF_FLOODS: u32 = 3;

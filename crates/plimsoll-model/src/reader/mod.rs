@@ -129,7 +129,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// What the load is about where it is not told: the figure with this name, or else the first.
+    /// The default subject of the load: the figure with this name, or else the first.
     const USUAL: &'static str = "rate";
 
     /// The figures that it gives.

@@ -89,7 +89,7 @@ impl LinkState {
         Self { link: link.clone(), down: false }
     }
 
-    /// What happens to packets on the way from the first host to the second, and on the way back.
+    /// The shapes of both directions: from the first host to the second, and back.
     #[must_use]
     pub fn ways(&self) -> [LinkDirection; 2] {
         let ways = self.link.ways();

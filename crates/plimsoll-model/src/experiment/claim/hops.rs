@@ -76,9 +76,10 @@ pub struct HopReport {
     pub rate_interval: Option<Interval>,
     /// The rate that it has at the least, in bit/s; null where nothing can be said.
     pub at_least_bits_per_second: Option<f64>,
-    /// Its rate on the way back, in bit/s, where that is another.
+    /// Its rate on the return path, in bit/s, if that differs.
     pub back_bits_per_second: Option<f64>,
-    /// How long a packet travels over it beside the time that the rate takes, one way, in milliseconds; half of there and back.
+    /// The one-way time of a packet over it without the time that the rate takes, in milliseconds: half of the round
+    /// trip.
     pub latency_ms: Option<f64>,
     /// The interval of the latency.
     pub latency_interval: Option<Interval>,

@@ -112,7 +112,7 @@ pub enum SendBy {
 }
 
 impl SendBy {
-    /// Whether what does not fill a segment is told to wait for more.
+    /// Whether data that does not fill a segment is sent with the order to wait for more.
     #[must_use]
     pub fn says_more(self) -> bool {
         matches!(self, Self::WriteMore | Self::SpliceMore)
@@ -126,7 +126,7 @@ impl LoadType for BulkLoad {
         Self { total, duration, ..self.clone() }.into()
     }
 
-    /// So many messages of it, or as many bytes as so many calls hand over.
+    /// A piece with `calls` messages, or with as many bytes as `calls` calls pass on.
     fn window(&self, calls: u64) -> LoadKind {
         let each = self.message.unwrap_or(self.chunk).0;
         Self { total: Some(ByteSize(calls.saturating_mul(each))), duration: None, ..self.clone() }.into()

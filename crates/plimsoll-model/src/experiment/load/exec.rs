@@ -91,13 +91,13 @@ impl<'de> Deserialize<'de> for ExecLoad {
 }
 
 impl ExecLoad {
-    /// The time after which the program is run no more, where it is not told of it.
+    /// The time after which the program is not run again, if its arguments do not have it.
     #[must_use]
     pub fn again_for(&self) -> Option<Span> {
         self.duration.filter(|_| !self.has(SECONDS))
     }
 
-    /// Its words, with those of what is aimed at and of how much is to be done in place of what stands for them.
+    /// The program's words, with the target and the amount of work in place of their placeholders.
     #[must_use]
     pub fn words(&self, filled: impl Fn(&str) -> String) -> Vec<String> {
         let seconds = self.duration.map_or(0, |span| span.0.as_nanos().div_ceil(1_000_000_000).max(1));
@@ -266,7 +266,7 @@ pub struct ExecRun {
 }
 
 impl ExecFacts {
-    /// A figure by its name: the mean over the runs that ended well and told it.
+    /// A figure by its name: the mean over the runs that ended well and reported it.
     fn mean(&self, name: &str) -> Option<f64> {
         let well = self.runs.iter().filter(|run| run.ended.is_empty());
         let figures =

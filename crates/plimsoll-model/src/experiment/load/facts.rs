@@ -105,7 +105,7 @@ pub trait Join {
     fn join(&mut self, other: &Self);
 }
 
-/// So many a second; nothing where no time passed.
+/// The rate per second; `None` if no time passed.
 pub(crate) fn per_second(number: f64, seconds: f64) -> Option<f64> {
     (seconds > 0.0).then(|| number / seconds)
 }

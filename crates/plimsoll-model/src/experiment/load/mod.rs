@@ -149,7 +149,7 @@ trait LoadType {
     /// One of `number` parts of it, from 0. What does not divide evenly goes to the first ones; no part is empty.
     fn part(&self, place: u32, number: u32) -> LoadKind;
 
-    /// A small piece of it: so many connections (or requests, messages ...).
+    /// A small piece of the load, with `operations` connections (or requests, messages ...).
     fn window(&self, operations: u64) -> LoadKind;
 
     /// The load with this duration, whatever its own extent.
@@ -327,7 +327,7 @@ impl LoadKind {
         self.as_dyn().at_rate(rate)
     }
 
-    /// A small piece of it: so many connections (or requests, messages ...).
+    /// A small piece of the load, with `operations` connections (or requests, messages ...).
     #[must_use]
     pub fn window(&self, operations: u64) -> Self {
         self.as_dyn().window(operations)

@@ -1,4 +1,4 @@
-//! All that is wrong with a file that cannot be read, as far as it can be told at once.
+//! All errors of a file that cannot be read, as far as they can be found at once.
 //!
 //! Reading stops at the first value that does not fit. It is taken out, and what is left is read again, until it fits or nothing can be
 //! taken out any more.
@@ -12,7 +12,7 @@ use toml::de::{DeArray, DeTable, DeValue, Deserializer};
 use super::{Experiment, FileError};
 use crate::experiment::kinds::SAYS_NOTHING;
 
-/// So many errors of one file are told.
+/// The most errors of one file that are reported.
 pub(super) const MOST: usize = 50;
 
 /// All errors in `text`, in the order of their places; never empty where the text cannot be read.

@@ -321,7 +321,7 @@ impl Phase {
         self
     }
 
-    /// Whether it makes sense, but for the phases inside it.
+    /// Checks the phase, except the phases inside it.
     pub(super) fn check(
         &self,
         experiment: &Experiment,

@@ -123,7 +123,8 @@ macro_rules! define {
 
 each_program!(define);
 
-/// The kernel keeps so many bytes of a process's name (TASK_COMM_LEN in include/linux/sched.h, without the zero at the end).
+/// Bytes of a process's name that the kernel keeps (TASK_COMM_LEN in include/linux/sched.h, without the zero at the
+/// end).
 const LONGEST_PROCESS_NAME: usize = 15;
 
 /// When a service counts as ready.

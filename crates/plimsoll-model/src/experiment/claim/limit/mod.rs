@@ -29,8 +29,8 @@ pub enum LimitClaim {
     Bound(BoundClaim),
 }
 
-/// The highest rate at which so many requests are answered in time. A request that fails is not. Outcomes: `reached` or `not_reached`
-/// where `at_least` is given, else `estimated`.
+/// The highest rate at which enough requests are answered in time. A request that fails is not. Outcomes: `reached` or
+/// `not_reached` where `at_least` is given, else `estimated`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchClaim {
     /// The phase that searches.
@@ -293,7 +293,7 @@ fn searching(experiment: &Experiment) -> BTreeMap<String, ()> {
 }
 
 impl BoundClaim {
-    /// The bound is an amount of what the figure is told in.
+    /// Checks that the bound has the unit of the figure.
     fn check(&self, at: &ClaimPlace<'_>) -> Checked {
         at.phase("phase", &self.phase)?;
         // A mistyped metric has no unit, and is the mistake to name.

@@ -68,7 +68,7 @@ impl Kubernetes {
         })
     }
 
-    /// What a pod is to be in which this container runs (v1, PodSpec): the container gets its name, its image and its resources from here.
+    /// The specification of a pod that runs this container (v1, PodSpec): its name, image and resources come from here.
     #[must_use]
     pub fn spec(&self, mut container: Value) -> Value {
         container["name"] = json!("host");
