@@ -12,7 +12,7 @@ use crate::wording::{self, capitalised, standing};
 /// The claim on the measurement itself, which every run makes.
 const MEASUREMENT: &str = "measurement";
 
-/// So many of the last lines of a service are shown.
+/// The last lines of a service that are shown.
 const LINES_SHOWN: usize = 3;
 
 /// A rate of which this share was sent was met.
@@ -67,7 +67,7 @@ fn interval(Interval(lo, hi): Interval, confidence: f64, scale: Scale) -> String
     )
 }
 
-/// The verdicts that are told one by one.
+/// The verdicts that get a sentence each.
 pub(crate) fn told_in_words(report: &RunReport) -> impl Iterator<Item = &Finding> {
     let in_a_table = |finding: &&Finding| finding.details.as_ref().is_some_and(claims::is_in_a_table);
     report.verdicts.iter().filter(move |finding| !in_a_table(finding))

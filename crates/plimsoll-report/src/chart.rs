@@ -133,7 +133,7 @@ pub(crate) fn legend() -> Legend {
         .background_color("rgba(0,0,0,0)")
 }
 
-/// The start of a text that is longer than so many characters.
+/// The start of a text that is longer than `length` characters.
 pub(crate) fn shortened(text: &str, length: usize) -> String {
     if text.chars().count() <= length {
         return text.into();

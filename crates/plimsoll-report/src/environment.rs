@@ -6,7 +6,7 @@ use plimsoll_model::report::{KernelConfig, LinkReport, Machine, ProgramVersion, 
 
 use crate::number::{figure, median, percent, sorted};
 
-/// So many changed settings of the kernel are named; the JSON has all.
+/// The most changed settings of the kernel that are named; the JSON has all.
 const SETTINGS_NAMED: usize = 8;
 
 /// What the run was measured on. What was not stored is left out.
@@ -69,7 +69,7 @@ fn of_machine(machine: &Machine) -> String {
     told.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// So many digits of a hash are told; the JSON has all.
+/// The digits of a hash that are shown; the JSON has all.
 const HASH_DIGITS: usize = 12;
 
 /// `HZ=250, PREEMPT_NONE; not Kconfig's default: KFENCE; /proc/config.gz, SHA-256 0123456789ab...`.

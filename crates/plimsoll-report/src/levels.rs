@@ -38,7 +38,7 @@ pub(crate) struct About {
     pub(crate) metric: String,
     /// Whether the scale is logarithmic, on which factors that multiply give parallel lines.
     pub(crate) logarithmic: bool,
-    /// A level and a line to be marked, with what is to be said of them.
+    /// A level and a line to mark, with the remark about them.
     pub(crate) odd: Option<(String, String, String)>,
 }
 

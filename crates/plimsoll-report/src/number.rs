@@ -45,7 +45,7 @@ fn grouped(value: f64) -> String {
     text
 }
 
-/// A ratio: two decimals, which is what a margin of 5 % can be told by; three significant digits below 0.1.
+/// A ratio: two decimals, which show a margin of 5 %; three significant digits below 0.1.
 pub(crate) fn ratio(value: f64) -> String {
     if !value.is_finite() {
         NONE.into()

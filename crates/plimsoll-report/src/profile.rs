@@ -14,9 +14,9 @@ pub(crate) fn heading(compared: &ComparedProfile) -> String {
     format!("{HEADING}: {}, {worse} (worse) against {better} (better)", compared.phase)
 }
 
-/// So many callers are told of a function, the nearest ones, in a sentence and in the table.
+/// The nearest callers of a function that are named, in a sentence and in the table.
 const CALLERS: (usize, usize) = (3, 1);
-/// From this change on, as a share, it is told what the control did.
+/// The change, as a share, from which on the control's change is reported.
 const WORTH_TELLING: f64 = 0.05;
 
 /// How much CPU time there was on each side, and where what was added is. `sides` are the two sides' titles.

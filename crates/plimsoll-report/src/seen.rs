@@ -6,7 +6,7 @@ use crate::findings::Sides;
 use crate::number::{figure, percent};
 use crate::section::{Row, Section, left, right};
 
-/// From this many microseconds on a time is told in milliseconds.
+/// The microseconds from which on a time is shown in milliseconds.
 const LONG_US: f64 = 1000.0;
 const MIB: f64 = 1024.0 * 1024.0;
 

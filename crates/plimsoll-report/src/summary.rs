@@ -132,8 +132,9 @@ pub(crate) fn measured(beside_a_control: bool) -> &'static str {
     if beside_a_control { TREATMENT } else { "measured" }
 }
 
-/// Which rate is told: the one that the loads are about, unless claims are about another one that they have. Where none says so, requests where
-/// claims are about them, some were offered at a rate, or connections carried several; else connections.
+/// The rate that is reported: the one that the loads are about, unless claims are about another one that they have.
+/// Where none says so, requests where claims are about them, some were offered at a rate, or connections carried
+/// several; else connections.
 pub(crate) fn rate_metric(report: &RunReport) -> Metric {
     let claimed = |metric: Metric| report.verdicts.iter().any(|it| it.verdict.metric == metric.name());
     let phases = || report.trials.iter().flat_map(|trial| &trial.phases);

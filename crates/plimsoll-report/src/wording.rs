@@ -12,7 +12,7 @@ use plimsoll_model::verdict::{Interval, Outcome, Standing};
 
 use crate::number::{count, figure, moment, percent, ratio, seconds};
 
-/// A class of stalls that took less than this share of the time is not told in a row.
+/// A class of stalls that took less than this share of the time gets no row.
 const LEAST_SHARE: f64 = 0.001;
 
 /// The level of each factor.

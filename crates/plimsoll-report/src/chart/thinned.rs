@@ -5,11 +5,13 @@ use plotly::{Scatter, Trace};
 
 use super::drawn;
 
-/// So many points of one name are drawn: a screen has room for no more, and a page of a hundred thousand would be megabytes.
+/// The most points of one name that are drawn: a screen has room for no more, and a page of a hundred thousand would be
+/// megabytes.
 const DRAWN: usize = 2000;
 
-/// So many stretches give their lowest and their highest point. The others are taken at even distances, so that a chart looks like all of its values: drawn from the
-/// lowest and highest alone, what varies about one level looks like two levels.
+/// The stretches that give their lowest and their highest point. The others are taken at even distances, so that a
+/// chart looks like all of its values. With the lowest and highest alone, values that vary about one level look like
+/// two levels.
 const STRETCHES: usize = DRAWN / 8;
 
 /// The points to draw, from the left to the right. Of more than are drawn, some at even distances, and the lowest and the highest of each stretch, so that
@@ -51,7 +53,7 @@ pub(crate) fn markers(
         .hover_info(HoverInfo::Text)
 }
 
-/// What stands below a chart of so many points.
+/// The caption of a chart with `points` points.
 pub(crate) fn caption(text: &str, points: usize) -> String {
     if points <= DRAWN {
         return text.to_owned();

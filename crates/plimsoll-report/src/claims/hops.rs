@@ -68,7 +68,7 @@ fn rate(hop: &HopReport) -> Option<String> {
     })
 }
 
-/// How the table is to be read.
+/// Explains how to read the table.
 fn how_to_read(path: &HopsDetails) -> String {
     let end = if path.reached { "" } else { " They did not come to the host that they were aimed at." };
     format!(

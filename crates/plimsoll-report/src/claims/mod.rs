@@ -58,7 +58,7 @@ trait Shown {
     /// The heading of what is shown.
     const TITLE: &'static str;
 
-    /// Whether its verdicts stand in a table that is part of the answer, and are not told one by one.
+    /// Whether its verdicts stand in a table of the answer, and get no sentence each.
     const IN_A_TABLE: bool = false;
 
     /// How its figures are written.

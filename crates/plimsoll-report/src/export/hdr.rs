@@ -10,7 +10,7 @@ use super::Selection;
 use super::rows::arm;
 use crate::escape;
 
-/// So many lines for each halving of the distance to 100 %.
+/// The lines for each halving of the distance to 100 %.
 const TICKS: u32 = 5;
 /// Times are kept in microseconds and written in milliseconds.
 const US_PER_MS: f64 = 1000.0;

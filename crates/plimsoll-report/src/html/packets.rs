@@ -1,4 +1,4 @@
-//! What packets told: where the time went, and connections one by one.
+//! Results from packets: where the time went, and connections one by one.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use super::{CONNECTION_PICKER, page};
 use crate::number::{NONE, count, figure, percent};
 use crate::wording;
 
-/// So many connections of a file stand in the table.
+/// The most connections of a file that stand in the table.
 const LISTED: usize = 200;
 
 /// The section of a run.

@@ -61,7 +61,7 @@ pub(super) struct Window {
     pub(super) rate: f64,
 }
 
-/// How many points each of so many trials is drawn with.
+/// The points of each of `trials` trials.
 pub(super) fn points(trials: usize) -> usize {
     (POINTS / trials.max(1)).clamp(POINTS_OF_TRIAL.0, POINTS_OF_TRIAL.1)
 }

@@ -14,7 +14,7 @@ pub(crate) fn of<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("a part of the public form of a run")
 }
 
-/// The same run in text and in Markdown. Its page must have a chart of this title.
+/// The run in text and in Markdown. Its page must have a chart of this title.
 fn written(report: &RunReport, chart: &str) -> String {
     let (mut plain, mut summary, mut page) = (Vec::new(), Vec::new(), Vec::new());
     text::details(&mut plain, report, &TextOptions::default()).unwrap();

@@ -28,7 +28,7 @@ const OF_CONTROL: char = '\'';
 pub(in crate::html) struct Counter {
     pub(in crate::html) host: String,
     pub(in crate::html) name: String,
-    /// Whether it only grows, so that it is told as a rate.
+    /// Whether the counter only grows, so that it is shown as a rate.
     pub(in crate::html) grows: bool,
     courses: Vec<Course>,
     moves: usize,

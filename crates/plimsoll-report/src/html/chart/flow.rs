@@ -14,7 +14,7 @@ use crate::number::figure;
 
 const HEIGHT: usize = 440;
 const LOWER: usize = 260;
-/// So many stalls of a connection are marked: the longest.
+/// The most stalls of a connection that are marked: the longest.
 const MARKED: usize = 60;
 
 /// The three charts, a drawing for each connection; none where there is no connection.
@@ -186,7 +186,7 @@ fn moment(seconds: f64) -> f64 {
     (seconds * 1e6).round() / 1e6
 }
 
-/// Whole bytes are told in full: where a line runs level must not depend on how large a number is.
+/// Rounds a number of bytes to a whole one: where a line runs level must not depend on how large a number is.
 fn exact(value: f64) -> f64 {
     if value >= 1000.0 { value.round() } else { drawn(value) }
 }

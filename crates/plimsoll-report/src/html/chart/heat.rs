@@ -165,7 +165,8 @@ struct Mean {
     goes_on: bool,
 }
 
-/// The mean request time over the intervals of each slice of a rig that counts in several; neighbours in a slice are put together until they are about so many.
+/// The mean request time over the intervals of each slice of a rig that counts in several; neighbours in a slice are
+/// merged until about `most` are left.
 fn means(trial: &TrialRecord, arm: Arm, most: usize) -> Vec<Mean> {
     let slices = trial.phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.arm == arm);
     let slices: Vec<_> = slices
@@ -212,7 +213,7 @@ fn line(means: &[Mean], name: &'static str, y_axis: &'static str) -> Box<dyn Tra
         .hover_template("mean %{y} ms")
 }
 
-/// No more than so many columns: neighbours are put together, but not over a pause that is longer than they are.
+/// Merges neighbouring columns to at most `most`, but not over a pause that is longer than they are.
 fn together(columns: Vec<Column>, most: usize) -> Vec<Column> {
     let every = columns.len().div_ceil(most.max(1)).max(1);
     let mut put: Vec<Column> = Vec::new();

@@ -18,7 +18,7 @@ const BARS: f64 = 20.0;
 const FINE_BARS: f64 = 100.0;
 /// The longest name of a phase, in characters.
 const LABEL_LENGTH: usize = 16;
-/// How the lines of different phases look. More phases than these are not told apart.
+/// The line styles of different phases. More phases than these share styles.
 const DASHES: [DashType; 4] = [DashType::Solid, DashType::Dash, DashType::Dot, DashType::DashDot];
 
 /// The chart of one cell; absent when no request time was recorded.

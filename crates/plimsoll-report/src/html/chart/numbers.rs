@@ -16,7 +16,7 @@ use crate::number::{count, figure, median, sorted};
 use crate::section::{Row, Section, left, right};
 
 const HEIGHT: usize = 400;
-/// So many rows of numbers stand in a table.
+/// The rows of numbers that stand in a table.
 const LISTED: usize = 500;
 
 const SERIES: &str = "Each value at its place in the series. The line is the level between the changes that were found; without changes there is none.";
