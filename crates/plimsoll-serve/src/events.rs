@@ -1,5 +1,6 @@
-//! How a run goes on, sent to a browser as it comes (server-sent events, <https://html.spec.whatwg.org/multipage/server-sent-events.html>): `state` has the
-//! part of the page that is to be replaced, and `ended` the address of the run's page, after which nothing comes any more.
+//! How a run goes on, sent to a browser as it comes (server-sent events,
+//! <https://html.spec.whatwg.org/multipage/server-sent-events.html>): `state` has the part of the page to replace, and
+//! `ended` the address of the run's page, after which nothing comes any more.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -24,14 +25,14 @@ pub(crate) async fn of_run(State(site): State<Site>, Path(id): Path<String>) -> 
 struct Follow {
     site: Site,
     id: String,
-    /// What was sent last.
+    /// The state that was sent last.
     last: Option<String>,
     over: bool,
 }
 
 /// What there is to see of a run.
 enum Seen {
-    /// It goes on; there is nothing to show while it only begins.
+    /// The run goes on; there is nothing to show before its first state.
     GoesOn(Option<String>),
     Ended,
 }

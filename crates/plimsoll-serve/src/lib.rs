@@ -1,7 +1,8 @@
 //! The stored runs as web pages: lists, single runs, two side by side, causes.
 //!
-//! Everything is read when it is asked for, and nothing can be changed from a browser: there are only GET and HEAD. Pages work without
-//! scripts but for their charts, and every address can be sent to somebody else. Who may ask is in `guard.rs`.
+//! Everything is read when it is asked for, and nothing can be changed from a browser: there are only GET and HEAD.
+//! Pages work without scripts, except for their charts, and every address can be sent to somebody else. Who may ask is
+//! in `guard.rs`.
 #![forbid(unsafe_code)]
 
 mod assets;

@@ -102,7 +102,7 @@ fn trouble(here: Here, found: &Trouble) -> Response {
     html(status, pages::trouble(here, found).into_string())
 }
 
-/// Runs are nobody else's: a page is not kept by anything on the way, and asked for anew each time.
+/// Sends a page. Runs are private: no cache on the path keeps it, and browsers ask again each time.
 fn html(status: StatusCode, page: String) -> Response {
     let headers = [(CONTENT_TYPE, "text/html; charset=utf-8"), (CACHE_CONTROL, "private, no-cache")];
     (status, headers, page).into_response()

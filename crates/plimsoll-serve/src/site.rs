@@ -24,7 +24,7 @@ pub trait Runs: Send + Sync + 'static {
     /// When it cannot be read.
     fn open(&self) -> Result<Store, StoreError>;
 
-    /// What is kept of the machine's weeks; nothing where nothing is.
+    /// The history of the machine's weeks; `None` if there is none.
     ///
     /// # Errors
     /// When it cannot be read.

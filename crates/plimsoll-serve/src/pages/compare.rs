@@ -23,7 +23,7 @@ const ALPHA: f64 = 0.05;
 const COST: &str = "The runs were not interleaved: whatever else changed between them is part of the difference. A factor in one \
                     experiment is measured in turns.";
 
-/// What was asked for.
+/// The parameters of the request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct CompareQuery {

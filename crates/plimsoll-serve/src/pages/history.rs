@@ -11,7 +11,7 @@ use super::{Here, Served, Trouble, above, plain};
 use crate::link;
 use crate::site::Site;
 
-/// The newest runs are drawn, up to so many: more than a screen has points.
+/// The most runs that are drawn, the newest ones: more than a screen has points.
 const DRAWN: usize = 1_000;
 /// No more figures are drawn on one page.
 const FIGURES: usize = 24;

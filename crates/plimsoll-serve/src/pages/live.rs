@@ -15,7 +15,7 @@ use crate::site::Site;
 /// The size of a chart, in its own units.
 const WIDTH: f64 = 240.0;
 const HEIGHT: f64 = 48.0;
-/// Shares of CPU time below this are not told.
+/// Shares of CPU time below this are not shown.
 const LEAST_SHARE: f64 = 0.005;
 
 pub(crate) fn page(site: &Site, id: &str) -> Result<Served, Trouble> {
@@ -56,7 +56,8 @@ pub(super) fn list(all: &[UnderWay]) -> Markup {
     }
 }
 
-/// What is known of a run now. It has nothing to step to with a keyboard, which would be lost when it is replaced.
+/// The state of a run as a part of a page. It has nothing to focus with a keyboard: the focus would be lost when it is
+/// replaced.
 pub(crate) fn state(now: &UnderWay) -> Markup {
     html! {
         p .place { strong { (place(now)) } ", " (seconds(now.elapsed_s.round())) " so far" (left(now)) }

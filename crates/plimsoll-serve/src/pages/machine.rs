@@ -18,14 +18,14 @@ const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 /// A chart has about as many points as a narrow screen has pixels.
 const POINTS: u64 = 370;
-/// So many charts are drawn where none is asked for.
+/// The charts that are drawn by default.
 const CHARTS: usize = 9;
-/// So much of what was found is told.
+/// The most findings that are listed.
 const TOLD: usize = 50;
-/// What is drawn first, by how names begin.
+/// The series that are drawn first, by how their names begin.
 const FIRST: [&str; 6] = ["cpu.busy", "memory.available", "pressure.", "free.", "disk.", "net."];
 
-/// What was asked for.
+/// The parameters of the request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct MachineQuery {
@@ -85,7 +85,7 @@ pub(crate) fn page(site: &Site, asked: &MachineQuery) -> Result<Served, Trouble>
     Ok(served::page("The machine – Plimsoll", &above(Here::Machine), &body, true).into())
 }
 
-/// What is drawn: what was asked for, or what says most of a machine.
+/// The series that are drawn: the requested one, or those that say most about a machine.
 fn shown<'s>(all: &'s [Series], asked: &str) -> Vec<&'s Series> {
     if !asked.is_empty() {
         return all.iter().filter(|series| series.name == asked).collect();
@@ -159,7 +159,7 @@ fn chart(
     })
 }
 
-/// Points put together, those of each stretch of so many seconds.
+/// Points merged over stretches of `step` seconds.
 fn together(points: &[Point], step: u64) -> Vec<history::Stretch> {
     points
         .chunk_by(|a, b| a.at_unix_s / step == b.at_unix_s / step)

@@ -27,7 +27,7 @@ pub(crate) enum Served {
 /// Why there is no page.
 pub(crate) enum Trouble {
     NotFound(String),
-    /// What was asked for makes no sense.
+    /// The request makes no sense.
     Asked(String),
     Failed(String),
 }

@@ -18,7 +18,7 @@ const TAGS: usize = 100;
 /// How many words are searched for.
 const WORDS: usize = 8;
 
-/// What was asked for.
+/// The parameters of the request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct RunsQuery {
