@@ -92,7 +92,7 @@ pub(crate) enum Heard<'h> {
     Samples(&'h [Sample]),
 }
 
-/// What a wait is told of, and by whom.
+/// Called for each message during a wait, with the host that sent it.
 pub(crate) type OnHeard<'a> = &'a mut dyn FnMut(&Key, Heard<'_>);
 
 /// All agents of a trial.
@@ -488,7 +488,7 @@ impl<'i> AgentPool<'i> {
 }
 
 impl AgentPool<'_> {
-    /// What is to be made of a word on a load that nobody waits for; nothing where it is of something else.
+    /// Checks a message about a load that nobody waits for; `None` if the message is about something else.
     fn of_unattended(&self, key: &Key, what: &FromAgent) -> Option<Result<(), TrialStop>> {
         let id = match what {
             FromAgent::Progress { id, .. } => *id,

@@ -12,7 +12,7 @@ use crate::error::TrialStop;
 use crate::rigs::Beside;
 use crate::trial::Trial;
 
-/// So long a background load would go on that nobody sends away.
+/// Safety limit: how long a background load runs if never stopped.
 const FOR_GOOD: Span = Span::secs(86_400);
 /// How long one that has just come may take to get going before anything is measured.
 const ARRIVAL: Duration = Duration::from_millis(50);

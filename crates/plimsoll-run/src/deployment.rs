@@ -240,7 +240,7 @@ impl<'e> Deployment<'e> {
         self.services.get(service).map(|started| started.id)
     }
 
-    /// Makes a host anew and starts its services again.
+    /// Rebuilds a host and restarts its services.
     pub(crate) fn rebuild(
         &mut self,
         agents: &mut AgentPool<'_>,
@@ -398,7 +398,8 @@ impl<'e> Deployment<'e> {
         }))
     }
 
-    /// Who reaches a program of the user's own: Plimsoll's own services, and the programs that it configures, listen where they are told.
+    /// The clients of a program of the user's own. Plimsoll's own services, and the programs that it configures, listen
+    /// on the addresses that they are given.
     fn approaches(&self, name: &str, service: &Service) -> Result<Vec<Approach>, TrialStop> {
         if service.kind.exec().is_none() {
             return Ok(Vec::new());

@@ -43,7 +43,7 @@ pub enum RunError {
         host: String,
         /// Where it was tried from.
         from: String,
-        /// What was met; boxed, so that errors stay small.
+        /// The failure; boxed, so that errors stay small.
         why: Box<Failure>,
     },
     /// A host could not be set up, or could not do what it was asked to.
@@ -79,7 +79,7 @@ pub enum RunError {
     Clock {
         /// The host.
         host: String,
-        /// How well it is known, and the shortest way there and back, both in nanoseconds.
+        /// The largest error of the offset and the shortest round trip, both in nanoseconds.
         known: Option<(u64, u64)>,
     },
     /// The agent of a host went away, or did not answer, while the host was being set up.
@@ -90,7 +90,7 @@ pub enum RunError {
         /// How it went.
         how: String,
     },
-    /// What was measured could not be stored.
+    /// Measurements could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A queue does not do what it is asked to.
@@ -115,7 +115,7 @@ pub enum RunError {
         block: u32,
         /// How often.
         times: u32,
-        /// Where it is to be.
+        /// The folder of the results.
         folder: PathBuf,
     },
     /// The queue starts nothing.

@@ -1,4 +1,4 @@
-//! What is told while it happens.
+//! Events of a run, reported while they happen.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ pub enum Event<'a> {
     },
     /// A slice has ended.
     SliceEnded {
-        /// What was measured in it.
+        /// The slice with its measurements.
         slice: &'a Slice,
     },
     /// Counters were sampled.

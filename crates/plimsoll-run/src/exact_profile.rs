@@ -17,7 +17,7 @@ use crate::trial::Trial;
 /// The first block has each cell once.
 const FIRST_BLOCK: u32 = 1;
 
-/// Runs each load that was measured once more for its profile, where the host that it runs on has a virtual clock. What cannot be had is told with the
+/// Runs each measured load once more for its profile, if its host has a virtual clock. A missing part is noted with the
 /// phase, and spoils nothing.
 pub(crate) fn profile_exactly(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     let experiment = trial.experiment;

@@ -34,7 +34,7 @@ pub enum ProviderError {
     /// Nobody wants it any more.
     #[error("interrupted")]
     Interrupted,
-    /// The host has nothing of its own that could be made anew.
+    /// The host has nothing of its own to rebuild.
     #[error("{0}")]
     NotRebuildable(String),
     /// There is no such volume.
@@ -112,8 +112,7 @@ pub trait HostProvider {
 
     /// The CPUs that hosts may use.
     ///
-    /// # Errors
-    /// When that cannot be told.
+    /// # Errors When they cannot be found out.
     fn usable_cpus(&self) -> Result<Vec<u32>, ProviderError>;
 }
 
@@ -186,8 +185,8 @@ pub trait Hosts {
     /// When the link cannot be changed.
     fn change_link(&mut self, place: usize, ways: &[LinkDirection; 2]) -> Result<(), ProviderError>;
 
-    /// The inode of a host's network namespace, by which its processes are told from others'; none for a host that has no namespace of its
-    /// own.
+    /// The inode of a host's network namespace, which distinguishes its processes from others'; `None` for a host
+    /// without its own namespace.
     fn network_namespace(&self, host: &str) -> Option<u64>;
 
     /// The last lines of the console of a host that has ended by itself, or why a machine is not reached any more; empty where there is nothing to
@@ -199,10 +198,9 @@ pub trait Hosts {
         String::new()
     }
 
-    /// Makes a host anew; all of its processes and kernel state are gone.
+    /// Rebuilds a host; all of its processes and kernel state are gone.
     ///
-    /// # Errors
-    /// When it cannot be made again.
+    /// # Errors When it cannot be created again.
     fn rebuild(&mut self, host: &str) -> Result<(), ProviderError>;
 }
 

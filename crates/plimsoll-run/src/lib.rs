@@ -1,8 +1,9 @@
 //! Carries out an experiment: order, deadlines, phases, teardown.
 //!
-//! [`run::Run`] goes through the trials of a plan; `course` takes one trial through its phases, on the hosts of one or two rigs
-//! (`deployment`), whose agents it reaches through an `agent_pool`. What happens is told as `event`s while it happens, and stored when a
-//! phase ends. Whether a figure is good enough is asked of a [`Judge`]: this crate measures and never judges.
+//! [`run::Run`] goes through the trials of a plan; `course` takes one trial through its phases, on the hosts of one or
+//! two rigs (`deployment`), whose agents it reaches through an `agent_pool`. `event`s report the progress, and the
+//! store keeps the results when a phase ends. A [`Judge`] decides whether a figure is good enough: this crate measures
+//! and never judges.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr)]
 
@@ -62,16 +63,16 @@ pub trait Profiler {
     /// Ends it. What was sampled since it began belongs to this rig.
     fn stop(&self, control: Arm);
 
-    /// What was sampled since this was last asked, a profile for each rig.
+    /// Takes the samples since the last call, as a profile for each rig.
     fn take(&self) -> Vec<Profile>;
 }
 
-/// What the run needs to be told about the figures that it measures.
+/// The run's questions about the figures that it measures.
 pub trait Judge {
     /// Whether the slices of a measured phase tell its figure surely enough for the claims. To be answered from their scatter alone.
     fn sure_enough(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> bool;
 
-    /// What is known so far of a phase that is being measured, in a sentence for who waits; nothing where there is nothing to say.
+    /// Describes in a sentence how far a phase is while it is measured; `None` if there is nothing to say.
     fn so_far(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String>;
 
     /// Whether one window of a watch is as good as the baseline. `window` is the treatment's, `control` the control's, and

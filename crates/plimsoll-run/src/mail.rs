@@ -13,7 +13,7 @@ use crate::trial::Trial;
 const POLL: Duration = Duration::from_millis(50);
 /// How long mail is waited for at the end of a trial that has no claim on it.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How many ids of lost messages are told.
+/// The most ids of lost messages that are reported.
 const TOLD: usize = 10;
 
 /// What became of the mail that was waited for.
@@ -108,7 +108,7 @@ fn arrival(
     }
 }
 
-/// The ids of messages that loads of this trial were told would be delivered to a sink.
+/// The ids of messages that a sink accepted for delivery from loads of this trial.
 fn acknowledged(trial: &Trial<'_>, arm: Arm, sink: &str) -> IdSet {
     let mut all = IdSet::default();
     for slice in trial.recorder.record.phases.iter().flat_map(|phase| &phase.slices) {

@@ -1,7 +1,8 @@
 //! A run on a queue: each block of trials is a task on one machine, and is taken into the store when it is whole.
 //!
-//! The order within a block is the seed's, as in [`crate::Run`]. As many blocks as the experiment wants at the least are submitted first, and so many again as
-//! long as its claims are undecided. A task that is gone and left no result is submitted again: its machine was lost.
+//! The order within a block is the seed's, as in [`crate::Run`]. The experiment's fewest blocks are submitted first,
+//! and the same number again as long as its claims are undecided. A task that is gone and left no result is submitted
+//! again: its machine was lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -26,10 +27,10 @@ const SOON: Duration = Duration::from_millis(500);
 const AT_FIRST: Duration = Duration::from_secs(120);
 /// .. and how often then: others want to know something of it, too.
 const LATER: Duration = Duration::from_secs(5);
-/// How long it may take until a file is seen here that another machine has written (nfs(5), `acdirmax`, is longer, but for folders that are
+/// How long another machine's file may take to appear here (nfs(5), `acdirmax`, is longer, except for folders that are
 /// opened).
 const SETTLES: Duration = Duration::from_secs(3);
-/// A block whose task has been gone so many times without a result is not submitted again.
+/// A block is not submitted again after its task ended this often without a result.
 const TIMES: u32 = 3;
 /// How long a queue may not answer that has answered before.
 const DEAF: Duration = Duration::from_secs(300);
@@ -73,7 +74,7 @@ struct UnderWay<'u> {
     machines: BTreeMap<String, BTreeSet<u32>>,
     /// The blocks that were looked at when they were over.
     closed: BTreeSet<u32>,
-    /// What was told last of how far it is.
+    /// The last reported progress.
     told: String,
     /// When something has moved last.
     moved: Instant,
@@ -119,8 +120,8 @@ impl Queued<'_> {
         Ended::store(entry, trials, stop, self.store)
     }
 
-    /// Stores that the run goes on, and fetches the trials that it has already. What ended in an earlier session because something was wrong is to be
-    /// tried again.
+    /// Stores that the run goes on, and fetches the trials that it has already. Blocks that an error ended in an
+    /// earlier session are tried again.
     fn begin(&self, entry: &RunEntry) -> Result<Vec<TrialRecord>, TrialStop> {
         let stored = run::begin(self.store, entry)?;
         for number in self.all() {

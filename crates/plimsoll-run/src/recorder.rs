@@ -1,4 +1,4 @@
-//! What is observed in a trial, as it is observed: the record, the store, and who looks on.
+//! Recording of a trial while it runs: the record, the store, and its observers.
 
 use std::time::Instant;
 

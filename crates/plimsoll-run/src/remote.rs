@@ -50,7 +50,7 @@ impl HostProvider for Machines {
     }
 }
 
-/// What is not done to a machine that was there before the run.
+/// The error for an operation that a machine from before the run does not allow.
 fn stays(why: &str) -> ProviderError {
     ProviderError::Failed { source: why.into(), advice: None }
 }

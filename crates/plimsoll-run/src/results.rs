@@ -28,7 +28,7 @@ pub struct Results(PathBuf);
 pub struct TaskEnd {
     /// Why the run cannot go on, and what the user can do about it, where that is so.
     pub error: Option<(String, Option<String>)>,
-    /// What made so many trials in a row worthless that it gave up.
+    /// The fault that spoilt consecutive trials, so that the task gave up.
     pub fault: Option<Fault>,
     /// What a reader must know to read the figures.
     pub notes: Vec<Note>,
@@ -111,7 +111,7 @@ impl Results {
         names(&folder).unwrap_or_default().iter().map(of).max().unwrap_or(0)
     }
 
-    /// Forgets how a task ended that is to be carried out again.
+    /// Forgets how a task ended before it runs again.
     ///
     /// # Errors
     /// When it cannot be removed.
@@ -156,7 +156,7 @@ fn put(path: &Path, what: &impl Serialize) -> io::Result<()> {
     write_whole(path, |begun| fs::write(begun, &text))
 }
 
-/// Makes a file anew, as `write` writes it: it is there whole or not at all.
+/// Replaces a file with what `write` writes: the file is there whole or not at all.
 ///
 /// # Errors
 /// When it cannot be written.

@@ -18,10 +18,10 @@ use crate::course::{self, TrialPosition};
 use crate::error::{RunError, TrialStop};
 use crate::event::{Event, Observer};
 
-/// So many trials in a row may fail before the run gives up.
+/// The consecutive trials that may fail before the run gives up.
 const FAULTS_IN_A_ROW: u32 = 2;
 
-/// At most one part in so many of the time is spent on telling what the judge would say.
+/// The largest part of the time spent on interim verdicts: one in this many.
 const SHARE_OF_JUDGING: u32 = 50;
 
 /// When a run ends.
@@ -33,7 +33,7 @@ pub struct Limits {
     pub max_trials: u32,
     /// No trial begins after the run has gone on for so long, in all of its sessions together.
     pub budget: Option<Duration>,
-    /// So many trials of the first cell come before all others, as block 0: what they differ by is the machine's doing.
+    /// The trials of the first cell before all others, as block 0. They differ by the machine's doing alone.
     pub aa_test: u32,
 }
 

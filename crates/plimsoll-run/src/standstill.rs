@@ -12,7 +12,7 @@ use nix::time::{ClockId, clock_gettime};
 
 /// How often the watching thread looks at the clock.
 const EVERY: Duration = Duration::from_millis(100);
-/// A pause from this length on is told, where the kernel says how long the thread waited for a CPU ..
+/// A pause is reported from this length on if the kernel says how long the thread waited for a CPU ..
 const LEAST: Duration = Duration::from_secs(1);
 /// .. and where it does not, so that a busy machine is not taken for one that stood still.
 const LEAST_BY_CLOCK_ALONE: Duration = Duration::from_secs(10);

@@ -63,7 +63,7 @@ fn on_each(
     trial.recorder.end()
 }
 
-/// What is to be done while the load of a phase runs, counted from when that begins.
+/// Schedules the actions of a phase relative to the start of its load.
 pub(crate) fn set_schedule<'t>(trial: &mut Trial<'t>, phase: &'t Phase, arms: Vec<Arm>) {
     let todo = phase.during.iter().filter(|action| !action.skip);
     let mut waiting: Vec<_> = todo.map(|action| (action.at.unwrap_or_default().0, action)).collect();

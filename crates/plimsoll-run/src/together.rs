@@ -12,7 +12,8 @@ use crate::deployment::Deployment;
 use crate::error::{RunError, TrialStop};
 use crate::trial::Trial;
 
-/// How long before its start each of them is told of it, beside the way there: agents hand a load to a thread of its own.
+/// How long before its start each of them gets the order, besides the time of the path: agents pass a load to a thread
+/// of its own.
 const AHEAD: Duration = Duration::from_millis(20);
 
 /// How long it is waited until clocks are known well enough.

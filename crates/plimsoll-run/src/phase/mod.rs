@@ -24,7 +24,7 @@ use crate::schedule::{PHASE_LIMIT, deadline};
 use crate::trial::Trial;
 use crate::{background, capture, hook, mail, skip, step, together};
 
-/// So many slices beyond the fewest are run between two looks at whether it is enough.
+/// The slices between two looks at whether the phase may end, beyond the fewest.
 const SLICES_BETWEEN_LOOKS: u32 = 10;
 /// The name under which the counters of the whole machine are kept.
 const MACHINE: &str = "machine";
@@ -72,8 +72,8 @@ pub(crate) fn drive<'t>(trial: &mut Trial<'t>, phase: &'t Phase, loads: &[String
     trial.recorder.end()
 }
 
-/// Runs a load in so many slices, the two rigs in random order within each, and more of the same size while its figure is not sure
-/// enough.
+/// Runs a load in slices, the two rigs in random order within each. More slices of the same size follow while its
+/// figure is not sure enough.
 pub(crate) fn slices(
     trial: &mut Trial<'_>,
     loads: &[String],
@@ -125,7 +125,7 @@ fn by_load<'s>(trial: &'s Trial<'_>) -> Vec<(String, Cow<'s, [Slice]>)> {
     loads.iter().map(named).collect()
 }
 
-/// The same slice on every rig, in random order.
+/// Runs one slice on every rig, in random order.
 pub(crate) fn round(
     trial: &mut Trial<'_>,
     parts: &[(String, LoadKind)],
@@ -300,9 +300,9 @@ fn deep(trial: &mut Trial<'_>, phase: &str) -> Result<(), TrialStop> {
 /// How many slices are measured.
 #[derive(Clone, Copy)]
 pub(crate) struct Extent {
-    /// At least so many.
+    /// The fewest slices.
     slices: u32,
-    /// At most so many.
+    /// The most slices.
     most: u32,
     /// How long those beyond the fewest may take.
     extend_for: Option<Duration>,
@@ -348,8 +348,8 @@ fn results(
     Ok(all)
 }
 
-/// What the counters of a rig changed by, as each host told; the machine's own, as one of its hosts has read them, under a name of their own. A
-/// guest's machine is its own, so what it reads of it is the guest's.
+/// Changes of a rig's counters, as each host reported them. Those of the machine, read by one of its hosts, have a name
+/// of their own. A guest's machine is its own, so what it reads of it is the guest's.
 fn counters_of(
     arm: Arm,
     of_machine: &Key,

@@ -23,7 +23,7 @@ pub(crate) struct FakeProvider {
     rigs: Arc<Mutex<usize>>,
     /// The service dies when a load of this name is to run.
     pub(crate) dies_at: Option<&'static str>,
-    /// A load of this name goes on until it is told to end.
+    /// The load of this name goes on until it is stopped.
     pub(crate) lasting: Option<&'static str>,
 }
 

@@ -21,7 +21,7 @@ struct FakeQueue {
     /// Whether it never starts anything.
     is_full: bool,
     cancelled: Cell<bool>,
-    /// So many tasks may be there at once.
+    /// The most tasks at once.
     at_once: Option<u32>,
     forgotten: Cell<bool>,
 }
