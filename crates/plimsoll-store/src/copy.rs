@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::{Store, StoreError, schema};
 use crate::database::{OfValue, Row, Value, values};
 
-/// What was copied.
+/// The result of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copied {
     /// How many trials the run has.
@@ -23,13 +23,13 @@ pub struct Copied {
 
 type Hash = [u8; 32];
 
-/// A table, what stands in it of a run, and how that is stored. What is read first is the run, or what the rows are told apart by.
+/// A table, the rows of a run in it, and how to store them. The first column read is the run, or the key of the rows.
 struct Part {
     read: &'static str,
     put: &'static str,
 }
 
-/// What was measured, apart from trials and files.
+/// The measurements, apart from trials and files.
 const MEASURED: [Part; 3] = [
     Part {
         read: "select run, host, inventory from inventories where run = ?1 order by host",
@@ -42,7 +42,7 @@ const MEASURED: [Part; 3] = [
     },
 ];
 
-/// What was worked out from it, and what is said of it. A baseline is a store's own word for a run.
+/// The results and remarks of a run. A baseline is a store's own name for a run, and stays behind.
 const SAID: [Part; 4] = [
     Part { read: "select run, outcomes from outcomes where run = ?1", put: schema::PUT_OUTCOMES },
     Part {
@@ -263,7 +263,7 @@ fn differs(mine: &Print, there: &Print) -> Option<String> {
     (there.is_complete() && !mine.is_complete()).then(|| "it is complete there, and not here".into())
 }
 
-/// Adds rows to a hash, in which each value is told from its neighbours by its kind and its length.
+/// Adds rows to a hash. The kind and the length of each value separate it from its neighbours.
 fn hash(whole: &mut Sha256, rows: &[Row]) {
     whole.update((rows.len() as u64).to_le_bytes());
     for value in rows.iter().flat_map(|row| &row.0) {

@@ -26,7 +26,7 @@ pub enum StoreError {
     Full {
         /// The file, or the server.
         place: String,
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
     },
     /// The file was removed or renamed while it was open: what is written to it now, nobody finds.
@@ -40,7 +40,7 @@ pub enum StoreError {
     Sqlite {
         /// The file.
         path: PathBuf,
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
         /// What SQLite said.
         source: rusqlite::Error,
@@ -58,7 +58,7 @@ pub enum StoreError {
     /// The URL of a server cannot be read.
     #[error("the store's URL cannot be used: {why}")]
     Address {
-        /// Why. What the URL has in it is not told.
+        /// The reason. Parts of the URL are left out.
         why: String,
     },
     /// A server cannot be reached, or went away.
@@ -66,9 +66,9 @@ pub enum StoreError {
     Away {
         /// The server.
         place: String,
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
-        /// What was heard of it.
+        /// The failure.
         why: String,
     },
     /// A server refused.
@@ -76,7 +76,7 @@ pub enum StoreError {
     Refused {
         /// The server.
         place: String,
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
         /// What it said.
         why: String,
@@ -101,7 +101,7 @@ pub enum StoreError {
         /// What differs.
         how: String,
     },
-    /// What was written is not what is read.
+    /// The copy differs from the original when it is read back.
     #[error("the run {run} was not copied to {place}: what was read back is not what was written")]
     Spoiled {
         /// The run.
@@ -114,12 +114,12 @@ pub enum StoreError {
     Beside {
         /// The file.
         path: PathBuf,
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
         /// What the system said.
         source: std::io::Error,
     },
-    /// What was written last has not come into the file itself yet, and without permission to write it cannot be read.
+    /// The latest data is not merged into the file yet, and cannot be read without permission to write.
     #[error(
         "{path} was not closed by the run that wrote it last, and cannot be read without permission to write to its folder; a copy of \
          the whole folder can be"

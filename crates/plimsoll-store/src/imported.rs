@@ -1,4 +1,5 @@
-//! Text that other tools wrote, kept with the run that it was imported as: packed, byte by byte, so that a later version may read it anew.
+//! Text of other tools, kept with the run that it was imported as. It is packed byte by byte, so that a later version
+//! may read it again.
 
 use std::io::{self, Read, Write};
 
@@ -38,7 +39,7 @@ impl<R: Read> Packing<R> {
         Self { input, packer: DeflateEncoder::new(Vec::new(), Compression::fast()) }
     }
 
-    /// What was read, with the rest of the input.
+    /// Reads the rest of the input, and returns all of the text.
     ///
     /// # Errors
     /// The rest cannot be read.

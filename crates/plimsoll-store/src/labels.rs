@@ -12,13 +12,13 @@ use crate::database::{DatabaseError, Value, values};
 pub struct ShortOutcome {
     /// The claim, such as `recovery`.
     pub claim: String,
-    /// What was found, such as `recovered`.
+    /// The outcome, such as `recovered`.
     pub outcome: String,
     /// Whether the claim holds.
     pub holds: bool,
 }
 
-/// What is said of one run.
+/// Tags, remark, baselines and outcomes of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels {
     /// Words to find it by, in alphabetical order.
@@ -112,7 +112,7 @@ impl Store {
         baselines.map_err(self.doing("list the baselines"))
     }
 
-    /// What is said of all runs, by id. A run of which nothing is said is not in it.
+    /// Labels of all runs, by id. Runs without labels are left out.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -120,7 +120,7 @@ impl Store {
         self.labels_where("true", &[])
     }
 
-    /// What is said of one run.
+    /// Labels of one run.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -128,7 +128,7 @@ impl Store {
         Ok(self.labels_where("run = ?1", values![run])?.remove(run).unwrap_or_default())
     }
 
-    /// What is said of some runs, in as few questions as of one: a server may be far away.
+    /// Labels of some runs, in as few queries as for one: a server may be far away.
     pub(super) fn labels_among(&self, runs: &[String]) -> Result<BTreeMap<String, Labels>, StoreError> {
         if runs.is_empty() {
             return Ok(BTreeMap::new());

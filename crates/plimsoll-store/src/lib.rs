@@ -49,7 +49,7 @@ pub use under_way::UnderWayFile;
 use database::{Database, DatabaseError, Row, values};
 use error::failed;
 
-/// What is known of a run apart from its trials.
+/// A run, apart from its trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEntry {
     /// The run's id.
@@ -58,7 +58,7 @@ pub struct RunEntry {
     pub experiment: String,
     /// The experiment file, as it was read.
     pub source: String,
-    /// What was set from outside, as JSON that the command line understands.
+    /// The settings from outside, as JSON that the command line understands.
     pub settings: serde_json::Value,
     /// The seed of everything that is random in it.
     pub seed: u64,

@@ -38,7 +38,7 @@ impl Store {
         }
     }
 
-    /// The same store by the same session, for another thread; nothing where runs are in a file.
+    /// The store in the same session, for another thread; `None` if runs are in a file.
     #[must_use]
     pub fn in_same_session(&self) -> Option<Self> {
         let Database::Server(server) = &self.database else { return None };

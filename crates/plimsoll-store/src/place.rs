@@ -27,8 +27,7 @@ impl Place {
     /// The place of this name: `postgres://` begins the URL of a server, everything else is a file. `file` is the file that this machine's
     /// own runs are in: what is kept here of those on a server stands in a folder beside it.
     ///
-    /// # Errors
-    /// When it cannot be read as a URL. What is told does not have it in it, as there may be a password in it.
+    /// # Errors When the name is not a valid URL. The error leaves the URL out, as it may contain a password.
     pub fn named(name: &Path, file: &Path) -> Result<Self, StoreError> {
         let Some(url) = name.to_str().filter(|name| is_server(name)) else {
             return Ok(Self::File(name.to_owned()));

@@ -24,8 +24,8 @@ impl Store {
         self.database.whole(remove).map_err(self.doing("remove the run"))
     }
 
-    /// Gives the room of what was removed back to the disk, for which the file is written anew: that needs as much room again for a moment. A server
-    /// sees to its room itself.
+    /// Gives the room of what was removed back to the disk, by rewriting the file, which needs as much room again for a
+    /// moment. A server sees to its room itself.
     ///
     /// # Errors
     /// When there is not enough room, or another process uses the file.

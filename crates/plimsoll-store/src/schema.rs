@@ -104,7 +104,8 @@ create index runs_by_intervention on runs (json_extract(settings, '$.interventio
 where json_extract(settings, '$.intervention.run') is not null;
 ";
 
-/// What is stored of a run, and the run itself at last. Phases and series go with their trials.
+/// Statements that delete a run: its rows in other tables, and the run itself last. Phases and series go with their
+/// trials.
 pub(crate) const REMOVE_RUN: [&str; 10] = [
     "delete from figures where run = ?1",
     "delete from trials where run = ?1",

@@ -29,7 +29,7 @@ pub struct Listed {
     pub elapsed_s: f64,
     /// How far it came.
     pub status: RunStatus,
-    /// What is said of it.
+    /// The labels of the run.
     pub labels: Labels,
 }
 
@@ -130,7 +130,7 @@ impl Store {
         })
     }
 
-    /// What is searched for as a condition of SQL, and the values in it. Text from outside is in the values alone.
+    /// The search as an SQL condition, and the values in it. Text from outside is in the values alone.
     fn condition(&self, search: &Search) -> (String, Vec<Value>) {
         let (mut parts, mut values) = (vec!["true".to_owned()], Vec::new());
         if let Some(experiment) = &search.experiment {

@@ -1,4 +1,4 @@
-//! How long the phases of an earlier run took, from which it is told how long one will take.
+//! How long the phases of an earlier run took, from which the duration of a run is forecast.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl Store {
         Ok(Some(Times { run, phases, around: Duration::from_secs_f64(around.unwrap_or(0.0) / 1e6) }))
     }
 
-    /// The same for a run that is about to begin.
+    /// The times for a run that is about to begin.
     ///
     /// # Errors
     /// When the file cannot be read.

@@ -1,5 +1,6 @@
-//! What runs that go on say of themselves, in files beside the file of runs: one for each, replaced as a whole, and gone with the run. On a server it
-//! stands in a row. What a killed run left is told from a run that goes on by its claim, and removed before the next run begins.
+//! Reports of running runs about themselves, in files beside the file of runs: one for each, replaced as a whole, and
+//! gone with the run. On a server each is a row. A claim distinguishes a running run from the remains of a killed one,
+//! which are removed before the next run begins.
 
 use std::fs::File;
 use std::io::{self, Write};

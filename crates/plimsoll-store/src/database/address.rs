@@ -64,7 +64,7 @@ pub(crate) fn is_server(name: &str) -> bool {
 }
 
 impl Address {
-    /// Reads a URL. What is wrong with it is told without it, as there may be a password in it.
+    /// Reads a URL. Errors leave the URL out, as it may contain a password.
     pub(crate) fn read(url: &str) -> Result<Self, String> {
         let environment = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let (bare, asked) = own_words(url)?;

@@ -1,5 +1,5 @@
-//! A file of SQLite's and a server of PostgreSQL's behind one door: statements and values in, rows out. The statements are the same for both, but for those few
-//! that [`Differing`] has twice.
+//! A file of SQLite's and a server of PostgreSQL's behind one door: statements and values in, rows out. The statements
+//! are the same for both, except the few that [`Differing`] has twice.
 
 pub(crate) mod address;
 mod passwords;
@@ -89,7 +89,7 @@ impl Database {
         self.whole_or(&std::convert::identity, work)
     }
 
-    /// The same for work that fails in words of its own.
+    /// Runs `work` in a transaction, for work with an error type of its own.
     pub(crate) fn whole_or<T, E>(
         &self,
         told: &dyn Fn(DatabaseError) -> E,

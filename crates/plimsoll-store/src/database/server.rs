@@ -1,4 +1,4 @@
-//! A session with a server of PostgreSQL's, which is made when it is needed, and made anew after the server was away.
+//! A session with a PostgreSQL server, which is opened when it is needed, and reopened after the server was away.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -12,7 +12,8 @@ use super::address::Address;
 use super::server_error::{ServerError, refused};
 use super::value::{Row, Value};
 
-/// What every session is told. A server notices in half a minute that a machine is gone without a word, and takes its claims back.
+/// Settings of every session. A server notices within half a minute that a client's machine is gone, and takes its
+/// claims back.
 const SESSION: &str = "
 set client_min_messages to warning;
 set search_path to plimsoll;
@@ -65,7 +66,7 @@ impl Server {
         Self { address, prepare, state: Mutex::default(), answers: AtomicU64::new(0) }
     }
 
-    /// The same database for another session.
+    /// Opens the database in another session.
     pub(crate) fn another_session(&self) -> Self {
         Self::at(self.address.clone(), self.prepare)
     }
@@ -139,7 +140,8 @@ impl Server {
         self.with(|session| Ok(session.client.query_opt(HELD, &[&number])?.is_some()))
     }
 
-    /// Does something in the session. One that turns out to be broken is made anew, once; but not in the middle of a transaction, which is lost then.
+    /// Does something in the session. A broken session is reopened, once; but not in the middle of a transaction, which
+    /// is lost then.
     fn with<T>(
         &self,
         mut work: impl FnMut(&mut Session) -> Result<T, postgres::Error>,

@@ -8,10 +8,10 @@ use postgres::error::SqlState;
 /// Why a server did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServerError {
-    /// It cannot be reached, or went away; it may come back.
+    /// The server cannot be reached, or went away; it may come back.
     #[error("{0}")]
     Away(String),
-    /// It refused.
+    /// The server refused.
     #[error("{0}")]
     Refused(String),
     /// Its disk is full.

@@ -29,7 +29,7 @@ wait
 rm -rf "$1"
 "#;
 
-/// What is known of the server.
+/// The test server.
 pub(super) struct Cluster {
     /// Where it has its socket, and its certificate for `localhost`: `certificate.pem`. It asks the role `locked` for a password.
     pub(super) folder: PathBuf,

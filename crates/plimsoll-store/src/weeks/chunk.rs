@@ -3,7 +3,7 @@
 
 use super::{SIXTY, Tier};
 
-/// What was measured in a second, a minute or an hour.
+/// The values of a second, a minute or an hour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// When it begins, in seconds since 1970 (UTC).

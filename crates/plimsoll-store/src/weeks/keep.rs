@@ -9,7 +9,7 @@ use crate::StoreError;
 
 /// SQLite's page.
 const PAGE: u64 = 4096;
-/// The log is brought into the file after so many pages, so that it stays small.
+/// The pages after which the log is merged into the file, so that it stays small.
 pub(super) const LOG_PAGES: u64 = 256;
 /// Room that the log and its index may take beside the file: a transaction may be larger than what brings the log into the file.
 const LOG: u64 = 4 * LOG_PAGES * PAGE;
@@ -121,7 +121,7 @@ impl Weeks {
         Ok(false)
     }
 
-    /// Forgets what is older than it is to be kept. Only what was summed up goes.
+    /// Deletes data past its retention. Only data that was summed up goes.
     pub(super) fn forget(&self, connection: &Connection, now: u64) -> rusqlite::Result<()> {
         for tier in Tier::ALL {
             let ended = now.saturating_sub(self.keep.of(tier)).saturating_sub(tier.chunk());

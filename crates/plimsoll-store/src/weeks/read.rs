@@ -1,4 +1,4 @@
-//! What is in the file.
+//! Reads of the file of weeks.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -112,7 +112,7 @@ impl Weeks {
         read().map_err(|source| self.failed("read the machine's weeks", source))
     }
 
-    /// What is remembered of a series from one look to the next.
+    /// The state of a series from the last look.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -125,7 +125,7 @@ impl Weeks {
         read().map_err(|source| self.failed("read what is remembered of a series", source))
     }
 
-    /// What was found, the newest first.
+    /// The notices, the newest first.
     ///
     /// # Errors
     /// When the file cannot be read.
