@@ -1,4 +1,5 @@
-//! Stands in for an agent with what a real one said before, so that a controller can be tried with more agents than one machine has room for:
+//! Replays the recorded messages of a real agent, so that tests can run a controller with more agents than fit on one
+//! machine:
 //!
 //! ```text
 //! recorded_agent record FILE COMMAND...    runs an agent, and writes down what it and its controller say
@@ -6,7 +7,7 @@
 //! recorded_agent replay FILE MS AHEAD      the same, and after so many milliseconds its clock is so many seconds ahead
 //! ```
 //!
-//! Pings are answered by the clock of this machine. It ends where something is asked that was not recorded.
+//! Pings are answered by the clock of this machine. The replay ends at a request that was not recorded.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::error::Error;

@@ -2,7 +2,7 @@
 
 use plimsoll_model::verdict::Interval;
 
-/// From this factor on a change is told as a factor.
+/// A change is given as a factor from this factor on.
 const FACTOR: f64 = 3.0;
 
 /// A number with its noun: `1 host`, `2 hosts`.

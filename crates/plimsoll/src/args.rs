@@ -64,7 +64,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// How much is to be told on stderr.
+    /// The level of messages on stderr.
     pub(crate) fn level(&self) -> Level {
         match (self.verbose, self.quiet) {
             (true, _) => Level::DEBUG,
@@ -545,7 +545,8 @@ pub enum TraceFormat {
 /// Arguments of `inventory`.
 #[derive(Debug, clap::Args)]
 pub struct InventoryArgs {
-    /// What was promised: TOML (`cpus.count = 2`), or an earlier inventory in JSON. Exit status 1 when something differs.
+    /// The promised machine: TOML (`cpus.count = 2`), or an earlier inventory in JSON. Exit status 1 when something
+    /// differs.
     #[arg(long, value_name = "FILE")]
     pub expect: Option<PathBuf>,
     /// Tell of another machine, from what was saved of it: the output of dmesg, lspci -vv, dmidecode, decode-dimms, hdparm -I,

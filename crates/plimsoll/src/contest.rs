@@ -1,6 +1,7 @@
-//! Things that are measured in turns, in complete blocks of random order, until it is known how each compares with the first.
+//! Commands that are measured in turns, in complete blocks of random order, until each comparison with the first is
+//! decided.
 //!
-//! What is measured next to each other shares the weather of the machine, and the random order keeps whatever the first does to the
+//! Adjacent measurements share the state of the machine, and the random order keeps whatever the first does to the
 //! second from counting for either.
 
 use plimsoll_judge::compare::Comparison;
@@ -15,7 +16,8 @@ use crate::measure::{Figure, MeasureError, Meter};
 pub(crate) struct Block {
     /// The figures, by cell, without what was the doing of others.
     pub(crate) values: Vec<f64>,
-    /// What was taken off the figures as the doing of others, by cell; nothing where that is not known of all of them.
+    /// The part of the figures that other processes caused, by cell, already subtracted; `None` if it is not known of
+    /// all cells.
     pub(crate) foreign: Option<Vec<f64>>,
     /// The cells in the order in which they were measured.
     pub(crate) order: Vec<usize>,
@@ -129,7 +131,7 @@ impl Contest {
         self.deciders.iter().map(|decider| decider.verdict(metric)).collect()
     }
 
-    /// About how many more blocks it takes, where that can be told.
+    /// The estimated number of further blocks, if it is known.
     pub(crate) fn more(&self) -> Option<usize> {
         let more = self.deciders.iter().filter_map(|decider| match decider.decision() {
             Decision::NotYet { more } => more.map(|more| more.min(self.left())),

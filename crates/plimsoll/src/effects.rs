@@ -104,7 +104,7 @@ fn line(effect: &Effect) -> String {
     terminal(&line).into_owned()
 }
 
-/// The same for programs.
+/// Writes the effects as JSON.
 pub(crate) fn json(out: &mut dyn Write, plan: &Plan, listing: &Listing, schema: &str) -> io::Result<()> {
     let experiment = &plan.experiment;
     let Listing { effects, rights } = listing;

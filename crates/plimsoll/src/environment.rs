@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 
-/// What is noted of a run beside its experiment.
+/// The recorded environment of a run.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Noted {
     /// What each host is. Namespaces and local hosts are all this machine; guests tell of themselves while the run goes on.
@@ -60,7 +60,7 @@ impl Noted {
         Ok(Self { inventories, versions: serde_json::to_value(versions).map_err(cannot)? })
     }
 
-    /// It as JSON, for [`Noted::keep_of_machine`].
+    /// The machine as JSON, for [`Noted::keep_of_machine`].
     pub(crate) fn to_json(&self) -> Result<serde_json::Value, Failure> {
         serde_json::to_value(self).map_err(|error| {
             Failure::could_not(format!("what the run is measured on cannot be told: {error}"))
@@ -158,7 +158,8 @@ fn machines(inventories: BTreeMap<String, serde_json::Value>, hosts: &[&str]) ->
     machines
 }
 
-/// Whether all that is told of two machines is the same. Guests differ from boot to boot in what nobody is told of, such as lines of their logs.
+/// Whether the reported facts of two machines are the same. Guests differ from boot to boot in facts that no report
+/// has, such as lines of their logs.
 fn is_alike(one: &Machine, other: &Machine) -> bool {
     let told = |machine: &Machine| Machine {
         hosts: Vec::new(),

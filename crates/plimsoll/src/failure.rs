@@ -15,16 +15,16 @@ use crate::messages;
 /// Why the program could not do what it was asked to.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It was asked for something that makes no sense.
+    /// The arguments make no sense.
     Usage(String),
     /// An experiment file cannot be used.
     File {
         /// The file, or the name of a shipped experiment.
         name: String,
-        /// What is wrong with it.
+        /// The error in the file.
         error: Box<FileError>,
     },
-    /// It could not be carried out.
+    /// The command could not do its work.
     CouldNot {
         /// What happened.
         what: String,

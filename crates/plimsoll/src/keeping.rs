@@ -12,7 +12,7 @@ use plimsoll_store::weeks::{Keep, Notice, SIXTY, Series, Tier, Weeks};
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 3600;
-/// It is looked for changes every so many hours.
+/// Hours between two looks for changes.
 const LOOKS: u64 = 3;
 
 /// Keeps what a machine does.
@@ -34,9 +34,9 @@ struct Minute {
 pub struct SeriesNews {
     /// The name of the series.
     pub series: String,
-    /// What was found.
+    /// The news.
     pub news: News,
-    /// The same in a sentence.
+    /// The news in a sentence.
     pub told: String,
 }
 
@@ -141,7 +141,7 @@ impl Keeper {
     }
 }
 
-/// What was told of a series, the oldest first.
+/// Earlier news about a series, the oldest first.
 fn told_of(notices: &[Notice], series: &str) -> Vec<News> {
     let mut of_series: Vec<&Notice> = notices.iter().filter(|notice| notice.series == series).collect();
     of_series.sort_by_key(|notice| notice.found_unix_s);
@@ -153,7 +153,7 @@ fn hours_of(kept: &Weeks, series: &str, first: u64, end: u64) -> Result<Vec<Opti
     Ok(hours(points.iter().map(|point| (point.at_unix_s, f64::from(point.mean))), first, end))
 }
 
-/// What was found, the newest first, and when limits are reached, in sentences.
+/// The news in sentences, the newest first, and the forecasts of limits.
 ///
 /// # Errors
 /// When the file cannot be read.

@@ -109,8 +109,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Tells what is wrong with the arguments, or the help or version that was asked for. Arguments that hold what a terminal obeys are told as
-/// they are shown.
+/// Prints the error in the arguments, or the requested help or version. Arguments with control characters are printed
+/// escaped.
 fn refused(error: &clap::Error, args: &[OsString]) -> ExitCode {
     let shown: Vec<OsString> =
         args.iter().map(|word| terminal(&word.to_string_lossy()).into_owned().into()).collect();

@@ -14,27 +14,28 @@ use tracing_subscriber::prelude::*;
 use crate::args::ColorChoice;
 use crate::width;
 
-/// What the command line says of colours, and how much is told.
+/// The command line's choice of colours and of the level of messages.
 static CHOSEN: OnceLock<(ColorChoice, Level)> = OnceLock::new();
 
-/// Sets, once, when there are colours, and how much is told.
+/// Sets, once, whether there are colours, and the level of messages.
 pub(crate) fn choose(color: ColorChoice, level: Level) {
     // The program reads its command line once.
     let _ = CHOSEN.set((color, level));
 }
 
-/// How much is told: all but what only -v asks for until the command line is read, and in the processes that the program starts itself as.
+/// The level of messages. Before the command line is read, and in processes that the program starts itself as, it is
+/// all but -v.
 fn level() -> Level {
     CHOSEN.get().map_or(Level::INFO, |(_, level)| *level)
 }
 
-/// Whether nothing but warnings and errors is told.
+/// Whether only warnings and errors are printed.
 pub(crate) fn is_quiet() -> bool {
     level() < Level::INFO
 }
 
-/// Has what the libraries tell written to stderr, a line each, as far as it is to be told. Only what Plimsoll's own tell: other crates' events are
-/// about themselves.
+/// Prints the events of the libraries on stderr, a line each, up to the chosen level. Only Plimsoll's own: other
+/// crates' events are about themselves.
 pub(crate) fn listen() {
     let told = filter_fn(|about| about.target().starts_with("plimsoll") && *about.level() <= level());
     let lines = tracing_subscriber::fmt::layer()

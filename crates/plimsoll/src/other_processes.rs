@@ -9,9 +9,9 @@ use plimsoll_model::observation::PhaseKind;
 use plimsoll_probe::quiet::ProcessSnapshot;
 use plimsoll_run::{Event, Observer};
 
-/// From this share of all CPUs on other processes are told.
+/// Other processes are reported from this share of all CPUs on.
 const WORTH_A_NOTE: f64 = 0.1;
-/// So many of them are named.
+/// The most processes that are named.
 const NAMED: usize = 3;
 
 /// Passes events on, and takes a snapshot of the processes where a measured phase begins and where it ends.

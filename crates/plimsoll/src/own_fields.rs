@@ -27,7 +27,7 @@ pub(crate) fn text(out: &mut dyn io::Write, answer: &Value) -> io::Result<()> {
     Ok(())
 }
 
-/// The same by name, for a table. Lists as long as the input are what the chart shows.
+/// The fields by name, for a table. Lists as long as the input are in the chart.
 pub(crate) fn facts(answer: &Value) -> Vec<(String, String)> {
     own(answer)
         .filter(|(_, value)| !value.is_null())

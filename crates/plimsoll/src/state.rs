@@ -119,7 +119,7 @@ pub(crate) fn new_id() -> String {
     (0..8).map(|place| char::from(LETTERS[(random >> (5 * place)) as usize % LETTERS.len()])).collect()
 }
 
-/// What was found, for lists of runs.
+/// The verdict in short, for lists of runs.
 pub(crate) fn in_short(verdict: &Verdict) -> ShortOutcome {
     ShortOutcome {
         claim: verdict.claim.clone(),

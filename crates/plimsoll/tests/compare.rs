@@ -1,7 +1,7 @@
 //! `plimsoll compare` and `plimsoll bisect` from outside.
 //!
-//! Figures that the commands print follow from a counter in a file, so that they are noisy and the same every time; nothing here rests
-//! on how fast the machine is but for a sleep that is several times as long as another.
+//! Figures that the commands print follow from a counter in a file, so that they are noisy and the same every time;
+//! only one test depends on time, with a sleep that is several times as long as another.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -498,7 +498,7 @@ fn bad_usage_of_bisect_is_told() {
     );
 }
 
-/// Starts the program, waits until `sign` holds, interrupts it as Ctrl-C does, and returns its exit status and what it told.
+/// Starts the program, waits until `sign` holds, interrupts it as Ctrl-C does, and returns its exit status and output.
 fn interrupted(bench: &Bench, args: &[&str], sign: impl Fn() -> bool) -> Told {
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_plimsoll"))
         .current_dir(bench.path())

@@ -68,7 +68,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// The same as words of a command line.
+    /// The arguments as words of a command line.
     pub(crate) fn words(&self) -> Vec<String> {
         let named =
             |value: Option<clap::builder::PossibleValue>| value.map(|value| value.get_name().to_owned());
@@ -154,7 +154,7 @@ pub enum ExportRows {
     /// The figures of each slice of each load.
     #[default]
     Figures,
-    /// What was counted in each interval of a load.
+    /// The counts in each interval of a load.
     Intervals,
     /// The kernel's counters over time.
     Counters,

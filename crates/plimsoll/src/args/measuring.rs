@@ -112,7 +112,7 @@ pub struct CompareArgs {
     pub store: StoreArgs,
 }
 
-/// What is looked at while commands run.
+/// The counters that are read while commands run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Observe {
     /// The network namespace that `plimsoll` runs in.

@@ -11,13 +11,13 @@ use plimsoll_model::units::Span;
 pub struct On {
     /// Which queue it is.
     pub queue: QueueKind,
-    /// So many blocks at once at the most.
+    /// The most blocks at once.
     pub at_once: Option<u32>,
     /// The folder in which tasks leave what they measure.
     pub folder: Option<PathBuf>,
 }
 
-/// What is asked of a queue for each block of trials.
+/// The resources that each block of trials requests from a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueueKind {
     /// Of Slurm.

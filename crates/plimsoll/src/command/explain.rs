@@ -17,7 +17,7 @@ use crate::{bounded, output, state};
 
 /// The version of the JSON document about one run.
 const EXPLAIN_SCHEMA: &str = "plimsoll.explain/1";
-/// As `compare` takes them unless told otherwise.
+/// The default of `compare`.
 const MARGIN: f64 = 0.01;
 const ALPHA: f64 = 0.01;
 
@@ -128,7 +128,7 @@ fn no_cause(args: &ExplainArgs, report: &RunReport) -> Failure {
 
 /// The heading of what changed between two sides' files, and what the sides are.
 const SIDES: (&str, &str, &str) = ("What changed", "before", "after");
-/// What is not known without rates.
+/// A warning about figures without rates.
 const NO_RATES: &str = "Without --rate-before and --rate-after nothing is divided by the work that was done: a side that does more also uses more.";
 /// What these files cannot tell.
 const NOT_IN_TURNS: &str =

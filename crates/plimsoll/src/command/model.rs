@@ -20,7 +20,7 @@ use plimsoll_assess::quantiles;
 /// Jobs per second or users from which a rig without others is predicted: none.
 const NOTHING_ASKED: &str = "expected --rate, --users or --within: how much work is the rig to do?";
 
-/// What is printed.
+/// The printed answer.
 #[derive(Serialize)]
 struct Answer {
     schema: &'static str,

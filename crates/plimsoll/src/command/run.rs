@@ -43,12 +43,12 @@ use crate::shipped::Source;
 use crate::team::Keeping;
 use crate::{captures, command, effects, messages, shipped, state};
 
-/// A run of so many trials is worth asking first whether the machine can carry an answer.
+/// From this number of trials on, a run first checks whether the machine is fit for it.
 const LONG: usize = 20;
 /// How much less is still as good as a baseline, and the chance to call a difference that is none: as `compare` has them.
 const AGAINST_MARGIN: f64 = 0.01;
 const AGAINST_ALPHA: f64 = 0.01;
-/// So many trials of the same cell are carried out to tell.
+/// Trials of one cell in that check.
 const AA_TRIALS: u32 = 4;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
@@ -325,7 +325,7 @@ fn finish(
     })
 }
 
-/// Sees to it that a run which could not go on is where it belongs all the same. What was in the way of that is told beside the reason for its end.
+/// Delivers a run that stopped early to its store. A failure to do so is reported besides the reason for the stop.
 fn hand_over(keeping: &Keeping, run: &str, interrupt: &Arc<AtomicBool>) {
     if let Err(failure) = keeping.deliver(run, interrupt) {
         failure.print();
@@ -338,7 +338,7 @@ fn label(args: &RunArgs, store: &Store, run: &str) -> Result<(), StoreError> {
     args.note.as_ref().map_or(Ok(()), |note| store.put_remark(run, note))
 }
 
-/// The id of the run that this one is to be compared with. That there is one is seen to before anything is measured.
+/// The id of the run to compare this one with. It is looked up before anything is measured.
 fn against(args: &RunArgs, store: &Store) -> Result<Option<String>, Failure> {
     let Some(name) = &args.against else { return Ok(None) };
     if args.format != Format::Text {
@@ -401,7 +401,8 @@ fn draw(
         .map_err(|error| Failure::io("write", path, &error))
 }
 
-/// Whether the hosts of what is to be run are machines that are there already. What cannot be read is told where it is read to be carried out.
+/// Whether the hosts of the experiment are machines that exist already. Errors in the file are reported later, when the
+/// run reads it.
 fn leads_elsewhere(args: &RunArgs) -> bool {
     let plan = match (&args.experiment, &args.resume) {
         (Some(experiment), _) => {

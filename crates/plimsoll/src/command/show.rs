@@ -43,7 +43,7 @@ pub(crate) fn as_page(format: Format) -> Result<PageFormat, Failure> {
     }
 }
 
-/// A stored run, judged anew from what was observed.
+/// A stored run, judged again from its observations.
 pub(crate) fn load(store: &Store, id: &str) -> Result<(Plan, RunReport, Vec<TrialRecord>), Failure> {
     let entry = state::as_it_is(store, state::find(store, id)?);
     let trials = store.trials(&entry.id)?;
@@ -135,7 +135,7 @@ pub(crate) fn folded(plan: &Plan, report: &RunReport, trials: &[TrialRecord]) ->
     }
 }
 
-/// The same for pprof.
+/// Writes the profile for pprof.
 pub(crate) fn pprof(plan: &Plan, report: &RunReport, trials: &[TrialRecord]) -> Result<(), Failure> {
     let stacks = stacks(plan, report, trials)?;
     output::bytes("a profile of pprof", "run.pb.gz", |out| match &stacks {

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
     }
 }
 
-/// What goes wrong with the block is for the controller to tell; only where that cannot be left for it is it told here.
+/// Runs a block. The controller reports its failures; only a failure that cannot be left for it is printed here.
 fn carry_out(folder: &Path, block: u32, machine: &str) -> Result<(), Failure> {
     let results = Results::at(folder);
     let kept = |kept: std::io::Result<()>| kept.map_err(|error| Failure::io("write to", folder, &error));

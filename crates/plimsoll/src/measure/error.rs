@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 
 use crate::failure::Failure;
 
-/// What is shown of what a command wrote, at most.
+/// The most lines of a command's output that an error quotes.
 const SHOWN_LINES: usize = 5;
 
 /// The exit status by which a command says that what it is run on cannot be tested (git-bisect(1)).
@@ -14,7 +14,7 @@ const CANNOT_BE_TESTED: i32 = 125;
 /// Why a command gave no figure.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MeasureError {
-    /// It did not start.
+    /// The command did not start.
     #[error("cannot run `{command}`: {source}")]
     Start {
         /// The command.
@@ -22,7 +22,7 @@ pub(crate) enum MeasureError {
         /// What the system said.
         source: io::Error,
     },
-    /// It ended with another status than 0.
+    /// The command ended with a status other than 0.
     #[error("`{command}` failed: {status}{wrote}")]
     Failed {
         /// The command.
@@ -85,7 +85,7 @@ pub(crate) enum MeasureError {
     /// Something around the command went wrong.
     #[error("cannot {operation}: {source}")]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
         /// What the system said.
         source: io::Error,

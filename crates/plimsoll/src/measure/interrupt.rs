@@ -13,7 +13,7 @@ use signal_hook::iterator::Signals;
 /// How long a command may take to end when it is asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Whether the user has seen enough, and the command that has to be told.
+/// Whether the user has seen enough, and the command that has to be stopped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interrupts(Arc<Shared>);
 

@@ -21,12 +21,12 @@ pub(crate) use process::{Place, Runner, Times};
 pub(crate) struct Figure {
     /// The figure as it is, finite and above 0.
     pub(crate) value: f64,
-    /// The part of it that is the doing of others, less than the whole; nothing where that cannot be told.
+    /// The part of it that other processes caused, less than the whole; `None` if that is unknown.
     pub(crate) foreign: Option<f64>,
 }
 
 impl Figure {
-    /// A figure of which all is the command's own, or nothing can be told.
+    /// A figure that is all the command's own, or whose foreign part is unknown.
     pub(crate) fn plain(value: f64) -> Self {
         Self { value, foreign: None }
     }

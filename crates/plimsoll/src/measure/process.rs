@@ -30,7 +30,7 @@ pub(super) struct Ran {
     pub(super) wall: Duration,
     /// User and system time, of the command and of the children that it waited for.
     pub(super) cpu: Duration,
-    /// The part of `wall` that it was ready to run while others had the CPUs; `None` where that cannot be told.
+    /// The part of `wall` in which it was ready to run while others had the CPUs; `None` if that is unknown.
     pub(super) waited: Option<Duration>,
     /// The most memory that one of these processes had at a time, in bytes.
     pub(super) peak_memory: u64,
@@ -58,7 +58,7 @@ struct Waits {
 }
 
 impl Waits {
-    /// What is the doing of others, given the CPU time that the command used in all.
+    /// The time that other processes cost, given the total CPU time of the command.
     fn foreign(&self, cpu: Duration) -> Option<Duration> {
         self.command.waited_for_others(cpu).map(|waited| waited + self.ours)
     }

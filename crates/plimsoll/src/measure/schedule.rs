@@ -28,7 +28,7 @@ impl Scheduled {
         Self::parse(&text).filter(|counted| counted.ran > Duration::ZERO)
     }
 
-    /// What was counted of the thread that asks.
+    /// The counts of the calling thread.
     pub(super) fn own() -> Option<Self> {
         std::fs::read_to_string("/proc/thread-self/schedstat").ok().as_deref().and_then(Self::parse)
     }

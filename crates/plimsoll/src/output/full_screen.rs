@@ -20,7 +20,7 @@ const LEAST: (u16, u16) = (60, 16);
 /// Whether the terminal is ours, and to be given back.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// At most so many columns of a text that comes from anywhere.
+/// At most `width` columns of a text from outside.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     let text = escape::terminal(text);
     if text.chars().count() <= width {

@@ -66,7 +66,7 @@ impl Forecast {
         among(&self.seen).or_else(earlier).or(phase.in_file)
     }
 
-    /// What is left of this trial. Nothing while a phase is to come of which nothing is known.
+    /// The remaining time of this trial. `None` if the duration of a later phase is unknown.
     pub(crate) fn left(&self) -> Option<Duration> {
         let coming = self.all.get(self.done..)?.iter().map(|phase| self.takes(phase));
         Some(coming.sum::<Option<Duration>>()?.saturating_sub(self.since.elapsed()))

@@ -39,7 +39,7 @@ pub(crate) struct Ends {
     pub(crate) phase: Arc<AtomicBool>,
 }
 
-/// How progress is to be told.
+/// The ways to report progress.
 pub(crate) struct Telling {
     /// Whether the whole screen may be used.
     pub(crate) live: bool,

@@ -21,7 +21,7 @@ pub(crate) struct ReportSoFar {
     run: String,
     page: PathBuf,
     write: Write,
-    /// Set when it is to be opened after the trial that is under way.
+    /// Set if the report opens after the current trial.
     pub(super) wanted: AtomicBool,
 }
 

@@ -12,7 +12,7 @@ use super::lock;
 use super::view::{CPU_KINDS, View};
 
 const EVERY: Duration = Duration::from_secs(1);
-/// So many of the newest values and lines are written.
+/// The newest values that are written.
 const VALUES: usize = 120;
 const LINES: usize = 30;
 

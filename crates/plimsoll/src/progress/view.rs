@@ -1,4 +1,4 @@
-//! What is known of a run under way: everything that is shown of it, whatever shows it.
+//! The state of a run under way: everything that any display shows of it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -13,19 +13,19 @@ use plimsoll_store::{RunEntry, Times};
 
 use super::forecast::Forecast;
 
-/// So many values of a series are kept: more than a terminal has columns.
+/// The values of a series that are kept: more than a terminal has columns.
 const KEPT: usize = 240;
-/// So many lines of what happened.
+/// The lines of events that are kept.
 const LINES: usize = 200;
 /// What CPUs do, as `/proc/stat` counts it.
 pub(super) const CPU_KINDS: [&str; 8] =
     ["user", "nice", "system", "irq", "softirq", "steal", "iowait", "idle"];
-/// So many seconds are the last ones, over which a percentile is told.
+/// The latest stretch of time, over which a percentile is shown.
 pub(super) const RECENT: Duration = Duration::from_secs(5);
 /// The name of the whole machine among hosts.
 const MACHINE: &str = "machine";
 
-/// What is known of a run.
+/// The state of a run.
 pub(super) struct View {
     pub(super) run: String,
     pub(super) experiment: String,
@@ -119,7 +119,7 @@ pub(super) struct Cpu {
 pub(super) struct Line {
     pub(super) at: Duration,
     pub(super) text: String,
-    /// Whether something went wrong, so that it is to be said again when the screen is gone.
+    /// Whether something went wrong, so that the line is printed again after the screen closes.
     pub(super) matters: bool,
 }
 
@@ -160,7 +160,7 @@ impl View {
         }
     }
 
-    /// Learns of something that happened, and gives what is to be said of it where it is worth a line of its own.
+    /// Handles an event, and returns its text if it is worth a line of its own.
     pub(super) fn take(&mut self, event: &Event<'_>) -> Option<String> {
         match event {
             Event::TrialStarted { number, of } => {
@@ -303,7 +303,7 @@ impl View {
         Some((least, budget.map_or(most, |budget| most.min(budget)).max(least)))
     }
 
-    /// What is to be said again when the screen is gone.
+    /// The lines to print again after the screen closes.
     pub(super) fn to_keep(&self) -> Vec<String> {
         let told = |line: &Line| format!("after {}: {}", seconds(line.at.as_secs_f64()), line.text);
         self.lines.iter().filter(|line| line.matters).map(told).collect()

@@ -11,7 +11,7 @@ use plimsoll_store::{Store, StoreError};
 /// How often it is looked whether the user wants an end.
 const LOOKS: Duration = Duration::from_millis(200);
 
-/// What is to go to the server.
+/// The part of a run to send to the server.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Load {
     /// What there is of a run apart from its trials.

@@ -40,7 +40,7 @@ struct Team {
 }
 
 impl Keeping {
-    /// Opens the store that a run is to be kept in.
+    /// Opens the store for a run.
     pub(crate) fn open(args: &RunArgs) -> Result<Self, Failure> {
         let named = state::open(args.store.store.as_deref())?;
         let (Some(shared), Some(watched)) = (named.in_same_session(), named.in_same_session()) else {
@@ -69,8 +69,8 @@ impl Keeping {
         self.team.iter().map(|team| &team.store).chain([&self.own]).map(|store| store.claim(run)).collect()
     }
 
-    /// Brings a run here that is to be gone on with, and gives the store where it is then; what the server has not got of it yet goes there first. One that is
-    /// complete stays where it is.
+    /// Fetches a run to resume, and returns the store that has it then. Parts that the server lacks are sent first. A
+    /// complete run stays where it is.
     pub(crate) fn take_over(&self, run: &str) -> Result<&Store, StoreError> {
         let Some(team) = &self.team else { return Ok(&self.own) };
         if team.store.run(run)?.is_some_and(|entry| entry.status == RunStatus::Complete) {

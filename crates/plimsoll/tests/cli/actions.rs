@@ -1,4 +1,4 @@
-//! What is done in the middle of a trial: `[[phases]] do = [...]`.
+//! Actions in the middle of a trial: `[[phases]] do = [...]`.
 
 use crate::lab::Lab;
 

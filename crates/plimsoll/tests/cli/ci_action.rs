@@ -9,7 +9,8 @@ use regex::Regex;
 use crate::kept::experiment;
 use crate::lab::Lab;
 
-/// What GitHub hands to a step of a composite action, and a `gh` that writes down what it was told. `$PROGRAM` is downloaded; the path has no plimsoll.
+/// The environment that GitHub gives a step of a composite action, and a `gh` that records its arguments. `$PROGRAM` is
+/// downloaded; the path has no plimsoll.
 const JOB: &str = r#"
 mkdir -p temp tools
 printf '#!/bin/sh\necho "$@" >>gh.txt\ncat "$5" >>gh.txt\n' >tools/gh

@@ -75,12 +75,12 @@ ladder = ["restart_service", "rebuild_host"]
 max_trials = 6
 "#;
 
-/// The same with a flood that goes on for some seconds, so that it can be met in the middle.
+/// A flood that goes on for some seconds, so that tests can act in the middle of it.
 pub(crate) fn long_flood() -> String {
     FLOOD.replace("generators = 2, connections = 300,", "generators = 2, duration = \"4s\",")
 }
 
-/// The same with a look at when the rate comes back.
+/// A flood with a watch for the return of the rate.
 pub(crate) fn watched_flood() -> String {
     let after = "[[phases.steps]]\nname = \"after\"";
     let watch = "watch = { load = \"sequential\", against = \"baseline\", give_up = \"30s\" }";

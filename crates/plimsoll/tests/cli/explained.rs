@@ -1,4 +1,4 @@
-//! What is held down by something that the experiment does not speak of: whether it is named.
+//! Causes outside the experiment that hold a system down: whether they are named.
 
 use std::path::Path;
 
@@ -307,7 +307,7 @@ fn a_stranger_beside_a_command_is_named_with_what_it_takes() {
     }
 }
 
-/// A server in Python that waits a little for each answer, and may have only so many files and sockets open.
+/// A server in Python that waits a little for each answer, with a low limit on open files and sockets.
 const FEW_DESCRIPTORS: &str = r#"
 question = "Which side is worse, and why?"
 [hosts.client]

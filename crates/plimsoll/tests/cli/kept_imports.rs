@@ -11,7 +11,7 @@ fn page(name: &str) -> String {
     format!("{}/../plimsoll-import/tests/pages/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// What `ab` says of so many runs near a rate.
+/// The output of `ab` for `of` runs near a rate.
 fn rates(rate: f64, of: u32) -> String {
     let line = |i: u32| format!("Requests per second:    {:.2} [#/sec] (mean)\n", rate + f64::from(i % 3));
     (0..of).map(line).collect()

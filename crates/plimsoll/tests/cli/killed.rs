@@ -31,7 +31,7 @@ fn of_a_run_on_local_hosts_that_is_killed_nothing_is_left_but_what_it_stored() {
     killed_in_a_flood(&Lab::of_ordinary_user().without_user_namespaces(), 0);
 }
 
-/// Kills a run while its relays fork; two rigs of three hosts each have so many networks of their own.
+/// Kills a run while its relays fork. Two rigs of three hosts each have `networks` networks of their own.
 fn killed_in_a_flood(lab: &Lab, networks: usize) {
     let interfaces = machine::interfaces();
     let experiment = lab.file("small.toml", &long_flood());

@@ -71,7 +71,7 @@ impl Lab {
         self
     }
 
-    /// The same, where the user may not make user namespaces.
+    /// Forbids user namespaces to the user.
     pub(crate) fn without_user_namespaces(mut self) -> Self {
         let confine =
             ["unshare", "--user", "--map-root-user", "sh", "-c", FORBID_USER_NAMESPACES, "confined"];
@@ -79,7 +79,7 @@ impl Lab {
         self
     }
 
-    /// The same, with a file system of so many kilobytes in its folder `small`.
+    /// Mounts a file system of this many kilobytes in the lab's folder `small`.
     pub(crate) fn with_small_disk(mut self, kilobytes: u32) -> Self {
         let small = self.path("small");
         fs::create_dir(&small).expect("allowed");
@@ -89,7 +89,7 @@ impl Lab {
         self
     }
 
-    /// The same for another copy of the program, which these words start.
+    /// Uses another copy of the program, which these words start.
     pub(crate) fn by(mut self, words: &[String], program: &Path) -> Self {
         self.as_whom.extend(words.iter().cloned());
         program.clone_into(&mut self.program);
@@ -222,7 +222,7 @@ impl Lab {
     }
 }
 
-/// What the program told, and how it ended.
+/// The output of the program, and how it ended.
 #[derive(Debug)]
 pub(crate) struct Told {
     args: String,
@@ -244,14 +244,14 @@ impl Told {
         format!("plimsoll {args}\nexit status {code:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}")
     }
 
-    /// It ended with this exit status.
+    /// Checks the exit status.
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{}", self.all());
         self
     }
 
-    /// It ended with the status that its verdicts ask for: 1 where a claim fails, else 4 where one is open, else 0.
+    /// Checks that the exit status fits the verdicts: 1 where a claim fails, else 4 where one is open, else 0.
     #[track_caller]
     pub(crate) fn exits_as_it_judges(self) -> Self {
         let report = self.json();
@@ -345,7 +345,7 @@ impl Running {
         threads.map(children).any(|children| !children.trim().is_empty())
     }
 
-    /// What it writes to standard output from now on; it is not among what it told in the end.
+    /// The standard output from now on; it is missing from the output at the end.
     pub(crate) fn stdout(&mut self) -> ChildStdout {
         self.child.as_mut().expect("it runs").stdout.take().expect("nobody has taken it before")
     }

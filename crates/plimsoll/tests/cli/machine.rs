@@ -7,7 +7,7 @@ use std::path::Path;
 
 use plimsoll_host::MARKER;
 
-/// The processes of the hosts that a controller made, but for those that have ended and wait to be reaped.
+/// The processes of the hosts that a controller made, except those that have ended and wait to be reaped.
 pub(crate) fn processes_of(controller: u32) -> Vec<u32> {
     let mark = format!("{MARKER}={controller}:");
     let is_marked = |pid: &u32| {

@@ -1,4 +1,5 @@
-//! What many agents cost their controller. What a real one said stands in for the others, since this machine is not so many.
+//! The cost of many agents for their controller. The recorded messages of a real agent stand in for the others, since
+//! there is one machine only.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use crate::lab::Lab;
 /// How many agents are stood in for.
 const AGENTS: usize = 40;
 
-/// So many generators, each reached by this command, and a server.
+/// An experiment with `count` generators, each reached by this command, and a server.
 fn group(count: usize, program: &Path, reached_by: &[&str]) -> String {
     format!(
         "question = \"What do many agents cost?\"\n[hosts.bots]\ncount = {count}\nreach = {{ command = {reached_by:?} }}\n\

@@ -86,7 +86,7 @@ max_trials = 1
     )
 }
 
-/// Runs so many at once, and kills the first of them once it has changed the machine.
+/// Starts `count` runs at once, and kills the first of them once it has changed the machine.
 fn overlap(lab: &Lab, device: &Device<'_>, count: usize) {
     let before = device.settings();
     let long = lab.file("long.toml", &experiment(&device.path(), 0, "60s"));

@@ -3,7 +3,7 @@
 use crate::experiments::one_service;
 use crate::lab::{Lab, verdict_of};
 
-/// A small server in Python: it answers so many connections, and ends then with these words.
+/// A small server in Python: it answers a number of connections, and then ends with these words.
 const PATIENCE: &str = r#"#!/usr/bin/env python3
 import socket, sys
 port, patience = int(sys.argv[1]), int(sys.argv[2])

@@ -17,8 +17,8 @@ mv $(PACKAGING/debian.sh plain $(dpkg --print-architecture) . plain licences) FO
 const LOOK: &str =
     "lintian --fail-on error,warning --suppress-tags undeclared-elf-prerequisites plimsoll.deb";
 
-/// What is in it, as the machine's own tools read it. Where documents and manuals are left out at installations, as in images of Debian's for containers,
-/// unpacking does not.
+/// The contents of the package, as the machine's own tools read it. Where documents and manuals are left out at
+/// installations, as in images of Debian's for containers, unpacking does not.
 const READ: &str = r#"
 set -e
 dpkg-deb --contents plimsoll.deb | awk '{ print $2, $1, $6 }' >contents

@@ -1,4 +1,4 @@
-//! A machine that is told of by what was saved of it.
+//! A machine that is known from saved output of tools.
 
 use crate::lab::Lab;
 

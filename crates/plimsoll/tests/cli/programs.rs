@@ -5,7 +5,7 @@ use std::fs;
 use crate::experiments::one_service;
 use crate::lab::{Lab, verdict_of};
 
-/// What is left of services' files: those of this lab's own folder, in which its runs make theirs. Other runs go on meanwhile.
+/// Leftover files of services in this lab's own folder. Other runs go on meanwhile, in folders of their own.
 fn left(lab: &Lab) -> Vec<String> {
     let names = fs::read_dir(lab.folder()).expect("readable").flatten().map(|entry| entry.file_name());
     names

@@ -1,5 +1,5 @@
-//! What is done while a load is measured: `during` beside `measure`. Each step is a moment in the report, and the recovery after each is
-//! judged.
+//! Actions during a measurement: `during` beside `measure`. Each step is a moment in the report, and the recovery after
+//! each is judged.
 
 use serde_json::Value;
 

@@ -44,8 +44,8 @@ max_trials = 1
 const READS: &str = "{ size = \"4M\", operations = 400 }";
 const OF_ITS_SOURCE: &str = "[[claims]]\nsource = { phase = \"timed\" }";
 
-/// Every setting of every queue, and every loop device that is attached, but for those that stand on files of somebody else's: other runs
-/// attach and set up theirs meanwhile.
+/// Every setting of every queue, and every attached loop device, except those on files of others: other runs attach and
+/// set up theirs meanwhile.
 fn queues(lab: &Lab) -> BTreeMap<String, String> {
     let disks = fs::read_dir("/sys/block").expect("there is /sys").flatten().map(|entry| entry.path());
     let is_others = |disk: &PathBuf| {

@@ -1,4 +1,4 @@
-//! A file that a stranger wrote: what it does to the machine is told before, and what its programs may do is little.
+//! A file from a stranger: its effects on the machine are listed beforehand, and its programs have few rights.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! Runs on a server that a team shares: PostgreSQL, which is asked for a password in every story, so that it can be looked for wherever something is told.
+//! Runs on a server that a team shares. Its PostgreSQL asks for a password in every story, so that the tests can look
+//! for it in all output.
 
 use std::fs;
 use std::thread;
@@ -12,7 +13,7 @@ use crate::lab::{Lab, Running, Told, wait_until};
 use crate::served;
 use crate::stores::SHORT;
 
-/// What nobody may be told.
+/// The password that no output may have.
 const PASSWORD: &str = "open-sesame-7";
 
 const MAKE: &str = r#"set -e
@@ -75,12 +76,12 @@ impl Team {
         keeps_the_secret(self.lab.plimsoll_in(args, &[("PLIMSOLL_STORE", &self.url)]))
     }
 
-    /// The same on a file of runs.
+    /// The output for a file of runs.
     fn tells_of(&self, store: &str, args: &[&str]) -> Told {
         keeps_the_secret(self.lab.plimsoll(&[args, &["--store", store]].concat()))
     }
 
-    /// Starts a run of so many trials that is kept on the server.
+    /// Starts a run of `trials` trials that is kept on the server.
     fn begin(&self, experiment: &str, trials: &str, more: &str) -> Running {
         let (url, words) = (&self.url, format!("run {experiment} --reps {trials} --seed 7 {more}"));
         self.lab.start_script(&format!("export PLIMSOLL_STORE='{url}'\nexec \"$0\" {words}"))

@@ -1,4 +1,4 @@
-//! Measurements that failed altogether: never a success, and told with what is needed to mend them.
+//! Measurements that failed altogether: never a success, and reported with what is needed to mend them.
 
 use serde_json::Value;
 
@@ -65,7 +65,7 @@ class Server(socketserver.ThreadingTCPServer):
 Server(("", int(sys.argv[1])), Session).serve_forever()
 "#;
 
-/// A server that answers so many requests and then ends with these words.
+/// A server that answers a number of requests and then ends with these words.
 const PATIENCE: &str = r#"#!/usr/bin/env python3
 import socket, sys
 server = socket.create_server(("", int(sys.argv[1])), backlog=100)

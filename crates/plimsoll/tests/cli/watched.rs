@@ -56,7 +56,7 @@ fn who_uses_the_cpus_is_told_in_lines_and_a_recording_tells_the_same_again() {
     assert!(size < 2_000_000, "{size} bytes for a dozen moments: only what moved is written");
 }
 
-/// The last of so many states.
+/// The last of the printed states.
 fn last_state(lab: &Lab, of: &[&str]) -> serde_json::Value {
     let words = [&["watch", "--format", "json", "--every", "500ms", "--count", "8"], of].concat();
     let told = lab.plimsoll(&words).exits(0);

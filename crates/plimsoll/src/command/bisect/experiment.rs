@@ -24,7 +24,7 @@ pub(super) fn gauge(args: &BisectArgs) -> Result<Gauge, Failure> {
     Ok(Gauge::Phase { phase: args.phase.clone(), metric: metric.transpose()? })
 }
 
-/// What is measured, in words: measurements of other words are of no use.
+/// The measured command in words. Measurements of other words cannot be reused.
 pub(super) fn words(experiment: &str, args: &BisectArgs) -> Vec<String> {
     // Whatever folder it runs in.
     let file = std::fs::canonicalize(experiment).ok().filter(|path| path.is_file());

@@ -27,7 +27,7 @@ use state::{Question, State};
 
 /// Differences up to this share count as none.
 const MARGIN: f64 = 0.01;
-/// The chance that neighbours which are equal are told apart.
+/// The chance that equal neighbours are reported as different.
 const ALPHA: f64 = 0.01;
 
 pub(crate) fn run(args: &BisectArgs) -> Result<Exit, Failure> {

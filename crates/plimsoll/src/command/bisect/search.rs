@@ -11,7 +11,7 @@ use crate::contest::{Contest, ContestError};
 use crate::failure::Failure;
 use crate::measure::{MeasureError, Meter};
 
-/// From so many measurements of each end on they can be called the same.
+/// Both ends must have this many measurements before they can count as equal.
 const ENDS_TELL: usize = 20;
 
 /// How a search is limited.
@@ -48,7 +48,7 @@ impl From<Failure> for Stop {
     }
 }
 
-/// What is told after each measurement.
+/// Receives a report after each measurement.
 pub(super) trait Observer {
     /// A version was measured.
     fn measured(&mut self, bisection: &Bisection, version: usize, value: f64);
@@ -159,7 +159,7 @@ mod tests {
     use crate::measure::Figure;
     use plimsoll_judge::stats::rng::SmallRng;
 
-    /// Versions with a step at `culprit`, and noise; it ends after so many measurements.
+    /// Versions with a step at `culprit`, and noise; the search ends after a number of measurements.
     struct Fake {
         culprit: usize,
         step: f64,

@@ -1,4 +1,4 @@
-//! What was measured so far, on disk after every measurement, so that a search goes on where it was.
+//! The measurements so far, on disk after every measurement, so that a search can resume.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 /// The name and version of the file. The number rises when a field changes its meaning or goes away.
 const STATE_SCHEMA: &str = "plimsoll.bisect-state/1";
 
-/// What is searched, and by which figure. Measurements of another question are of no use.
+/// The searched versions, and the figure. Measurements for another question cannot be reused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Question {
     pub(super) versions: Vec<String>,
@@ -129,7 +129,7 @@ impl State {
         Ok(bisection)
     }
 
-    /// Writes the file anew, where there is one: beside it first, then in its place, so that a crash leaves the old one whole.
+    /// Rewrites the file: first a copy beside it, which then replaces it. So a crash leaves the old one whole.
     pub(super) fn save(&self) -> Result<(), Failure> {
         let Some(path) = &self.path else { return Ok(()) };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

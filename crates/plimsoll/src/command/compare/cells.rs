@@ -1,4 +1,4 @@
-//! What is compared: commands with names.
+//! The compared commands, with their names.
 
 use crate::args::CompareArgs;
 use crate::failure::Failure;

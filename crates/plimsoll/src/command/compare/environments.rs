@@ -9,7 +9,7 @@ use plimsoll_store::{RunEntry, Store};
 use crate::failure::Failure;
 use crate::{command, environment, state};
 
-/// So many lines of a file are told that the other has not.
+/// The most lines of a file that are listed as missing from the other.
 const LINES: usize = 4;
 
 /// What differed between two runs, in sentences; that nothing did where nothing did.

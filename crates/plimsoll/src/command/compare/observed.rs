@@ -1,4 +1,5 @@
-//! What is looked at while commands run: the whole machine, one network namespace of it, or a control group.
+//! The counters that are read while commands run: of the whole machine, of one network namespace, or of a control
+//! group.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,7 +17,7 @@ use crate::args::Observe;
 use crate::failure::Failure;
 use crate::observe;
 
-/// What is looked at.
+/// The source of the counters.
 pub(super) struct Observed {
     /// The network namespace, by its inode, and its name for a reader.
     pub(super) namespaces: HostNamespaces,

@@ -17,7 +17,7 @@ use crate::amount;
 use crate::args::CommandMetric;
 use crate::measure::{Gauge, Times};
 
-/// From this share on it is told how much of the time a command waited for a CPU.
+/// The share of its time that a command must wait for a CPU before the text says so.
 const WORTH_A_WORD: f64 = 0.02;
 
 /// The heading of the evidence, and what its sides are.
@@ -219,7 +219,7 @@ fn order(answer: &Answer<'_>) -> impl Iterator<Item = usize> {
     ratios.into_iter().map(|(cell, _)| cell)
 }
 
-/// What was taken off wall times, where it is worth a word.
+/// Describes the time that was subtracted from wall times, if it is worth a sentence.
 fn waited(answer: &Answer<'_>) -> Option<String> {
     let shares: Vec<(&Cell, f64)> = answer
         .cells

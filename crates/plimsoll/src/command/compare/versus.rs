@@ -22,11 +22,11 @@ use crate::{output, state};
 
 /// What figures of a run that was measured are called as their format.
 const MEASURED: &str = "plimsoll";
-/// What is different from figures that were measured in turns.
+/// The price of figures that were not measured in turns.
 pub(crate) const COST: &str = "The figures were not measured in turns: whatever else changed between them is part of the difference. Each counts as a measurement \
                     of its own.";
 
-/// What is compared, and how.
+/// The parameters of the comparison.
 pub(crate) struct Question<'q> {
     pub(crate) margin: f64,
     pub(crate) alpha: f64,

@@ -1,4 +1,4 @@
-//! What was read, as a page or a mail: the verdict with its chart, the figures, and which lines were read.
+//! Imported files as a page or a mail: the verdict with its chart, the figures, and which lines were read.
 
 use plimsoll_import::figures::{Coverage, Part, Series};
 use plimsoll_model::numbers::Numbers;
@@ -13,7 +13,7 @@ use super::{Import, Imported};
 use crate::failure::Failure;
 use crate::output;
 
-/// So many series are drawn where nothing is judged.
+/// The most series that are drawn if nothing is judged.
 const DRAWN: usize = 12;
 
 pub(super) fn print(import: &Import) -> Result<(), Failure> {

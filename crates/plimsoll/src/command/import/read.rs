@@ -45,7 +45,8 @@ pub(crate) fn cross_table(reading: &Reading, text: &str) -> Result<Imported, Fai
     Ok(Imported { name: String::new(), found })
 }
 
-/// What was found, or what is found at the second try: as a table of two factors, where such a table is to be judged and no tool's output is there.
+/// Reads the input a second time as a table of two factors, if such a table may be judged and no tool's output was
+/// found.
 fn again<R: Read>(
     reading: &Reading,
     name: &str,

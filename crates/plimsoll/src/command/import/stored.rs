@@ -1,4 +1,5 @@
-//! Imported files as a run of their own in the file of runs: their text, and how it was read. Figures and verdicts are found anew each time.
+//! Imported files as a run of their own in the file of runs: their text, and how it was read. Figures and verdicts are
+//! recomputed each time.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -62,7 +63,7 @@ pub(crate) fn is_imported(entry: &RunEntry) -> bool {
     entry.settings.get("imported").is_some()
 }
 
-/// What was read for a stored run, read anew; nothing where it is a run that was measured.
+/// Reads the text of a stored import again; `None` if the run was measured.
 pub(crate) fn get(store: &Store, entry: &RunEntry) -> Result<Option<Import>, Failure> {
     if !is_imported(entry) {
         return Ok(None);

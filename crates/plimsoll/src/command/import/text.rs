@@ -1,4 +1,4 @@
-//! What was read, for people: each figure or series on a line, and which lines were read and which were not.
+//! Imported files as text: each figure or series on a line, and which lines were read and which were not.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use plimsoll_import::figures::{Coverage, Part, Series};
 use super::sides::{Beside, median};
 use super::{Imported, posted};
 
-/// So many stretches of lines that were not read are told.
+/// The most stretches of unread lines that are listed.
 const STRETCHES: usize = 20;
 
 /// Writes what was read from each file.

@@ -1,7 +1,7 @@
-//! What is tried: known faults and known innocents, each with what is so.
+//! The cases: known faults and known innocents, each with the truth about it.
 //!
-//! The truth stands here alone. The experiments do not have it, and what carries them out and judges them is another process, which is
-//! started as a user would.
+//! The truth stands here alone. The experiments do not have it, and another process runs and judges them, started as a
+//! user would.
 
 use plimsoll_host::Access;
 use plimsoll_model::cause::CauseId;
@@ -13,13 +13,13 @@ use plimsoll_model::verdict::Outcome;
 pub(super) struct Case {
     /// What it is called on the command line.
     pub(super) name: &'static str,
-    /// What is asked, in a sentence.
+    /// The question, in a sentence.
     pub(super) question: &'static str,
     /// The experiment that asks it.
     pub(super) experiment: Source,
     /// More words for `plimsoll run`.
     pub(super) words: &'static [&'static str],
-    /// What is so.
+    /// The truth about the case.
     pub(super) truth: Truth,
     /// What it takes to be tried.
     pub(super) needs: Need,
@@ -34,7 +34,7 @@ pub(super) enum Source {
     Own(&'static str),
 }
 
-/// What is so, whatever is said.
+/// The truth about a case.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Truth {
     /// Whether something is wrong in it.

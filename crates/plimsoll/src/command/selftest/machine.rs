@@ -16,7 +16,7 @@ use crate::failure::Failure;
 /// So much of the CPUs' time given to others is worth a word.
 const STOLEN: f64 = 0.01;
 
-/// What is known of the machine.
+/// Facts about the machine.
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
     pub(super) access: Access,
@@ -35,10 +35,10 @@ pub(super) struct Machine {
     no_groups: Vec<&'static str>,
 }
 
-/// Something that cannot be told here.
+/// A question that this machine cannot answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Limit {
-    /// What is so.
+    /// The limitation.
     pub(super) what: String,
     /// Which answers that touches.
     pub(super) touches: String,

@@ -21,7 +21,7 @@ const SELFTEST_SCHEMA: &str = "plimsoll.selftest/1";
 /// The titles of the table.
 const TITLES: [&str; 6] = ["case", "", "truth", "said", "", "s"];
 
-/// What was found.
+/// The results of a self-test.
 pub(super) struct Report<'a> {
     tries: &'a [Tried],
     summary: Summary,

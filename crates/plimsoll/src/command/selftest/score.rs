@@ -1,4 +1,4 @@
-//! What was said, against what is so. This comes after a run has been judged, and changes nothing of it.
+//! Compares answers with the truth. This comes after a run has been judged, and changes nothing of it.
 
 use plimsoll_model::cause::CauseId;
 use plimsoll_model::note::Note;
@@ -27,9 +27,9 @@ pub(super) struct Said {
 /// What came of trying a case.
 #[derive(Clone, Debug)]
 pub(super) enum Attempt {
-    /// It was carried out and judged.
+    /// The case was run and judged.
     Judged { said: Said, mark: Mark },
-    /// It was not, for this reason.
+    /// The case was not run, for this reason.
     NotTried(String),
 }
 
@@ -53,7 +53,7 @@ pub(super) enum Mark {
     Undecided,
 }
 
-/// What is wrong.
+/// The kinds of wrong answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wrong {
     /// A fault got a verdict that it has not.
@@ -67,7 +67,7 @@ pub(super) enum Wrong {
 }
 
 impl Said {
-    /// What the first claim of a run was told, with its reasons; nothing where the run has no claim.
+    /// The verdict on the first claim of a run, with its reasons; `None` if the run has no claim.
     pub(super) fn of(report: RunReport) -> Option<Self> {
         let verdict = report.verdicts.into_iter().next()?.verdict;
         Some(Self {
@@ -111,7 +111,7 @@ pub(super) fn mark(truth: &Truth, said: &Said) -> Mark {
     }
 }
 
-/// The same of the reason for a verdict that is right.
+/// Marks the reason for a verdict that is right.
 fn reason(truth: &Truth, said: &Said) -> Mark {
     match truth.why {
         Why::Cause(cause) => match said.causes.first() {

@@ -116,7 +116,8 @@ fn text(out: &mut dyn Write, report: &TraceReport, most: usize) -> io::Result<()
     Ok(())
 }
 
-/// Stalls of a class that are called regular: at least so many, the longest at most so many times the shortest.
+/// Stalls of a class are regular if there are at least this many, and the longest is at most this many times the
+/// shortest.
 const REGULAR: usize = 4;
 const ALIKE: f64 = 1.1;
 

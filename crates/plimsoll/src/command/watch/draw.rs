@@ -151,7 +151,7 @@ fn users_title(state: &State) -> String {
     format!("Who uses the CPUs{}", state.used.map_or_else(String::new, used))
 }
 
-/// So many processes, and what is left of the CPUs' time that was used.
+/// Rows for the top processes, and one for the rest of the used CPU time.
 fn users(state: &State, most: usize, width: usize) -> Vec<Line<'static>> {
     let shown = &state.processes[..most.min(state.processes.len())];
     let row = |pid: String, name: &str, cpus: f64| {

@@ -1,5 +1,5 @@
-//! What was read of a host, on disk: one JSON object a line. The first names the format; each other is a moment, which holds the counters that
-//! moved since the one before.
+//! A recording of a host on disk: one JSON object a line. The first names the format; each other is a moment, which
+//! holds the counters that moved since the one before.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -11,9 +11,9 @@ use super::{Live, NOTICED};
 use crate::failure::Failure;
 use crate::output::full_screen::FullScreen;
 
-/// So many states are kept for bars: more than a terminal has columns.
+/// The number of states kept for bars: more than a terminal has columns.
 const KEPT: usize = 600;
-/// So many seconds are a page.
+/// The seconds of a page.
 const PAGE: usize = 60;
 
 pub(super) fn live(live: &mut Live, count: Option<u64>, stop: &AtomicBool) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! What is looked at: the machine, and of it a network namespace, a control group or a process.
+//! The target of a watch: the machine, and of it a network namespace, a control group or a process.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -16,19 +16,19 @@ use crate::args::WatchArgs;
 use crate::failure::Failure;
 use crate::observe;
 
-/// Looking at all processes may take one part in so many of the time.
+/// The largest part of the time spent on reading all processes: one in this many.
 const SHARE_OF_PROCESSES: u32 = 500;
 /// How long after the first look the second comes at the latest, and the others after one another.
 const SECOND_LOOK: Duration = Duration::from_secs(1);
 const SELDOM: Duration = Duration::from_secs(30);
-/// So many processes are kept of each look.
+/// The number of processes kept of each look.
 const MOST_PROCESSES: usize = 20;
 
 pub(super) struct Target {
     counters: Counters,
     processes: Option<(ProcessSnapshot, Instant)>,
     next_processes: Instant,
-    /// The process whose use of the CPUs is told, with that of its children.
+    /// The process whose CPU use is shown, with that of its children.
     only: Option<u32>,
     tree: ProcessTree,
     name: String,
@@ -97,7 +97,7 @@ impl Target {
         })
     }
 
-    /// It in words.
+    /// The target in words.
     pub(super) fn name(&self) -> &str {
         &self.name
     }

@@ -18,7 +18,7 @@ use crate::output::full_screen::cut;
 use crate::progress::spark;
 use crate::progress::view::{CPU_KINDS, RECENT, View};
 
-/// From so many columns on phases stand beside figures.
+/// The columns from which on phases stand beside figures.
 const TWO_COLUMNS: u16 = 100;
 /// The keys, in full and where there is little room.
 const KEYS: [&str; 2] = [
@@ -78,7 +78,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &View, choice: Choice, colour: b
     }
 }
 
-/// What was chosen, else the keys; no key is cut off.
+/// The choice in effect, else the keys; no key is cut off.
 fn footer(view: &View, choice: Choice, width: usize) -> String {
     let phase = view.phase.as_ref().map_or("the phase", |phase| phase.name.as_str());
     let asked = |begin: &str, end: &str| {

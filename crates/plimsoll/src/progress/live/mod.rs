@@ -16,7 +16,7 @@ use crate::output::full_screen::{self, FullScreen};
 /// How often it is drawn, and how long a key waits at most.
 const TICK: Duration = Duration::from_millis(250);
 
-/// What was chosen with keys.
+/// The choices made with keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Choice {
     help: bool,
@@ -27,14 +27,14 @@ struct Choice {
     report: bool,
 }
 
-/// Whether the phase that is under way is to be skipped.
+/// Whether to skip the current phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Skip {
     #[default]
     No,
-    /// It was asked for once.
+    /// The skip was requested once.
     Asked,
-    /// It was asked for twice, and is being done.
+    /// The skip was confirmed, and takes effect.
     Sure,
 }
 

@@ -1,4 +1,5 @@
-//! What is on the machine and in a store, as told by other programs than the one under test: the kernel's files, `lsns`, and Python's SQLite.
+//! The state of the machine and of a store, according to other programs than the one under test: the kernel's files,
+//! `lsns`, and Python's SQLite.
 //!
 //! Every process that is seen is the soak's own, since it has process ids, mounts and journals of its own (`in_own_places`).
 
@@ -40,7 +41,7 @@ except sqlite3.Error as error:
 /// What a store has, as SQLite in another process tells it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stored {
-    /// What is wrong with the file; nothing where it is sound, or not there.
+    /// The damage to the file; `None` if it is sound or missing.
     pub(super) damage: Option<String>,
     /// A line for each trial and each phase.
     rows: BTreeSet<String>,
@@ -75,7 +76,7 @@ impl Stored {
         self.rows.is_empty()
     }
 
-    /// What was there before and is not any more, or is another.
+    /// The rows that were there before and are gone or changed.
     pub(super) fn lost_since(&self, before: &Self) -> Vec<String> {
         let gone = before.rows.difference(&self.rows).map(|row| format!("lost: {row}"));
         gone.chain(self.damage.iter().map(|damage| format!("damaged: {damage}"))).collect()
@@ -101,7 +102,7 @@ impl Machine {
         machine
     }
 
-    /// What is there more than before, or is otherwise, after it had so long to go by itself.
+    /// The remains on the machine, after they had `patience` to go by themselves.
     pub(super) fn left_after(&self, patience: Duration) -> Vec<String> {
         let give_up = Instant::now() + patience;
         loop {

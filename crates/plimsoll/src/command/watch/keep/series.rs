@@ -1,4 +1,4 @@
-//! What is kept of a host each second, and once a minute of its file systems.
+//! The series that are kept of a host each second, and once a minute of its file systems.
 
 use std::collections::BTreeMap;
 
