@@ -3,7 +3,7 @@
 use httpdate::HttpDate;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The time of day as `Date` has it, written anew once a second.
+/// The time of day in the form of `Date`, rewritten once a second.
 #[derive(Default)]
 pub(crate) struct Clock {
     second: u64,

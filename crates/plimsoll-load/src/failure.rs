@@ -18,7 +18,7 @@ pub(crate) fn other(what: impl Into<String>, error: &impl ToString) -> Failure {
     Failure::Other { what: what.into(), error: error.to_string() }
 }
 
-/// The failure of a system call: missing permission is told apart from the rest.
+/// The failure of a system call, with missing permission as a kind of its own.
 pub(crate) fn refused(what: impl Into<String>, error: Errno) -> Failure {
     match error {
         Errno::EACCES | Errno::EPERM => Failure::Permission { what: what.into(), needs: None },

@@ -5,7 +5,7 @@ pub use crate::service::fuzzed::smtp_commands;
 
 use crate::smtp::dialog::{Dialog, Next};
 
-/// Any bytes as what a server says in SMTP, in pieces of so many bytes.
+/// Reads any bytes as replies of an SMTP server, in pieces of `piece` bytes.
 pub fn smtp_replies(bytes: &[u8], piece: usize, recipients: u32) {
     let names = vec!["to@plimsoll.example"; recipients as usize];
     let mut dialog = Dialog::default();

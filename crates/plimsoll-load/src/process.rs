@@ -67,7 +67,7 @@ impl Parent {
     }
 }
 
-/// Lets the kernel reap this process's children, so that it need not be told of each.
+/// Lets the kernel reap this process's children without a notice for each.
 pub(crate) fn reap_children_unseen() -> Result<(), Failure> {
     ignore(Signal::SIGCHLD)
 }

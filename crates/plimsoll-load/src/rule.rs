@@ -81,7 +81,7 @@ impl Rules {
     }
 }
 
-/// The lowest priority of the rules that are there already, but for the one of the local table (0) and those after main's.
+/// The lowest priority of the existing rules, except that of the local table (0) and those after main's.
 fn lowest_priority(socket: &Socket, ipv4: bool) -> io::Result<Option<u32>> {
     let mut asked = [0; RULE_HEADER];
     asked[0] = family(ipv4);

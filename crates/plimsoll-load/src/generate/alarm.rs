@@ -1,4 +1,4 @@
-//! Wakes an event loop at a time that is told to the nanosecond.
+//! Wakes an event loop at a time that is exact to the nanosecond.
 //!
 //! The timeout of epoll_wait(2) counts milliseconds, and may end up to the thread's timer slack late; a timerfd does neither.
 

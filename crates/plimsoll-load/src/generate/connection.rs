@@ -56,7 +56,7 @@ pub(super) enum Phase {
     Closing,
     /// A request to be due.
     Resting,
-    /// Nothing: it is over, and its socket can be connected anew.
+    /// Nothing: the connection is over, and its socket can be reused.
     Spare,
 }
 
@@ -110,7 +110,7 @@ impl<P: Protocol> Connection<P> {
         (self.target, self.phase, self.requests, self.faulty) = (target, Phase::Connecting, 0, false);
     }
 
-    /// Closes a connection that the peer has closed, but keeps the socket; says whether it can be connected anew.
+    /// Closes a connection that the peer has closed, but keeps the socket. Returns whether the socket can be reused.
     ///
     /// Possible once the peer has acknowledged the close: only then has the socket no peer any more (ENOTCONN), and taking it
     /// away from the connection is no reset (`tcp_disconnect` in net/ipv4/tcp.c).
@@ -125,7 +125,7 @@ impl<P: Protocol> Connection<P> {
         over
     }
 
-    /// The next batch begins: so many requests as are sent at a time, unless the connection is to carry less.
+    /// Begins the next batch: as many requests as one batch has, unless the connection may carry only fewer.
     pub(super) fn begin_batch(&mut self, pipeline: u32, requests_per_connection: u64) {
         let left = requests_per_connection - self.requests;
         let requests = u64::from(pipeline).min(left) as u32;

@@ -1,6 +1,6 @@
 //! Who has waited longest: one timeout for all, so the order of starting is the order of expiring.
 //!
-//! A list that is linked through the connections' keys: starting anew, ending and asking for the oldest take a few memory
+//! A list that is linked through the connections' keys: restarting, ending and asking for the oldest take a few memory
 //! accesses each, no system call and no allocation once the list has grown.
 
 /// No key.

@@ -10,7 +10,7 @@ pub(super) struct Habit {
 }
 
 impl Habit {
-    /// So many failures in a row, and it is tried only now and then.
+    /// After this many failures in a row the habit is tried only now and then.
     const FAILURES: u32 = 8;
     /// How often it is left out before it is tried again.
     const SKIPS: u32 = 100;

@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-/// The longest latency that is told apart, in microseconds: an hour.
+/// The longest latency of the histogram, in microseconds: an hour.
 const LONGEST_US: u64 = 3_600_000_000;
 const DIGITS: u8 = 3;
 

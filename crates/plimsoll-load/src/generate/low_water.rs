@@ -1,9 +1,10 @@
 //! How much of the answers to a batch has to be there before the kernel wakes the generator (SO_RCVLOWAT, socket(7)).
 //!
-//! A server answers the requests of a batch one by one, and each answer by itself would wake a generator that has nothing else to do,
-//! which costs it more than to take the answer in. The answers to a batch of the same requests are most often as long as those to the batch before, so
-//! the kernel is told to wait until that many bytes are there. Where they are not for several times as long as a batch usually takes, it
-//! is told to wait no longer, and reports at once what there is (`tcp_set_rcvlowat` in net/ipv4/tcp.c).
+//! A server answers the requests of a batch one by one, and each answer by itself would wake a generator that has
+//! nothing else to do, which costs it more than to take the answer in. The answers to a batch of the same requests are
+//! most often as long as those to the batch before, so SO_RCVLOWAT makes the kernel wait for that many bytes. If they
+//! do not come within several times the usual time of a batch, the mark is lowered, and the kernel reports at once what
+//! there is (`tcp_set_rcvlowat` in net/ipv4/tcp.c).
 
 use std::os::fd::OwnedFd;
 
@@ -23,7 +24,7 @@ sockopt_impl!(
 const SHORTEST: u64 = 2_000_000;
 /// How many times as long as a batch usually takes.
 const TIMES: u64 = 4;
-/// How much of a change the next batch makes: one part of so many.
+/// The weight of the next batch in the smoothed length: one part in this many.
 const SMOOTHED: u64 = 16;
 
 /// How long to wait for all answers to a batch.
@@ -50,7 +51,7 @@ impl Patience {
 /// Receive low-water mark of a connection (SO_RCVLOWAT).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LowWater {
-    /// What the kernel was told.
+    /// The mark that the kernel has.
     told: usize,
     /// How long the answers to the last batch were, in bytes.
     last: usize,
@@ -83,7 +84,7 @@ impl LowWater {
         together
     }
 
-    /// So many bytes have come.
+    /// Counts bytes that have come.
     pub(super) fn take(&mut self, bytes: usize) {
         self.come += bytes;
     }
@@ -123,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether the kernel reports within so many milliseconds that there is something to read.
+    /// Whether the kernel reports within `millis` milliseconds that there is something to read.
     fn readable(fd: &OwnedFd, millis: u16) -> bool {
         let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
         poll(&mut fds, millis).unwrap() == 1

@@ -52,7 +52,7 @@ pub struct Control<'a> {
     /// Set it to end the load early: what is under way is dropped, within about 0.1 s, and not counted. A messaging load finishes its round;
     /// it runs in a process of its own, which can be ended.
     pub abort: &'a AtomicBool,
-    /// Told how far the load is; called from the thread that called [`run`].
+    /// Receives the progress of the load; called from the thread that called [`run`].
     pub progress: &'a dyn Fn(Progress),
     /// How often `progress` is called.
     pub every: Duration,
@@ -82,7 +82,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Tells what was counted since the last time, which `told` remembers.
+    /// Adds the counts since the last call, which `told` remembers.
     fn tell(&self, tally: &Tally, told: &mut (u64, u64, u64)) {
         let now = (tally.connections, tally.requests, tally.failed());
         self.connections.fetch_add(now.0 - told.0, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! How far a load is, told now and then while it runs.
+//! The progress of a load, reported now and then while it runs.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ pub(super) struct ProgressReporter<'a> {
     control: &'a Control<'a>,
     /// How much there will be in all, where that is known.
     of: Option<u64>,
-    /// When it was told last, and how much was done by then.
+    /// The time of the last report, and how much was done by then.
     last: (Instant, u64),
 }
 

@@ -259,7 +259,8 @@ impl Session {
         })
     }
 
-    /// Takes records that have come; says how many bytes they had, and how many bytes came of them. What is to be said of it is kept.
+    /// Decrypts received records. Returns how many bytes they had, and how many bytes came of them. Replies to the
+    /// records are kept.
     fn advance(&mut self, records: &mut [u8], into: &mut [u8]) -> Result<(usize, usize), Errno> {
         let (mut used, mut opened) = (0, 0);
         loop {

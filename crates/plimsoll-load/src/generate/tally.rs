@@ -98,7 +98,7 @@ impl Tally {
         }
     }
 
-    /// A request that was answered at `now` has moved so many bytes.
+    /// Counts the bytes of a request that was answered at `now`.
     pub(super) fn moved(&mut self, bytes: u64, now: u64) {
         self.bytes += bytes;
         self.intervals.at(now).bytes += bytes;
@@ -119,7 +119,7 @@ impl Tally {
         self.end = self.end.max(now);
     }
 
-    /// So many messages, each of so many bytes, had arrived at `now`.
+    /// Counts `number` messages of `size` bytes each that had arrived at `now`.
     pub(super) fn messages(&mut self, number: u64, size: u64, now: u64) {
         let bytes = number.saturating_mul(size);
         self.requests += number;
@@ -199,7 +199,7 @@ impl Tally {
         }
     }
 
-    /// The result of a load that began at `start` and had so many threads.
+    /// The result of a load that began at `start` and had `threads` threads.
     pub(super) fn into_result(self, start: u64, threads: u32) -> LoadResult {
         let elapsed_ns = self.end.saturating_sub(start);
         let handshakes = (!self.handshakes.is_empty()).then(|| {

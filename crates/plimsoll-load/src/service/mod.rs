@@ -23,8 +23,8 @@ use crate::process;
 
 /// Serves `spec` from this process, until it is killed.
 ///
-/// All addresses are bound before anything else; `on_listening` is then told what they are (a port of 0 has become the
-/// one that the kernel chose), in the order of the specification. By then connections are already queued by the kernel.
+/// All addresses are bound before anything else; `on_listening` then receives them (a port of 0 has become the one that
+/// the kernel chose), in the order of the specification. By then connections are already queued by the kernel.
 /// Processes that a service makes die when this one does, however it ends.
 ///
 /// This process must have a single thread, because services fork.

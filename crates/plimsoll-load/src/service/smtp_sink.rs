@@ -50,7 +50,7 @@ struct Sink {
     known: HashMap<u64, Instant>,
     /// When the first message was offered.
     first: Option<Instant>,
-    /// Messages that were taken, and when that is to be told.
+    /// Accepted messages whose 250 reply is delayed, with the time to send it.
     late: VecDeque<(Instant, Ticket)>,
 }
 

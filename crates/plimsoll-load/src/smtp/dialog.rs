@@ -50,7 +50,7 @@ pub(crate) enum Next {
     Listen,
     /// [`Dialog::commands`] are to be sent.
     Command,
-    /// The message's text is to be sent, with its end.
+    /// The next step sends the message's text, with its end.
     Text,
     /// The message is done with.
     Done {

@@ -14,7 +14,7 @@ use super::text::unstuffed;
 const HEADER: &[u8] = b"\r\nX-Plimsoll: ";
 /// The length of a line of the text, with its end.
 const LINE: usize = 80;
-/// At so many places a text may begin, so that those of two messages in a row differ.
+/// The places at which a text may begin, so that those of two messages in a row differ.
 const STARTS: usize = 16;
 /// The distance of the places up to which the checksum is known beforehand.
 const STRIDE: usize = 51 * LINE;
@@ -24,7 +24,7 @@ const SHORTEST_LAST_LINE: usize = 18;
 /// Texts of any length up to a limit, whose checksums are known.
 pub(crate) struct Texts {
     text: Vec<u8>,
-    /// For each start, the checksums of so many strides.
+    /// For each start, the checksums at every stride.
     known: Vec<Vec<u32>>,
 }
 

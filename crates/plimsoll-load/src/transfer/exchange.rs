@@ -30,7 +30,7 @@ pub(crate) enum End {
 }
 
 impl Exchange<'_> {
-    /// Sends as much, or as long, as the load says, and then says that nothing follows. `sent` is told of each part.
+    /// Sends as much, or as long, as the load says, and then ends the stream. Calls `sent` for each part.
     pub(crate) fn send(&self, sent: &mut dyn FnMut(usize)) -> io::Result<End> {
         let mut outlet = self.outlet()?;
         let mut patience = self.patience();
@@ -71,7 +71,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Sends messages, each after the one before was answered; `answered` is told of each, and of its length.
+    /// Sends messages, each after the one before was answered. Calls `answered` for each with its length.
     pub(crate) fn ask(&self, message: u64, answered: &mut dyn FnMut(u64)) -> io::Result<End> {
         let mut outlet = self.outlet()?;
         let mut inlet = Inlet::new(Default::default(), 1);
@@ -91,7 +91,7 @@ impl Exchange<'_> {
         Ok(End::Complete)
     }
 
-    /// Answers messages until no more come; `taken` is told of each part.
+    /// Answers messages until no more come. Calls `taken` for each part.
     pub(crate) fn answer(
         &self,
         message: u64,
@@ -118,7 +118,7 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// Takes all that comes, until the other side says that nothing follows; `taken` is told of each part.
+    /// Reads until the other side ends the stream. Calls `taken` for each part.
     pub(crate) fn take_all(&self, inlet: &mut Inlet, taken: &mut dyn FnMut(usize)) -> io::Result<End> {
         let mut patience = self.patience();
         loop {

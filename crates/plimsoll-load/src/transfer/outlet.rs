@@ -137,12 +137,12 @@ fn allow_zerocopy(stream: &TcpStream) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// So many bytes of text.
+/// Text of `length` bytes.
 fn text(length: usize) -> Box<[u8]> {
     LINE.iter().copied().cycle().take(length).collect()
 }
 
-/// A file in memory, of so many bytes of text.
+/// A file in memory, with `length` bytes of text.
 fn file(length: usize) -> io::Result<File> {
     let mut file = File::from(memfd_create(c"plimsoll-bulk", MFdFlags::MFD_CLOEXEC)?);
     file.write_all(&text(length))?;

@@ -49,7 +49,7 @@ impl Pipe {
         Ok(moved)
     }
 
-    /// Moves up to `most` bytes out to a socket, which is told whether more follows.
+    /// Moves up to `most` bytes out to a socket. `more` announces further bytes to it.
     pub(crate) fn give(&mut self, to: BorrowedFd<'_>, most: usize, more: bool) -> io::Result<usize> {
         let mut flags = SpliceFFlags::SPLICE_F_MOVE;
         flags.set(SpliceFFlags::SPLICE_F_MORE, more);

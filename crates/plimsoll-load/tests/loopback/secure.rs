@@ -55,7 +55,7 @@ const MODELS: [WebModel; 5] = [
     WebModel::Threads,
 ];
 
-/// What a load asks for: so many connections with so many requests on each, in each of the ways.
+/// The loads of the tests: connections with `requests` requests on each, in each of the ways.
 fn ways(requests: u64) -> Vec<HttpLoad> {
     let two =
         HttpLoad { version: HttpVersion::Http2, streams: requests.min(10) as u32, ..connections(40, 4) };

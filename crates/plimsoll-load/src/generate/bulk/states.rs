@@ -12,7 +12,7 @@ const MOST: usize = 400;
 /// The states of a connection. When there are too many, every other is dropped, and from then on only every other is kept.
 pub(super) struct States {
     kept: Vec<TcpState>,
-    /// One in so many readings is kept.
+    /// Keeps one in this many readings.
     stride: u32,
     skipped: u32,
     last: Option<TcpState>,

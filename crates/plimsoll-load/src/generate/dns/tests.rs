@@ -1,4 +1,4 @@
-//! Whole loads, against servers that answer as they are told.
+//! Whole loads, against servers with scripted answers.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, UdpSocket};

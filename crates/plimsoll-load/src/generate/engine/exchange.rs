@@ -154,7 +154,8 @@ impl<P: Protocol> Engine<'_, P> {
         self.connections[key].is_drained(length, self.inbox.len())
     }
 
-    /// Takes what has come into the inbox at `now`, so many bytes. Answers before the last of a batch are counted; says whose turn it is then.
+    /// Reads `length` bytes of the inbox at `now`. Counts the answers before the last of a batch, and returns whose
+    /// turn it is then.
     fn understand(&mut self, key: usize, length: usize, now: u64) -> Result<Turn, ErrorKind> {
         let mut taken = 0;
         loop {

@@ -4,9 +4,9 @@
 //! which a busy loop spends on dozens of connections at a time. Each is registered once, edge-triggered. Two habits save
 //! more where the peer is on the same machine, and are dropped where it is not:
 //!
-//! - The request is sent right after connect(2): the handshake is over by then, and no event need be waited for.
-//! - A socket whose connection the server has closed is connected anew: nothing is left of the connection as soon as the
-//!   close is acknowledged, and the kernel need not make, register and free a socket each time.
+//! - The request is sent right after connect(2): the handshake is over by then, and no event need be waited for. - A
+//! socket whose connection the server has closed is reused: nothing is left of the connection as soon as the   close is
+//! acknowledged, and the kernel need not make, register and free a socket each time.
 //!
 //! The packets are the same with and without them.
 
@@ -72,11 +72,11 @@ pub(super) struct Engine<'a, P: Protocol> {
     told: (u64, u64, u64),
     /// Sending a request right after connect(2).
     early: Habit,
-    /// Connecting anew with a socket whose connection is over.
+    /// Reuse of a socket whose connection is over.
     recycling: Habit,
     /// Awaiting all answers to a batch.
     waiting: Habit,
-    /// Keys of connections that are over, with sockets that can be connected anew.
+    /// Keys of connections that are over, with reusable sockets.
     spare: Vec<usize>,
     /// Keys of connections that rest until a request is due.
     resting: Vec<usize>,

@@ -20,7 +20,7 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-use self::socket::{ProbeSocket, Reply};
+use self::socket::{Answer, ProbeSocket};
 use super::Control;
 use super::progress::ProgressReporter;
 use super::tally::Tally;
@@ -29,11 +29,11 @@ use crate::failure::other;
 
 /// How often a hop is asked who it is before it is taken for silent.
 const ASKED: u32 = 3;
-/// So many silent hops in a row, and nobody beyond them is expected to answer.
+/// After this many silent hops in a row, no answer is expected from beyond them.
 const MOST_SILENT: usize = 4;
-/// So many probes of the smallest and of the largest size tell how long the links need for a packet.
+/// Probes of the smallest and of the largest size that show how long the links need for a packet.
 const SAMPLES: u32 = 4;
-/// Probes go to so many ports in turn, so that each answer tells which one it is for.
+/// The ports that probes go to in turn, so that each answer names its probe.
 const PORTS: u16 = 8192;
 /// How long the prober sleeps at most, so that it hears of an early end, in nanoseconds.
 const LONGEST_SLEEP: u64 = 50_000_000;
@@ -129,8 +129,9 @@ impl<'a> Prober<'a> {
         Ok(path)
     }
 
-    /// Sends one probe at a time to a hop until one is answered, at most so many; gives the answer and the round-trip time in nanoseconds.
-    fn ask(&mut self, hop: usize, size: usize, times: u32) -> io::Result<Option<(Reply, u64)>> {
+    /// Sends one probe at a time to a hop until one is answered, at most `times`. Returns the answer and the round-trip
+    /// time in nanoseconds.
+    fn ask(&mut self, hop: usize, size: usize, times: u32) -> io::Result<Option<(Answer, u64)>> {
         for _ in 0..times {
             let port = self.send(hop, size)?;
             let sent_ns = self.flying[&port].sent_ns;

@@ -60,8 +60,8 @@ impl ProbeSocket {
         Ok(Self { socket, target, payload })
     }
 
-    /// Sends a probe of so many bytes, with the IP header, that may cross `ttl` links. Gives when it was sent, in nanoseconds of
-    /// CLOCK_MONOTONIC_RAW.
+    /// Sends a probe of `bytes` bytes, with the IP header, that may cross `ttl` links. Returns the time of sending, in
+    /// nanoseconds of CLOCK_MONOTONIC_RAW.
     pub(super) fn send(&self, port: u16, ttl: u32, bytes: u32) -> io::Result<u64> {
         let to = SocketAddrV4::new(self.target, port);
         let payload = &self.payload[..(bytes - HopsLoad::SMALLEST) as usize];

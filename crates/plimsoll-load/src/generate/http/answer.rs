@@ -38,7 +38,7 @@ struct Head {
 /// Where a body ends (RFC 9112, section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Body {
-    /// After so many more bytes.
+    /// After this number of further bytes.
     Length(u64),
     /// As its chunks say.
     Chunked(Chunked),

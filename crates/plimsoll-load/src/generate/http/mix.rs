@@ -15,7 +15,7 @@ pub(super) struct Mix {
 }
 
 impl Mix {
-    /// Chooses from so many directories, with random numbers that begin at `seed`.
+    /// Chooses from `directories` directories, with random numbers that begin at `seed`.
     pub(super) fn new(directories: u32, seed: u64) -> Self {
         let ranks = 1..=directories * u32::from(FILES);
         let sums = ranks.scan(0.0, |sum, rank| {

@@ -102,7 +102,7 @@ impl Requests {
         Self { kept: one.repeat(load.pipeline as usize), length: one.len(), last: request(CLOSE) }
     }
 
-    /// So many; the last of them asks the server to close, where `close` says so.
+    /// A batch of `number` requests. With `close`, the last of them asks the server to close.
     fn batch(&self, number: u32, close: bool) -> Pieces<'_> {
         let kept = &self.kept[..(number as usize - usize::from(close)) * self.length];
         match (close, kept.is_empty()) {

@@ -19,7 +19,7 @@ impl Path for SystemCall {
 }
 
 const PAGE: usize = 4096;
-/// So many pages are mapped at a time. Less than 2 MiB, so that none of them is a huge one.
+/// The pages that are mapped at a time. Less than 2 MiB, so that none of them is a huge one.
 const PAGES: usize = 256;
 
 /// Pages that are touched for the first time, one after the other; their making and unmaking is shared by all of them.

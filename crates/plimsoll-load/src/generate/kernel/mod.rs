@@ -28,7 +28,7 @@ const AT_A_TIME: u64 = 64;
 
 /// A path, and all that it needs.
 trait Path {
-    /// Takes it so many times.
+    /// Runs the path `times` times.
     fn take(&mut self, times: u64) -> nix::Result<()>;
 
     /// How many bytes it moves each time.

@@ -70,7 +70,8 @@ impl Path for Splice {
     }
 }
 
-/// So many addresses of 127.0.0.0/8 are connected to in turn: one of them has room for no more connections than there are ports.
+/// The addresses of 127.0.0.0/8 that are connected to in turn: one of them has room for no more connections than there
+/// are ports.
 const ADDRESSES: u32 = 200;
 
 /// Connections that are closed by the side that has opened them, which is the one that stays in TIME_WAIT (RFC 9293, section 3.6).

@@ -28,7 +28,7 @@ impl Gate {
         Ok(Self { ready: pipe()?, start: pipe()?, called_off: AtomicBool::new(false) })
     }
 
-    /// Waits until so many workers are there; `lost` says whether one of them has ended, so that it would never come.
+    /// Waits until `workers` workers are ready. `lost` says whether one of them has ended, so that it would never come.
     pub(super) fn wait_for(&self, workers: u64, lost: impl Fn() -> bool) -> Result<(), Failure> {
         let wrong = |error: Errno| other("wait for the workers", &error.desc());
         let mut marks = [0; 4096];

@@ -30,8 +30,7 @@ use crate::process::require_single_thread;
 
 /// Runs a messaging load to its end, from the calling thread, which must be the only one of its process.
 ///
-/// # Errors
-/// When there are other threads, the system has no room for so many workers and descriptors, or a worker fails.
+/// # Errors When there are other threads, the system lacks room for the workers and descriptors, or a worker fails.
 pub(super) fn run(
     _spec: &LoadSpec,
     load: &MessagingLoad,

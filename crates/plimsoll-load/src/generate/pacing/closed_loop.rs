@@ -1,10 +1,10 @@
-//! Closed loop: so many at a time, each begun when one before it has ended.
+//! Closed loop: a fixed number of requests in flight, each begun when one before it has ended.
 
 use super::{Afterwards, Pacing, Start};
 use crate::clock;
 use crate::generate::course::Course;
 
-/// So many at a time, each begun when one before it has ended.
+/// A fixed number of requests in flight, each begun when one before it has ended.
 #[derive(Debug)]
 pub(in crate::generate) struct ClosedLoop {
     concurrency: usize,

@@ -31,7 +31,7 @@ enum Shape {
 }
 
 impl Curve {
-    /// The rate of an open loop of so many seconds.
+    /// The rate of an open loop of `length` seconds.
     pub(super) fn new(open: &OpenLoop, length: f64) -> Self {
         let shape = if !open.steps.is_empty() {
             let each = length / open.steps.len() as f64;
@@ -50,7 +50,7 @@ impl Curve {
         Self { length, shape }
     }
 
-    /// When so many requests are due; `None` when they are not within the curve's length.
+    /// When `due` requests are due; `None` when they are not within the curve's length.
     pub(super) fn when(&self, due: f64) -> Option<f64> {
         let at = match &self.shape {
             // Λ = from·t + slope·t²/2, solved in the form that loses no digits where the slope is small.

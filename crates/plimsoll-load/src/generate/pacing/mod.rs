@@ -49,7 +49,7 @@ pub(super) enum Afterwards {
 
 /// Decides when requests begin.
 pub(super) trait Pacing {
-    /// What to do at `now`, with so many connections busy. `Now` is taken at its word: the request begins.
+    /// What to do at `now`, with `busy` busy connections. After `Now` the request begins in any case.
     fn next(&mut self, now: u64, busy: usize) -> Start;
 
     /// What a kept connection does after an answer at `now`.

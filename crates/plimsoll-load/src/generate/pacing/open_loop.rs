@@ -80,7 +80,7 @@ pub(in crate::generate) struct OpenLoop {
 }
 
 impl OpenLoop {
-    /// The open loop of the `nth` of so many generators of a load that starts at `start`.
+    /// The open loop of the `nth` generator of a load that starts at `start`.
     pub(in crate::generate) fn new(
         course: &Course,
         spec: &Spec,

@@ -47,7 +47,7 @@ pub(super) struct Session {
     part: BytesMut,
     /// Error of the transaction.
     refusal: Option<ErrorKind>,
-    /// In words, with its SQLSTATE where the server told one.
+    /// In words, with its SQLSTATE if the server sent one.
     complaint: Option<(String, Option<String>)>,
 }
 

@@ -29,10 +29,10 @@ pub(super) trait Engine {
     /// The memory that the operation of a place reads into or writes from.
     fn buffer(&mut self, place: usize) -> &mut [u8];
 
-    /// Takes an operation; one that is carried out at once is told by the next [`Self::finish`].
+    /// Begins an operation. The next [`Self::finish`] reports one that is done at once.
     fn begin(&mut self, operation: Operation) -> io::Result<()>;
 
-    /// Adds what is done to `done`. Where nothing is, it waits for the first, at most for so many nanoseconds.
+    /// Adds finished operations to `done`. If there are none, waits for the first, at most `longest` nanoseconds.
     fn finish(&mut self, longest: u64, done: &mut Vec<Done>) -> io::Result<()>;
 
     /// What helpers of its own have used so far; to be asked for every second.

@@ -1,7 +1,7 @@
 //! mmap(2): bytes are copied from and to memory that stands for the file.
 //!
-//! Where the device cannot deliver a page, or the file has become shorter, the kernel sends SIGBUS instead of an error. A handler then puts
-//! an empty page in its place, so that the copy can go on, and the operation is told to have failed.
+//! Where the device cannot deliver a page, or the file has become shorter, the kernel sends SIGBUS instead of an error.
+//! A handler then puts an empty page in its place, so that the copy can go on, and the operation counts as failed.
 
 use std::cell::Cell;
 use std::io;

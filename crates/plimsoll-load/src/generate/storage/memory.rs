@@ -14,12 +14,12 @@ pub(in crate::generate) struct Memory {
 }
 
 impl Memory {
-    /// So many bytes, at least one, all of them there already.
+    /// A block of `length` bytes, at least one, with all its pages present.
     pub(super) fn new(length: usize) -> io::Result<Self> {
         Self::map(length, MapFlags::MAP_PRIVATE | MapFlags::MAP_POPULATE)
     }
 
-    /// So many bytes, at least one, of which each page is there once it is touched.
+    /// A block of `length` bytes, at least one, whose pages appear when they are touched.
     pub(in crate::generate) fn untouched(length: usize) -> io::Result<Self> {
         Self::map(length, MapFlags::MAP_PRIVATE)
     }

@@ -75,7 +75,7 @@ fn is_laid_out(load: &StorageLoad) -> bool {
     load.reads.0 > 0.0 || load.access == Access::Random || load.engine == StorageEngine::Mmap
 }
 
-/// The file of a thread, with all that is to be in it.
+/// The file of a thread, filled to its size.
 fn file(folder: &Path, load: &StorageLoad, nth: u32) -> io::Result<Part> {
     let length = load.part_size();
     let name = format!("part-{nth}");

@@ -25,9 +25,9 @@ use crate::generate::tally::Tally;
 const LONGEST_SLEEP: u64 = 100_000_000;
 /// How often the engine is asked for what its helpers have used, in nanoseconds.
 const HELPED_EVERY: u64 = 1_000_000_000;
-/// How often the others are told how far it is, in nanoseconds.
+/// How often a worker reports its progress to the others, in nanoseconds.
 const TELL_EVERY: u64 = 20_000_000;
-/// So many errors without a success between them, and nothing that follows would mean anything.
+/// After this many errors without a success between them, further results would mean nothing.
 const ERRORS_IN_A_ROW: u32 = 100;
 const TWO_SECONDS: u64 = 2_000_000_000;
 const TEN_SECONDS: u64 = 10_000_000_000;

@@ -86,7 +86,7 @@ impl Flow {
         Ok(Self { number, socket, control, size, buffer: vec![0; size * batch], batch, gso })
     }
 
-    /// Sends so many datagrams at this spacing, and asks what arrived.
+    /// Sends `count` datagrams at this spacing, and asks which arrived.
     pub(in crate::generate) fn train(
         mut self,
         count: u64,
@@ -159,7 +159,7 @@ impl Flow {
         }
     }
 
-    /// Hands over so many datagrams, from this number on; gives how many the kernel took.
+    /// Sends `count` datagrams, from the number `first` on. Returns how many the kernel took.
     fn hand_over(&mut self, count: usize, first: u64, now: u64) -> nix::Result<usize> {
         let all = &mut self.buffer[..count * self.size];
         for (datagram, number) in all.chunks_mut(self.size).zip(first..) {
@@ -203,7 +203,7 @@ fn patient(error: Errno) -> nix::Result<usize> {
     }
 }
 
-/// How many should have been sent after so many nanoseconds.
+/// How many should have been sent after `elapsed` nanoseconds.
 fn due(rate: u64, elapsed: u64) -> u64 {
     u64::try_from(u128::from(rate) * u128::from(elapsed) / 1_000_000_000).unwrap_or(u64::MAX)
 }

@@ -104,7 +104,7 @@ impl Desk {
         }
     }
 
-    /// A connection ended with an error: it is told on the service's standard error.
+    /// Reports a connection that ended with an error on the service's standard error.
     pub(super) fn failed(&self, error: &io::Error) {
         tracing::error!("bulk: a connection ended early: {error}");
     }

@@ -18,7 +18,7 @@ use crate::transfer::packet::Label;
 const LONGEST: usize = 64 << 10;
 /// The receive buffer that is asked for, in bytes; the kernel gives no more than `net.core.rmem_max`.
 const BUFFER: usize = 8 << 20;
-/// After how many calls the CPU time is told.
+/// Calls between two readings of the CPU time.
 const CPU_EVERY: u32 = 64;
 
 /// A socket for datagrams, at the address that connections come to.

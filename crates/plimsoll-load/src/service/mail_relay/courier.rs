@@ -38,7 +38,7 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    /// How long to wait after so many failures in a row.
+    /// How long to wait after `failures` failures in a row.
     fn pause(self, failures: u32) -> Duration {
         self.retry.saturating_mul(1 << failures.saturating_sub(1).min(20)).min(self.retry_most)
     }

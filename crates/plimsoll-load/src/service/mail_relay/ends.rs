@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::queue::Queue;
 use super::segment::Segment;
 
-/// So many messages may have ended before that is made durable.
+/// The messages that may have ended before that is made durable.
 const MOST_OPEN: usize = 256;
 
 /// The ends of messages that are not durable yet.
@@ -24,7 +24,7 @@ impl Ends {
         Self { queue, number: 0, marked: Vec::new() }
     }
 
-    /// A message has ended; its file is told where it is still there, with a mark.
+    /// Notes the end of a message, with its file if that still exists and has a mark.
     pub(super) fn note(&mut self, marked: Option<Arc<Segment>>) {
         self.number += 1;
         let is_known = |file: &Arc<Segment>| self.marked.iter().any(|known| Arc::ptr_eq(known, file));

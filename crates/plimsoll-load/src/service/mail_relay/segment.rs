@@ -20,7 +20,7 @@ use crate::service::smtp::{Envelope, Ticket};
 /// The extension of files with messages that are held.
 pub(super) const HELD: &str = "held";
 
-/// A message that is to be stored.
+/// A message to store.
 #[derive(Debug)]
 pub(super) struct Mail {
     /// Whose client waits for it.
@@ -79,7 +79,7 @@ impl Job {
         File::open(&self.segment.path)
     }
 
-    /// Marks the message as delivered. Gives its file where that is still there, with a mark that is to be flushed.
+    /// Marks the message as delivered. Returns its file if that still exists, with a mark to flush.
     pub(super) fn done(self) -> io::Result<Option<Arc<Segment>>> {
         self.end(State::Delivered)
     }

@@ -1,4 +1,5 @@
-//! What makes messages durable: threads that write them to the queue, flush, and only then let the client be told.
+//! Threads that make messages durable: they write them to the queue, flush, and only then release the reply to the
+//! client.
 
 use std::collections::VecDeque;
 use std::io;
@@ -70,7 +71,7 @@ impl Writers {
         &self.waker
     }
 
-    /// Hands over what clients are to be told.
+    /// Moves the pending replies to clients into `into`.
     pub(super) fn answers(&self, into: &mut Vec<(Ticket, Reply)>) {
         into.append(&mut lock(&self.answers));
     }

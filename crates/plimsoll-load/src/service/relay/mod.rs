@@ -78,7 +78,7 @@ fn relay(listener: &TcpListener, to: &[SocketAddr], mut leak: Option<Leaking>) {
     }
 }
 
-/// The life of the process of one connection. A client whose server cannot be reached is told by a reset.
+/// Runs the process of one connection. A client whose server cannot be reached gets a reset.
 fn connect_and_shuttle(client: &TcpStream, server: SocketAddr) {
     let Ok(server) = TcpStream::connect(server) else { return reset_on_close(client) };
     // What cannot be set costs some delay, and no more.

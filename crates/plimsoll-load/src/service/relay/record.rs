@@ -24,7 +24,7 @@ pub(super) struct Records {
     forgotten: usize,
 }
 
-/// After so many forgotten records their memory goes back to the system.
+/// The forgotten records after which their memory goes back to the system.
 const GIVE_BACK_AFTER: usize = 500;
 
 impl Records {
@@ -32,7 +32,7 @@ impl Records {
         Self { forget_after, records: VecDeque::new(), checksum: 0, forgotten: 0 }
     }
 
-    /// Forgets what is old enough, reads every word of what is left, and adds so many records.
+    /// Forgets records that are old enough, reads every word of the rest, and adds `count` records.
     pub(super) fn walk_and_add(&mut self, count: u32) {
         let now = Instant::now();
         if let Some(limit) = self.forget_after {

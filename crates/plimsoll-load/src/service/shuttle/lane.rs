@@ -15,7 +15,7 @@ pub(super) enum Lane {
 }
 
 impl Lane {
-    /// A lane that holds so many bytes.
+    /// A lane that holds `bytes` bytes.
     pub(super) fn new(by: PassBy, bytes: usize) -> io::Result<Self> {
         Ok(match by {
             PassBy::Copy => Self::Copy { buffer: vec![0; bytes.max(1)].into(), start: 0, end: 0 },

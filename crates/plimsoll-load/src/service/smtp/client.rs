@@ -61,7 +61,7 @@ impl Client {
         Read::There
     }
 
-    /// Sends what is to be said; false where the connection is over.
+    /// Sends the pending replies; false if the connection is over.
     pub(super) fn flush(&mut self) -> bool {
         let out = &mut self.conversation.out;
         while !out.is_empty() {

@@ -50,8 +50,8 @@ pub(super) struct Ticket {
 }
 
 /// What becomes of a message.
-pub(super) enum Outcome {
-    /// The client is told now.
+pub(super) enum Answer {
+    /// The client gets the reply now.
     Now(Reply),
     /// [`Desk::answers`] will tell.
     Later,
@@ -82,7 +82,7 @@ pub(super) trait Desk {
         envelope: &mut Envelope,
         wire: &mut Vec<u8>,
         now: Instant,
-    ) -> Outcome;
+    ) -> Answer;
 
     /// Replies are about to be sent.
     fn before_replies(&mut self) -> std::io::Result<()> {
@@ -252,7 +252,7 @@ impl<D: Desk> Server<D> {
         }
     }
 
-    /// Reads what a client says, and notes what is to be said to it.
+    /// Reads a client's commands, and notes the replies.
     fn attend(&mut self, key: usize, flags: EpollFlags, now: Instant) {
         // It may have gone by an event before this one.
         let Some(client) = self.clients.get_mut(key) else { return };
@@ -284,7 +284,7 @@ impl<D: Desk> Server<D> {
         self.listen_to(ticket.key, now);
     }
 
-    /// Sends what is to be said.
+    /// Sends the pending replies.
     fn flush(&mut self) {
         for key in self.touched.drain(..) {
             if self.clients.get_mut(key).is_some_and(|client| !client.flush()) {

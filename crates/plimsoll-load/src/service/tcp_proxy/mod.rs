@@ -73,7 +73,7 @@ fn accept(listener: &TcpListener, proxy: &Arc<Proxy>) {
 }
 
 impl Proxy {
-    /// The life of one connection. A client whose server cannot be reached is told by a reset.
+    /// Runs one connection. A client whose server cannot be reached gets a reset.
     fn pass_on(&self, client: &TcpStream) {
         let nth = self.next.fetch_add(1, Ordering::Relaxed);
         let Ok(server) = TcpStream::connect(self.to[nth % self.to.len()]) else {

@@ -52,9 +52,9 @@ impl Terms {
 
 /// What follows the head of an answer.
 pub(super) enum Body {
-    /// So many bytes of text.
+    /// Text of this number of bytes.
     Text(u64),
-    /// So many bytes of a file.
+    /// This number of bytes of a file.
     File(File, u64),
 }
 
@@ -90,7 +90,7 @@ impl<'a> Answers<'a> {
         self.site.find(target)
     }
 
-    /// Whether a connection carries no further request once so many were answered.
+    /// Whether a connection carries no further request after `served` answers.
     pub(super) fn is_last(&self, served: u64) -> bool {
         served == self.terms.requests
     }

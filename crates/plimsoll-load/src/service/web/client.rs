@@ -1,4 +1,4 @@
-//! A connection of the event loop: what it has said, and what it has yet to be told.
+//! A connection of the event loop: its requests, and the pending replies.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, TcpStream};

@@ -146,7 +146,7 @@ impl<'a> Conversations<'a> {
     }
 }
 
-/// Sends the head that is in `out`, and so many bytes of text.
+/// Sends the head in `out`, and `length` bytes of text.
 fn send_text(stream: &TcpStream, out: &mut Vec<u8>, length: u64, last: MsgFlags) -> io::Result<()> {
     let first = length.min(CHUNK as u64);
     out.extend_from_slice(&TEXT[..first as usize]);

@@ -1,4 +1,4 @@
-//! How long clients are waited for, and how the kernel is told that more follows.
+//! How long clients are waited for, and how the kernel learns that more follows.
 
 use std::time::Duration;
 

@@ -24,7 +24,7 @@ pub(super) struct Request<'a> {
     pub(super) target: &'a str,
     /// Whether the client wants to go on afterwards.
     pub(super) keep_alive: bool,
-    /// The client speaks HTTP/1.0, and has to be told that the connection is kept.
+    /// The client speaks HTTP/1.0, and needs an explicit notice that the connection is kept.
     pub(super) is_1_0: bool,
     /// Bytes of the head.
     pub(super) head: usize,

@@ -1,5 +1,5 @@
-//! What there is to be served: a document at `/`, documents of any size at `/?s=SIZE`, the files of a folder, and the [`documents`] of
-//! a web workload where the folder does not have them.
+//! The served documents: one at `/`, documents of any size at `/?s=SIZE`, the files of a folder, and the [`documents`]
+//! of a web workload if the folder lacks them.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -24,7 +24,7 @@ pub(super) struct Site {
 
 /// A document that was found.
 pub(super) enum Document {
-    /// So many bytes of text.
+    /// Text of this number of bytes.
     Text(u64),
     /// A file, so long, of this media type.
     File(File, u64, &'static str),
@@ -48,7 +48,7 @@ impl Document {
 }
 
 impl Site {
-    /// A site whose document at `/` has so many bytes, with the files of a folder below it.
+    /// A site whose document at `/` has `document` bytes, with the files of a folder below it.
     pub(super) fn open(document: u64, root: Option<&str>, by: SendBy) -> Result<Self, Failure> {
         let root = root.map(|path| {
             Folder::open(Path::new(path)).map_err(|error| other("open the folder of `root`", &error))

@@ -7,7 +7,7 @@ use plimsoll_model::observation::ErrorKind;
 use super::{fields, frame};
 use crate::generate::protocol::Turn;
 
-/// How many bytes of a stream or a connection come before the server may send so many more.
+/// The bytes of a stream or a connection after which the window is widened by the same number.
 const WIDEN_AFTER: u32 = 1 << 30;
 
 /// The connection of a load.
@@ -72,7 +72,7 @@ impl Answers {
         self.status
     }
 
-    /// Asks for the same so many times, each on a stream of its own.
+    /// Sends the same request `number` times, each on a stream of its own.
     pub(super) fn ask(&mut self, fields: &[u8], number: u32) {
         self.out.clear();
         let next = self.first + 2 * self.streams.len() as u32;

@@ -43,7 +43,8 @@ fn literal(out: &mut Vec<u8>, name: u64, value: &str) {
     out.extend_from_slice(value.as_bytes());
 }
 
-/// A number in the last so many bits of a byte, and in as many bytes as it takes beyond (section 5.1). The bits before it are 0.
+/// Writes a number into the last `bits` bits of a byte, and into as many further bytes as it takes (section 5.1). The
+/// bits before it are 0.
 fn integer(out: &mut Vec<u8>, bits: u32, number: u64) {
     let most = (1_u64 << bits) - 1;
     if number < most {
@@ -58,7 +59,7 @@ fn integer(out: &mut Vec<u8>, bits: u32, number: u64) {
     out.push(left as u8);
 }
 
-/// The number in the last so many bits of the first byte, and what follows it.
+/// Reads the number in the last `bits` bits of the first byte, and returns it with the rest.
 fn read_integer(bytes: &[u8], bits: u32) -> Option<(u64, &[u8])> {
     let (&first, mut rest) = bytes.split_first()?;
     let most = (1_u64 << bits) - 1;

@@ -6,7 +6,7 @@ pub(super) const HEAD: usize = 9;
 /// What a client says first (section 3.4).
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// How many bytes a server may send of one stream, and of a connection, before it is told to go on.
+/// The bytes that a server may send on one stream, and on a connection, before the next WINDOW_UPDATE.
 pub(super) const WINDOW: u32 = (1 << 31) - 1;
 /// The window of a connection that nobody has changed.
 const USUAL_WINDOW: u32 = 65_535;
@@ -78,7 +78,7 @@ pub(super) fn begin(out: &mut Vec<u8>) {
     widen(out, 0, WINDOW - USUAL_WINDOW);
 }
 
-/// Lets a server send so many bytes more: of a stream, or of the connection where that is 0.
+/// Lets a server send `by` more bytes: on a stream, or on the connection if the stream is 0.
 pub(super) fn widen(out: &mut Vec<u8>, stream: u32, by: u32) {
     write(out, WINDOW_UPDATE, 0, stream, &by.to_be_bytes());
 }

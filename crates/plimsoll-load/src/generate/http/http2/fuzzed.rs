@@ -3,7 +3,8 @@
 use super::answers::Answers;
 use crate::generate::protocol::Turn;
 
-/// Any bytes as what a server sends on a connection with so many requests at a time, in pieces of so many bytes.
+/// Reads any bytes as frames of a server, on a connection with `requests` requests at a time, in pieces of `piece`
+/// bytes.
 pub fn http2_answers(bytes: &[u8], piece: usize, requests: u32) {
     let mut answers = Answers::default();
     answers.ask(b"\x82", requests);

@@ -1,8 +1,8 @@
 //! HTTP/2 (RFC 9113): what is asked on the streams of a connection, and how answers are read.
 //!
-//! Requests are encoded once, without any reference to what was sent before, so that one differs from the next in the number of its stream
-//! alone. The server is told to do the same with its answers (SETTINGS_HEADER_TABLE_SIZE of 0), so that the status of each, which comes
-//! first, can be read without knowing the answers before it.
+//! Requests are encoded once, without any reference to what was sent before, so that one differs from the next in the
+//! number of its stream alone. SETTINGS_HEADER_TABLE_SIZE of 0 makes the server do the same with its answers, so that
+//! the status of each, which comes first, can be read without knowing the answers before it.
 
 mod answers;
 mod fields;

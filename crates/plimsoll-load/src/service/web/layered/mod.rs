@@ -32,7 +32,8 @@ trait Talk {
     /// Takes what the client has said.
     fn take(&mut self, bytes: &[u8]);
 
-    /// Puts at the end of `out` what is to be said next, some [`CHUNK`]s at most; nothing where the client has to say something first.
+    /// Appends the next part of the reply to `out`, some [`CHUNK`]s at most; nothing if the client has to send
+    /// something first.
     fn say(&mut self, answers: &mut Answers<'_>, out: &mut Vec<u8>) -> io::Result<()>;
 
     /// Nothing more will be said.
@@ -207,7 +208,7 @@ impl Layered {
         self.talk.take(&begun);
     }
 
-    /// Seals what is to be said, where there is TLS.
+    /// Encrypts the pending reply, if there is TLS.
     fn seal(&mut self) -> io::Result<()> {
         let Some(tls) = &mut self.tls else { return Ok(()) };
         tls.set_buffer_limit(None);
