@@ -16,7 +16,8 @@
 //! (A `*` as a key takes quotes in TOML: `disks."*".scheduler`; they may be left out here.) A text may begin with `>=`, `<=`, `>`, `<` or
 //! `!=`. Quantities may end in `k`, `M`, `G` or `T`, powers of 1024. What is expected and can't be seen is a deviation too.
 //!
-//! Or it is an earlier inventory in JSON: then everything is compared, but for what changes by itself from hour to hour.
+//! Or it is an earlier inventory in JSON: then everything is compared, except values that change by themselves from
+//! hour to hour.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! How the kernel was built: its configuration, where it is told.
+//! The configuration with which the kernel was built, if it is known.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,9 +13,9 @@ use super::tree::Tree;
 /// A configuration has some 300 kB; what is longer is cut there.
 const LONGEST: u64 = 4 << 20;
 
-/// Options that change what a program measures, with what Kconfig sets on x86-64 unless it is told otherwise (kernel/Kconfig.preempt,
-/// kernel/Kconfig.hz, kernel/time/Kconfig, arch/x86/Kconfig, lib/Kconfig.debug, mm/Kconfig.debug, security/Kconfig.hardening; Linux 6.12).
-/// `y`, `n`, or a value.
+/// Options that change what a program measures, with the defaults of Kconfig on x86-64 (kernel/Kconfig.preempt,
+/// kernel/Kconfig.hz, kernel/time/Kconfig, arch/x86/Kconfig, lib/Kconfig.debug, mm/Kconfig.debug,
+/// security/Kconfig.hardening; Linux 6.12). `y`, `n`, or a value.
 const WATCHED: &[(&str, &str)] = &[
     ("PREEMPT_NONE", "y"),
     ("PREEMPT_VOLUNTARY", "n"),

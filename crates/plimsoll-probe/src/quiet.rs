@@ -85,7 +85,8 @@ impl ProcessSnapshot {
         Self { processes: processes.collect() }
     }
 
-    /// Who used the CPU from this snapshot to a later one, but for the processes `own` and all that descend from them; most first.
+    /// Who used the CPU from this snapshot to a later one, except the processes `own` and all that descend from them;
+    /// most first.
     #[must_use]
     pub fn others(&self, later: &Self, own: &[u32]) -> Vec<OtherProcess> {
         let strangers = later.processes.iter().filter(|(pid, _)| !later.descends(**pid, own));

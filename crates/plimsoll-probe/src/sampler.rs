@@ -144,7 +144,7 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// Waits for the next point in time that is not over; false when told to stop meanwhile.
+    /// Waits for the next point in time that is not over; false if it was stopped meanwhile.
     fn wait(&mut self, stopped: &Receiver<()>) -> bool {
         let at = self.at(self.due);
         let running = match stopped.recv_timeout(at.saturating_duration_since(Instant::now())) {

@@ -27,7 +27,7 @@ fn wanted(ports: &[u16]) -> Wanted {
     Wanted { ports: ports.to_vec(), snap: 96, ring: 4 << 20 }
 }
 
-/// Sends so many bytes from one end of a connection to the other.
+/// Sends `bytes` bytes from one end of a connection to the other.
 fn transfer(bytes: usize) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -6,13 +6,13 @@ use super::super::SCHEMA;
 use super::super::dmi::Dimm;
 use super::super::pcie::PcieLink;
 
-/// The parts of an inventory that some output told.
+/// The parts of an inventory that some output had.
 #[derive(Debug)]
 pub(super) struct Known {
     found: Map<String, Value>,
     conflicts: Vec<String>,
     program: String,
-    /// Which program told of the memory modules: two lists of the same ones are not added up.
+    /// The program that listed the memory modules: two lists of the same ones are not added up.
     dimms_from: Option<String>,
 }
 
@@ -27,7 +27,7 @@ impl Known {
         program.clone_into(&mut self.program);
     }
 
-    /// Notes a value, if there is one. Always true, as something was told.
+    /// Notes a value, if there is one. Always true, as the line was understood.
     pub(super) fn set(&mut self, path: &[&str], value: impl Into<Value>) -> bool {
         let value = value.into();
         if let Some((last, above)) = path.split_last() {

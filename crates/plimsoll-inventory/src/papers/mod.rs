@@ -33,7 +33,7 @@ trait Reader: Default {
 /// From the list of programs: their names, and who reads each.
 macro_rules! each_paper {
     ($($variant:ident $module:ident $name:literal)+) => {
-        /// The programs whose saved outputs are read, but for smartctl's JSON.
+        /// The programs whose saved outputs are read, except smartctl's JSON.
         const NAMES: &[&str] = &[$($name),+];
 
         enum Reading {

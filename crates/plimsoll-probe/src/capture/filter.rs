@@ -52,9 +52,9 @@ struct Step {
     no: To,
 }
 
-/// TCP and UDP packets that have one of the ports on either side, cut to `snap` bytes; more ports than can be told apart count as all.
-/// A packet's later fragments have no ports, and do not pass. On the loopback interface each packet is seen on its way out and on its way
-/// in; `loopback` lets only the latter pass.
+/// TCP and UDP packets that have one of the ports on either side, cut to `snap` bytes; more ports than the filter has
+/// room for count as all. A packet's later fragments have no ports, and do not pass. On the loopback interface each
+/// packet is seen on its way out and on its way in; `loopback` lets only the latter pass.
 pub(super) fn program(ports: &[u16], snap: u32, loopback: bool) -> Vec<sock_filter> {
     let mut steps = Vec::new();
     if loopback {

@@ -14,7 +14,7 @@ use super::filter::program;
 
 /// A block of the ring, in bytes: a power of two, and a multiple of every page size.
 const BLOCK: usize = 1 << 20;
-/// After so many milliseconds the kernel hands over a block that is not full.
+/// Milliseconds after which the kernel passes on a block that is not full.
 const RETIRE_MS: u32 = 20;
 /// What the kernel takes for a frame's room; in this version frames have any length, and only the sum is checked.
 const FRAME: u32 = 2048;

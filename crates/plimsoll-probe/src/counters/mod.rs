@@ -51,10 +51,11 @@
 //!
 //! # Cost
 //!
-//! The kernel writes each of these texts anew at each reading, and that is most of the cost. `vmstat` and `netstat` add up every
-//! counter over all CPUs; `slabinfo` and `interrupts` hold locks that others need; a dump of TCP sockets walks the whole machine's
-//! hash table. Even the smallest file takes some 15 µs between two naps, when nothing of it is in the CPU's caches. So a series reads
-//! three files at its full rate, the next group once a second, and the rest when asked. `lab/examples/sampling_cost.rs` measures each file.
+//! The kernel regenerates each of these texts at each reading, and that is most of the cost. `vmstat` and `netstat` add
+//! up every counter over all CPUs; `slabinfo` and `interrupts` hold locks that others need; a dump of TCP sockets walks
+//! the whole machine's hash table. Even the smallest file takes some 15 µs between two naps, when nothing of it is in
+//! the CPU's caches. So a series reads three files at its full rate, the next group once a second, and the rest when
+//! asked. `lab/examples/sampling_cost.rs` measures each file.
 
 pub(crate) mod cpu_time;
 mod filesystems;
@@ -205,7 +206,7 @@ impl Counters {
         self.table.changes_since_mark()
     }
 
-    /// Reads for a series: the fast files, and the slow ones too when told.
+    /// Reads for a series: the fast files, and with `slow_too` the slow ones.
     pub(crate) fn read_series(&mut self, series: Series, slow_too: bool) -> Snapshot {
         let at_ns = raw_now_ns();
         self.refresh(if slow_too { Tier::Slow } else { Tier::Fast });
@@ -261,7 +262,7 @@ impl Counters {
         }
     }
 
-    /// Without permission, or without any, nothing is told of them.
+    /// Reads the queueing disciplines. Without permission, or without any, the snapshot has none.
     fn read_queueing_disciplines(&mut self) {
         for (kind, counts) in queueing_disciplines().unwrap_or_default() {
             if SHAPERS.contains(&kind.as_str()) {

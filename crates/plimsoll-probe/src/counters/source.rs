@@ -63,7 +63,7 @@ impl Source {
     }
 }
 
-/// Reads from the start to the end. The kernel makes the text anew at offset 0, a page or a record at a time.
+/// Reads from the start to the end. The kernel regenerates the text at offset 0, a page or a record at a time.
 fn read_whole(file: &File, buffer: &mut Vec<u8>) -> io::Result<usize> {
     let mut length = 0;
     loop {

@@ -9,7 +9,7 @@ pub(super) struct Table {
     values: Vec<f64>,
     /// The reading in which a slot was last written; 0 for never.
     written: Vec<u64>,
-    /// What the series was last told of a slot; NaN before it was told anything.
+    /// The last value of a slot in the series; NaN before the first.
     told: Vec<f64>,
     /// What a slot held when all were marked last; NaN when it was not part of that reading.
     marked: Vec<f64>,

@@ -14,7 +14,7 @@ use perf_event::{Builder, Clock, SampleFlag, Sampler};
 use super::tracefs::TraceFs;
 
 const TRACEPOINT: &str = "block/block_bio_queue";
-/// So many requests a second and CPU are written down, about.
+/// The approximate number of requests per second and CPU that are recorded.
 const HERTZ: u64 = 500;
 /// The size of a buffer in bytes, one for each CPU: room for 100 ms of them many times over.
 const BUFFER: usize = 1 << 15;

@@ -1,8 +1,9 @@
 //! Where the CPUs spend their time: samples of the stacks that all CPUs are in, by perf_event_open(2).
 //!
-//! Every CPU is interrupted so many times a second by its own count of cycles, or by a timer where the machine counts none, and the kernel
-//! writes down which functions it was in. What is sampled is the whole machine, since a network's work is done in softirqs, in whatever
-//! process they happen to interrupt; each stack begins with the host and the process that it belongs to.
+//! Every CPU is interrupted at a fixed rate by its own count of cycles, or by a timer where the machine counts none,
+//! and the kernel writes down which functions it was in. What is sampled is the whole machine, since a network's work
+//! is done in softirqs, in whatever process they happen to interrupt; each stack begins with the host and the process
+//! that it belongs to.
 //!
 //! Softirqs that follow an interrupt belong to nobody whom they interrupt, and their stacks begin with `softirq`. Those that a process runs
 //! itself, as it does when it sends over loopback or a veth pair, stay with it.
@@ -94,7 +95,7 @@ impl Profiler {
         Self::open_with(HERTZ, Some(Looker::new()))
     }
 
-    /// Prepares to sample all CPUs so many times a second, and to do nothing beside that would show in what is sampled.
+    /// Prepares to sample all CPUs `hertz` times per second, and nothing else that would show in the samples.
     ///
     /// # Errors
     /// There can be no thread for it.
@@ -130,7 +131,7 @@ impl Profiler {
         &self.untraced
     }
 
-    /// Begins to sample. Processes in these namespaces are told by their host.
+    /// Begins to sample. Processes in these namespaces are named by their host.
     pub fn start(&self, hosts: HostNamespaces) {
         self.ask(|started| Command::Start { hosts, started });
     }
@@ -225,7 +226,7 @@ impl Worker {
         }
     }
 
-    /// How long until something is to be done.
+    /// The time until the next task is due.
     fn due_in(&self) -> Duration {
         let emptied = EMPTIED_EVERY.saturating_sub(self.emptied.elapsed());
         let windows = self.sampling.as_ref().and_then(|(_, windows)| windows.due_in());
@@ -233,7 +234,7 @@ impl Worker {
         emptied.min(looked).min(windows.unwrap_or(EMPTIED_EVERY))
     }
 
-    /// Does what is to be done by now.
+    /// Does the tasks that are due.
     fn look(&mut self) {
         if let Some((rings, windows)) = &mut self.sampling {
             if self.emptied.elapsed() >= EMPTIED_EVERY {

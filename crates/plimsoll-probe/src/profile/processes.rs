@@ -56,8 +56,8 @@ impl Process {
     }
 }
 
-/// The processes that were seen since sampling began. Processes fork and end between two looks, so that those that are sampled come from what
-/// the kernel tells of forks, and from `/proc` only where it has not told.
+/// The processes that were seen since sampling began. Processes fork and end between two looks, so that they come from
+/// the kernel's fork events, and from `/proc` only if an event is missing.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
     known: HashMap<u32, Process>,

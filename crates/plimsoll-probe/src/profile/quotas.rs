@@ -1,6 +1,7 @@
 //! What control groups hold processes to: how often a quota of CPU time stopped them, and which limits of memory and of disks they have.
 //!
-//! The groups are those of the processes of the run's hosts, whoever made them. Of the root group of a hierarchy nothing is told: it has no limits.
+//! The groups are those of the processes of the run's hosts, whoever made them. The root group of a hierarchy is left
+//! out: it has no limits.
 
 use std::collections::BTreeMap;
 use std::fs::File;

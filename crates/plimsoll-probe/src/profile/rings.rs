@@ -31,7 +31,7 @@ const OF_KERNEL: u64 = -128_i64 as u64;
 const OF_USER: u64 = -512_i64 as u64;
 const LARGEST_MARK: u64 = -4095_i64 as u64;
 
-/// Where a CPU was, without names yet. Frames are told from the innermost to the outermost.
+/// Where a CPU was, without names yet. Frames go from the innermost to the outermost.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RawStack {
     pub(super) process: Identity,

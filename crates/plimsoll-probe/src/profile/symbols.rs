@@ -278,7 +278,7 @@ fn system_call(number: i64) -> String {
     known.map_or_else(|| format!("call {number}"), |call| call.name().to_owned())
 }
 
-/// So many bits of the number of a device are the minor part (include/linux/kdev_t.h).
+/// The bits of a device number that are the minor part (include/linux/kdev_t.h).
 const MINOR_BITS: u32 = 20;
 
 /// The name of a block device by its number.

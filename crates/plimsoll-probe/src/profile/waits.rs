@@ -4,8 +4,8 @@
 //! time and not by how often it happens, and costs the same however often threads go to sleep, which tracing every switch of a CPU
 //! (`sched:sched_switch`) does not: on two CPUs a web server switches some 100,000 times a second.
 //!
-//! Where the kernel allows it (`/proc/PID/task/TID/stack`, CAP_SYS_ADMIN in the machine's first user namespace) the way into the sleep is told, and
-//! with it the system call; otherwise the function alone (`wchan`).
+//! Where the kernel allows it (`/proc/PID/task/TID/stack`, CAP_SYS_ADMIN in the machine's first user namespace) the
+//! stack of the sleep is known, and with it the system call; otherwise the function alone (`wchan`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -27,12 +27,12 @@ use super::quotas::Groups;
 const EVERY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 /// The part of the time that looking may take, of one CPU.
 const MOST_COST: f64 = 0.01;
-/// So many frames of a stack are kept, from the innermost on, up to the system call.
+/// The frames of a stack that are kept, from the innermost on, up to the system call.
 const FRAMES: usize = 6;
-/// So many threads are looked at, by up to three files each.
+/// The most threads that are read, by up to three files each.
 const MOST_THREADS: usize = 2_000;
-/// So many processes are asked for their control groups again when looking begins; the others in turn the next times. One that moves from group to
-/// group while it runs is rare, and forks wait while the kernel answers.
+/// The processes whose control groups are read again when a window begins; the others follow in turn the next times. A
+/// process that moves from group to group while it runs is rare, and forks wait while the kernel answers.
 const MOST_ASKED_FOR_GROUPS: usize = 32;
 /// What the functions that system calls enter by begin with (include/linux/syscalls.h, arch/x86/include/asm/syscall_wrapper.h).
 const CALLS: [&str; 6] =
@@ -151,9 +151,9 @@ impl Looker {
         }
     }
 
-    /// Begins anew. Processes of hosts are told by files that are kept open, which are of nobody else when their ids are; those for which
-    /// there was no room, and those of others, are looked at again. Groups are found anew as well: a namespace that was made since may have the number of
-    /// one that is gone.
+    /// Begins a new window. Processes of hosts are identified by files that are kept open, which belong to nobody else
+    /// when their ids do; those for which there was no room, and those of others, are read again. Groups are found
+    /// again as well: a new namespace may have the number of one that is gone.
     pub(super) fn begin(&mut self) {
         self.processes.retain(|_, seen| match seen {
             Seen::Other => false,
@@ -180,7 +180,7 @@ impl Looker {
         }
     }
 
-    /// Finds the groups of all processes anew.
+    /// Finds the groups of all processes again.
     fn find_groups(&mut self) {
         self.groups = ControlGroups::default();
         let hosts = self.processes.iter_mut().filter_map(|(pid, seen)| match seen {
@@ -400,7 +400,7 @@ fn kept_once(text: &str, names: &mut HashMap<String, Arc<str>>) -> Arc<str> {
     }
 }
 
-/// The functions of `/proc/PID/stack`, the innermost first, as far as they are told; and the system call.
+/// The functions of `/proc/PID/stack`, the innermost first, as far as they are known; and the system call.
 fn parse_stack(text: &str) -> (Vec<&str>, Option<&str>) {
     let mut frames = Vec::new();
     for line in text.lines() {
