@@ -4,7 +4,7 @@
 //! ```text
 //! recorded_agent record FILE COMMAND...    runs an agent, and writes down what it and its controller say
 //! recorded_agent replay FILE               answers as that agent did, after as long, with the times and the numbers of now
-//! recorded_agent replay FILE MS AHEAD      the same, and after so many milliseconds its clock is so many seconds ahead
+//! recorded_agent replay FILE MS AHEAD      the same, and after MS milliseconds its clock is AHEAD seconds ahead
 //! ```
 //!
 //! Pings are answered by the clock of this machine. The replay ends at a request that was not recorded.
