@@ -13,7 +13,7 @@ use super::tree::Tree;
 /// A block device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Disk {
-    /// The model's name, with the maker's where it is told apart.
+    /// The model's name, with the maker's where that is separate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Revision of the firmware.
@@ -21,7 +21,7 @@ pub struct Disk {
     pub firmware: Option<String>,
     /// Its size, in bytes.
     pub size: u64,
-    /// Whether it has turning platters, as far as the kernel was told: virtual disks often say so and have none.
+    /// Whether it has turning platters, according to the kernel: virtual disks often claim so and have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotational: Option<bool>,
     /// The I/O scheduler.

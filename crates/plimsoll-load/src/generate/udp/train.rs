@@ -19,7 +19,7 @@ impl Spacing {
     /// Shorter waits than this are not slept through, in nanoseconds: waking up takes as long.
     const SPIN: u64 = 100_000;
 
-    /// A train of this length, and down to this percentage of it for a sender that catches up.
+    /// A spacing of this length, and down to this percentage of it for a sender that catches up.
     pub(in crate::generate) fn of(nominal: Duration, least_percent: u64) -> Self {
         let nominal = clock::nanoseconds(nominal);
         Self { nominal, least: nominal / 100 * least_percent }
