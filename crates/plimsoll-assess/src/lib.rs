@@ -214,7 +214,7 @@ fn doubt(plan: &Plan, finding: &mut Finding, crowd: &str) {
     } else if is_open {
         verdict.outcome = Outcome::Undecided;
         verdict.reason = format!(
-            "{}; {crowd}: without a control ([control] with `idle_in`) their effect cannot be told from the step's",
+            "{}; {crowd}: without a control ([control] with `idle_in`) their effect cannot be separated from the step's",
             verdict.reason
         );
     }
