@@ -194,7 +194,7 @@ fn measure(seconds: u64) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
             added(last)
         );
     }
-    println!("there and back over a link without an emulator: {none:.1} µs, median");
+    println!("round trip over a link without an emulator: {none:.1} µs, median");
     Ok(())
 }
 

@@ -73,7 +73,7 @@ pub enum HostError {
         source: io::Error,
     },
     /// The kernel cannot shape a link that only it is to shape.
-    #[error("link {link}: it is to be shaped by netem, but {why}")]
+    #[error("link {link}: the experiment asks for netem, but {why}")]
     NoNetem {
         /// The hosts that it joins.
         link: String,
@@ -99,16 +99,16 @@ pub enum HostError {
         source: Box<KernelError>,
     },
     /// The program that runs guests is not there.
-    #[error("host {0}: it is to be a virtual machine, and there is no program `qemu-system-x86_64`")]
+    #[error("host {0} is a virtual machine, but there is no program `qemu-system-x86_64`")]
     NoQemu(String),
     /// Files of others cannot be shown to a guest.
     #[error(
-        "host {0}: programs of this machine are to run in it, a virtual machine, and only root can show it the machine's files"
+        "host {0} is a virtual machine that runs programs of this machine, but only root can show it the machine's files"
     )]
     ShareNeedsRoot(String),
     /// The program that shows a guest the machine's files is not there.
     #[error(
-        "host {0}: programs of this machine are to run in it, a virtual machine, and there is no program `virtiofsd`"
+        "host {0} is a virtual machine that runs programs of this machine, but there is no program `virtiofsd`"
     )]
     NoVirtiofsd(String),
     /// A guest did not come up.
@@ -139,10 +139,10 @@ pub enum HostError {
     #[error("host {0} is closed")]
     Closed(String),
     /// A local host shares the machine's kernel, so nothing can be rebuilt.
-    #[error("host {0} is a `local` host: it has no kernel state of its own that could be made anew")]
+    #[error("host {0} is a `local` host: it has no kernel state of its own to rebuild")]
     NotRebuildable(String),
     /// The link's description declares no change.
-    #[error("link {0} was not made to be changed")]
+    #[error("link {0} cannot be changed: its description declares no change")]
     NotReshapeable(usize),
     /// More rigs with local hosts at once than there are addresses for.
     #[error("no loopback addresses are left: {0} rigs with `local` hosts exist at once")]

@@ -106,7 +106,10 @@ mod tests {
     fn what_only_netem_is_to_shape_is_refused_where_there_is_none() {
         let delay = LinkShape { delay_ns: 1, ..LinkShape::default() };
         let told = choose_where(|| NO, &link(delay, Some(LinkShaper::Netem))).unwrap_err();
-        assert_eq!(told.to_string(), "link a - b: it is to be shaped by netem, but this kernel has no netem");
+        assert_eq!(
+            told.to_string(),
+            "link a - b: the experiment asks for netem, but this kernel has no netem"
+        );
         assert!(told.advice().is_some_and(|advice| advice.contains("leave `shaper` out")));
     }
 }

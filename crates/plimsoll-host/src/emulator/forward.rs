@@ -91,7 +91,7 @@ impl Emulator {
                 }
                 Heard::Change(shapes) => match self.change(shapes) {
                     Some(()) => control.say(&Word::Ready),
-                    None => control.fail("reading what the emulator is to do", Errno::EINVAL),
+                    None => control.fail("reading the emulator's new shape", Errno::EINVAL),
                 },
                 Heard::End => return Ok(()),
             }

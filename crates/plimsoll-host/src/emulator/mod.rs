@@ -52,7 +52,7 @@ struct Orders {
 /// The stage: makes its namespace, waits for the interfaces, and forwards until the controller is gone.
 pub(crate) fn stage(control: &HostEnd, mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(Orders { seed, shape: [there, back] }) = args.next().and_then(|text| read_orders(&text)) else {
-        return reexec::failed(control, "reading what the emulator is to be", Errno::EINVAL);
+        return reexec::failed(control, "reading the emulator's orders", Errno::EINVAL);
     };
     if let Err(errno) = unshare(CloneFlags::CLONE_NEWNET) {
         return reexec::failed(control, "making its namespace", errno);

@@ -59,7 +59,7 @@ impl Queue for KubernetesQueue {
             output(KUBECTL, self.kubectl(&["get", "jobs,pods", "--output=json", &self.selector()]), "")?;
         tasks(&told).map_err(|error| QueueError::Failed {
             program: KUBECTL,
-            words: format!("what it told of jobs and pods is not understood: {error}"),
+            words: format!("its answer about jobs and pods is not understood: {error}"),
         })
     }
 

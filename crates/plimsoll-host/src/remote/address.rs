@@ -146,7 +146,7 @@ mod tests {
         let error = network(&hosts, &[]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "host server: 203.0.113.9 is to be its address, and the machine has 192.0.2.2, 198.51.100.2"
+            "host server: its address should be 203.0.113.9, but the machine has 192.0.2.2, 198.51.100.2"
         );
         assert!(error.advice().unwrap().contains("--allow-target 203.0.113.9"));
         let allowed = network(&hosts, &[ip("203.0.113.9")]).unwrap();

@@ -115,7 +115,7 @@ pub enum Why {
     },
     /// The queue has taken its machine back, or the machine is down.
     #[error(
-        "{queue} has taken its machine back (job {job}), and a run does not go on with another{}",
+        "{queue} has taken its machine back (job {job}), and a run cannot continue on another one{}",
         said(words)
     )]
     TakenBack {
@@ -127,7 +127,7 @@ pub enum Why {
         words: String,
     },
     /// An address that the machine has not.
-    #[error("{address} is to be its address, and the machine has {}", listed(own))]
+    #[error("its address should be {address}, but the machine has {}", listed(own))]
     ForeignAddress {
         /// The address.
         address: IpAddr,
@@ -158,7 +158,7 @@ impl RemoteError {
         let host = &self.host;
         Some(match &self.why {
             Why::Root => format!(
-                "another user in `hosts.{host}.reach`, or `allow = [\"root\"]` there: services and loads then run as root, but for programs of your own"
+                "another user in `hosts.{host}.reach`, or `allow = [\"root\"]` there: services and loads then run as root, except programs of your own"
             )
             .into(),
             Why::Ended { words, .. } if words.contains("plimsoll") && words.contains("not found") => {

@@ -185,7 +185,7 @@ fn told(session: &Session) -> String {
         false => "",
     };
     format!(
-        "the machine `{}`, {}, with an agent of Plimsoll {} {whom}{brought}; it is not made anew: what a trial leaves in its kernel is there in the next",
+        "the machine `{}`, {}, with an agent of Plimsoll {} {whom}{brought}; it is not rebuilt between trials: a trial sees the kernel state that earlier ones left",
         here.machine,
         session.reach(),
         here.version

@@ -112,7 +112,7 @@ fn keep_local(orders: &Orders) -> ExitCode {
     }) {
         Ok(true) => {}
         Ok(false) => return ExitCode::from(FAILED),
-        Err(errno) => return failed(&orders.control, "asking to be told of the controller's death", errno),
+        Err(errno) => return failed(&orders.control, "asking for a signal at the controller's death", errno),
     }
     orders.control.say(&Word::Ready);
     let scratch = match Scratch::made() {

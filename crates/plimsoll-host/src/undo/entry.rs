@@ -194,7 +194,7 @@ impl Entry {
                 let plain = path.is_absolute()
                     && !text.chars().any(char::is_control)
                     && !path.components().any(|part| part == std::path::Component::ParentDir);
-                if plain { Ok(()) } else { Err("it is not told by its whole and plain path".into()) }
+                if plain { Ok(()) } else { Err("its path is not absolute and plain".into()) }
             }
         }
     }

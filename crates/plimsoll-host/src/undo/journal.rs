@@ -221,7 +221,7 @@ impl AbandonedJournal {
         self.undo_entries().map_err(wrong)?;
         if !self.refused.is_empty() {
             return Err(wrong(io::Error::other(
-                "not all that stands in this journal is Plimsoll's to undo; look at it, and remove it by hand",
+                "this journal has entries that Plimsoll must not undo; look at it, and remove it by hand",
             )));
         }
         let mut new = self.name.clone();
