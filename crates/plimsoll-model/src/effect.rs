@@ -152,7 +152,7 @@ impl AsWhom {
         match self {
             Self::Nobody => "as nobody, the machine's files read-only",
             Self::SeveralUsers => "as root with few capabilities, the machine's files read-only",
-            Self::Caller => "with all rights of whoever runs this",
+            Self::Caller => "with all rights of the caller",
             Self::Root => "as root",
         }
     }

@@ -38,7 +38,7 @@ impl ClaimKind for HopsClaim {
     }
 
     fn describe(&self) -> String {
-        format!("the hops that {} probes can be told apart, each rate within {}", self.phase, self.within)
+        format!("the hops that {} probes can be distinguished, each rate within {}", self.phase, self.within)
     }
 
     fn phases_mut(&mut self) -> Vec<&mut String> {

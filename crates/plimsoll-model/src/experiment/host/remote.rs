@@ -83,7 +83,7 @@ fn check_machines(name: &str, host: &Host, reach: &Reach) -> Checked {
     let machines = reach.machines();
     match host.count {
         Some(count) if machines > 1 && count as usize != machines => {
-            let message = format!("`reach` leads to {machines} machines, and there are to be {count} hosts");
+            let message = format!("`reach` leads to {machines} machines, but `count` asks for {count} hosts");
             Err(problem(
                 path!["hosts", name, "count"],
                 message,

@@ -141,7 +141,7 @@ impl LoadType for DiagnoseLoad {
     }
 
     fn describe(&self, at: &LoadPlace<'_>) -> String {
-        format!("the path {} is looked at for TCP at {} over {}", at.way(), self.rate, self.rtt)
+        format!("the path {} is examined for TCP at {} over {}", at.way(), self.rate, self.rtt)
     }
 
     fn effects(&self, _: &LoadPlace<'_>) -> Vec<Effect> {

@@ -170,7 +170,7 @@ impl LoadType for ExecLoad {
         } else if !at.load.to.is_empty() {
             declared(&at.load.to, &at.experiment.services, "service", path!["loads", at.name, "to"])?;
             let expected = "`{to.address}` and `{to.port}`, or `{to}`, among its words, or no `to`";
-            return Err(problem(exec(), "the program is not told what it aims at", expected));
+            return Err(problem(exec(), "the program has no argument for its target", expected));
         }
         placeholder::check(&self.command, &PLACEHOLDERS, exec())?;
         for (placeholder, key, given) in [
@@ -186,7 +186,11 @@ impl LoadType for ExecLoad {
             in_range(operations, 1, 1_000_000_000_000, here("operations"))?;
             if !self.has(OPERATIONS) {
                 let expected = "`{operations}` among its words";
-                return Err(problem(here("operations"), "the program is not told how much to do", expected));
+                return Err(problem(
+                    here("operations"),
+                    "the program has no argument for the number of operations",
+                    expected,
+                ));
             }
         }
         if self.duration.is_some_and(|span| span.0.is_zero()) {
@@ -220,7 +224,7 @@ impl LoadType for ExecLoad {
 fn check_reading(reading: &Reading, at: &LoadPlace<'_>) -> Checked {
     let here = path!["loads", at.name];
     if reading.reads.is_some() && !reading.metrics.is_empty() {
-        let message = format!("how the output of `{}` is read is told twice", at.name);
+        let message = format!("`{}` states twice how its output is read", at.name);
         return Err(problem(here, message, "either `reads` or `metrics`"));
     }
     for (name, pick) in &reading.metrics {
@@ -366,9 +370,12 @@ CLAIM
     fn what_makes_no_sense_is_refused() {
         for (exec, told) in [
             ("exec = []", "the command is empty"),
-            ("exec = [\"true\"]", "not told what it aims at"),
+            ("exec = [\"true\"]", "no argument for its target"),
             ("exec = [\"x\", \"{to}\", \"{seconds}\"]", "nothing says what `{seconds}` stands for"),
-            ("exec = { command = [\"x\", \"{to}\"], operations = 5 }", "not told how much to do"),
+            (
+                "exec = { command = [\"x\", \"{to}\"], operations = 5 }",
+                "no argument for the number of operations",
+            ),
             ("exec = { command = [\"x\", \"{to}\"], duration = \"0s\" }", "no time at all"),
             ("exec = [\"x\", \"{to}\"]\nmetrics = { mean_ms = { csv = \"a\" } }", "measures itself"),
             ("exec = [\"x\", \"{to}\"]\nmetrics = { Rate = { csv = \"a\" } }", "cannot be the name"),

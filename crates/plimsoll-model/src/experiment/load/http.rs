@@ -330,7 +330,7 @@ fn check_several(name: &String, key: &str, several: u32, http: &HttpLoad) -> Che
     if carried != 0 && carried < u64::from(several) {
         return Err(problem(
             here(),
-            format!("a connection of the load `{name}` is closed before it has carried so many requests"),
+            format!("a connection of the load `{name}` is closed after fewer requests"),
             format!("at most {carried}, or a larger `requests_per_connection` (0 keeps connections)"),
         ));
     }

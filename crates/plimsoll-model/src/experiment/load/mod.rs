@@ -382,7 +382,7 @@ impl Load {
                 Ok(self)
             }
             LoadKind::Exec(_) => {
-                Err("how the output is read is told twice, expected `reads` or `metrics` once, in the load or in `exec`".into())
+                Err("the reading of the output is stated twice, expected `reads` or `metrics` once, in the load or in `exec`".into())
             }
             _ => Err("only output of `exec` is read, expected no `reads` and no `metrics` beside another kind of load".into()),
         }

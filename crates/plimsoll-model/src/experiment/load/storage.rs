@@ -290,10 +290,10 @@ fn flushed(storage: &StorageLoad) -> Option<&'static str> {
     let flushes = storage.sync_at_end || storage.sync_every > 0;
     match storage.sync_by {
         SyncBy::Sync if flushes => {
-            Some("all that is to be written to any file system is written, whoever wrote it")
+            Some("pending writes to every file system are flushed, whichever process made them")
         }
         SyncBy::Syncfs if flushes => {
-            Some("all that is to be written to the volume's file system is written, whoever wrote it")
+            Some("pending writes to the volume's file system are flushed, whichever process made them")
         }
         SyncBy::Fdatasync | SyncBy::Fsync | SyncBy::Syncfs | SyncBy::Sync => None,
     }

@@ -27,7 +27,7 @@ impl PhaseType for DoActions {
         for (index, action) in self.actions.iter().enumerate() {
             let here = [at.key("do"), path![index].to_vec()].concat();
             if action.at.is_some() {
-                let message = "what stands in `do` is done one after the other, without a time";
+                let message = "actions in `do` run one after the other, without a time";
                 let expected = "`at` only in `during`, beside `measure` or `drive`";
                 return Err(problem([here, path!["at"].to_vec()].concat(), message, expected));
             }

@@ -9,7 +9,7 @@ use crate::phase_kind::PhaseKind;
 
 /// Loads to measure: one, or several that run at once, each with figures of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "what is measured is no load, expected the name of a load, or a list of names")]
+#[serde(untagged, expecting = "`measure` is no load, expected the name of a load, or a list of names")]
 pub enum MeasureLoads {
     /// One load.
     One(String),

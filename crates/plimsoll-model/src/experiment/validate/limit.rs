@@ -39,7 +39,7 @@ pub(in crate::experiment) fn check_search(
         let number = if claims.is_empty() { "no" } else { "more than one" };
         return Err(problem(
             at.to_vec(),
-            format!("{number} claim says which bound is to be held in `{name}`"),
+            format!("{number} claim states the bound for `{name}`"),
             "one `limit` claim for each phase that searches",
         ));
     };
