@@ -68,12 +68,8 @@ fn clocks(report: &RunReport) -> Option<Section> {
             format!("{:.3}", clock.round_trip_ns as f64 / 1e6),
         ])
     });
-    let columns = [
-        left("machine"),
-        right("ahead ms"),
-        right("give or take ms"),
-        right("there and back ms").expendable(1),
-    ];
+    let columns =
+        [left("machine"), right("ahead ms"), right("give or take ms"), right("round trip ms").expendable(1)];
     let section = Section::new("Clocks against the controller's").table(columns, rows);
     (!section.blocks.is_empty()).then_some(section)
 }

@@ -33,7 +33,7 @@ pub(crate) fn sentences(profile: &ProfileReport, (before, after): (&str, &str)) 
         |[before, after]: &[ProfileSide; 2]| (after.cpu_us / before.cpu_us - 1.0).abs() >= WORTH_TELLING;
     if let Some([was, is]) = profile.control.as_ref().filter(|sides| moved(sides)) {
         all.push(format!(
-            "On the control it went from {} to {} µs; what is told below is beyond that.",
+            "On the control it went from {} to {} µs; the changes below go beyond that.",
             figure(was.cpu_us),
             figure(is.cpu_us)
         ));

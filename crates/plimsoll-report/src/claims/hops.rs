@@ -72,9 +72,9 @@ fn rate(hop: &HopReport) -> Option<String> {
 fn how_to_read(path: &HopsDetails) -> String {
     let end = if path.reached { "" } else { " They did not come to the host that they were aimed at." };
     format!(
-        "From {} probes. Rates count Ethernet frames; \"over\" stands where a hop is not measurable, because what it takes for a packet drowns in \
-         what the others take. Latency is half of what a hop takes there and back beside that; the queue is how much longer half of the \
-         probes wait.{end}",
+        "From {} probes. Rates count Ethernet frames; \"over\" stands where a hop is not measurable, because its time for a packet drowns in \
+         that of the others. Latency is half of the rest of a hop's round trip; the queue is the median extra wait of the \
+         probes.{end}",
         count(path.probes)
     )
 }

@@ -42,7 +42,7 @@ fn tables(report: &RunReport) -> Vec<Table> {
 
 /// The columns of [`balances`].
 const BALANCE: [&str; 9] =
-    ["trial", "sink", "acknowledged", "arrived", "lost", "doubled", "corrupted", "not told", "waited s"];
+    ["trial", "sink", "acknowledged", "arrived", "lost", "doubled", "corrupted", "unreported", "waited s"];
 /// The columns of [`commands`].
 const COMMANDS: [&str; 6] = ["trial", "phase", "command", "p50 ms", "p99 ms", "max ms"];
 
