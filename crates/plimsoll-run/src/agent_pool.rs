@@ -500,7 +500,7 @@ impl AgentPool<'_> {
         Some(match what {
             FromAgent::Failed { why, .. } => failed(why.clone()),
             FromAgent::Finished { .. } => failed(Failure::Other {
-                what: "stay beside what is measured".into(),
+                what: "run for the whole measurement".into(),
                 error: "it ended by itself".into(),
             }),
             _ => Ok(()),

@@ -75,7 +75,7 @@ pub enum RunError {
         why: Failure,
     },
     /// The clock of a machine is not known well enough.
-    #[error("loads are to start on several machines within {} ms of each other, and the clock of `{host}` is {}", TOGETHER_NS / 1_000_000, known_to(*known))]
+    #[error("loads must start on several machines within {} ms of each other, and the clock of `{host}` is {}", TOGETHER_NS / 1_000_000, known_to(*known))]
     Clock {
         /// The host.
         host: String,
@@ -136,7 +136,7 @@ fn known_to(known: Option<(u64, u64)>) -> String {
     match known {
         None => "not known".into(),
         Some((within, way)) => {
-            format!("known to ±{:.2} ms (the shortest way there and back took {:.2} ms)", ms(within), ms(way))
+            format!("known to ±{:.2} ms (the shortest round trip took {:.2} ms)", ms(within), ms(way))
         }
     }
 }

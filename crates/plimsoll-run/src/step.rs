@@ -77,7 +77,7 @@ pub(crate) fn schedule_is_over(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     let Some((at, action)) = schedule.waiting.front() else { return Ok(()) };
     let took = schedule.began.map_or(0.0, |began| began.elapsed().as_secs_f64());
     let what = format!(
-        "the step `{}` was to be done {:.1} s after the start of the load, which had ended after {took:.1} s",
+        "the step `{}` was due {:.1} s after the start of the load, which ended after {took:.1} s",
         action.title(),
         at.as_secs_f64()
     );
