@@ -51,7 +51,7 @@ pub(crate) fn page(site: &Site, asked: &CompareQuery) -> Result<Served, Trouble>
     let differences = site.runs.differences(&store, &a.id, &b.id).map_err(Trouble::Failed)?;
     let found = plimsoll_assess::runs((&plan_a, &trials_a), (&plan_b, &trials_b), MARGIN, ALPHA);
     let content = html! {
-        p { "B against A. " a href=(link::with("/compare", &[("a", &b.id), ("b", &a.id)])) { "The other way round" } }
+        p { "B against A. " a href=(link::with("/compare", &[("a", &b.id), ("b", &a.id)])) { "Swap A and B" } }
         h2 { "What they were measured on" }
         ul .plain { @for difference in &differences { li { (difference) } } }
         p .soft { (COST) }

@@ -61,7 +61,7 @@ pub(super) fn found(site: &Site, store: &Store, id: &str) -> Result<RunEntry, Tr
 
 fn said(entry: &RunEntry, labels: &Labels) -> Markup {
     html! {
-        aside .said aria-label="What is said of the run" {
+        aside .said aria-label="Labels of the run" {
             p { "Run " code { (entry.id) } " of " a href=(link::experiment(&entry.experiment)) { (entry.experiment) } " " (tags(labels)) }
             @if entry.status == RunStatus::Running { p { "It goes on: " a href=(link::live(&entry.id)) { "see it live" } "." } }
             @if let Some(remark) = &labels.remark { p { (remark) } }
