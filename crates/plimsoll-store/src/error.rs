@@ -102,7 +102,7 @@ pub enum StoreError {
         how: String,
     },
     /// The copy differs from the original when it is read back.
-    #[error("the run {run} was not copied to {place}: what was read back is not what was written")]
+    #[error("the run {run} was not copied to {place}: the copy differs from the original")]
     Spoiled {
         /// The run.
         run: String,

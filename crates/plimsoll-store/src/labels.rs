@@ -146,7 +146,7 @@ impl Store {
         let mut all: BTreeMap<String, Labels> = BTreeMap::new();
         let said = |column: &str, table: &str| {
             let query = format!("select run, {column} from {table} where {condition} order by run, {column}");
-            self.pairs(&query, values).map_err(self.doing("read what is said of runs"))
+            self.pairs(&query, values).map_err(self.doing("read the labels of runs"))
         };
         for (run, tag) in said("tag", "tags")? {
             all.entry(run).or_default().tags.push(tag);
