@@ -157,7 +157,7 @@ pub(crate) fn ask_where(on: &str, yes: bool) -> Result<(), Failure> {
     let on = shell_word(on);
     let what =
         format!("the run was begun with `--on {}`, and its tasks are handed on to that queue", terminal(&on));
-    go_on_or_say(&what, "say `--on` anew, or `--yes`")
+    go_on_or_say(&what, "repeat `--on`, or say `--yes`")
 }
 
 /// Goes on with an intervention only if whoever sits at the terminal agrees. Where there is none, the command line has said it.

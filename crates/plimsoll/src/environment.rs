@@ -63,7 +63,7 @@ impl Noted {
     /// The machine as JSON, for [`Noted::keep_of_machine`].
     pub(crate) fn to_json(&self) -> Result<serde_json::Value, Failure> {
         serde_json::to_value(self).map_err(|error| {
-            Failure::could_not(format!("what the run is measured on cannot be told: {error}"))
+            Failure::could_not(format!("the machine of the run cannot be described: {error}"))
         })
     }
 

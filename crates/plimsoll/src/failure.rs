@@ -163,7 +163,9 @@ impl From<StoreError> for Failure {
             }
             StoreError::Address { .. } => Some("--store postgres://USER@HOST:PORT/DATABASE"),
             StoreError::Away { .. } => Some("again when the server answers; until then, --store FILE"),
-            StoreError::Differs { .. } => Some("the run that is further, the other way round: plimsoll pull"),
+            StoreError::Differs { .. } => {
+                Some("the reverse direction, which copies the newer run here: plimsoll pull")
+            }
             StoreError::Going { .. } => {
                 Some("wait until that ends, or end it; what it stores until then is kept")
             }
@@ -236,10 +238,10 @@ impl From<RunError> for Failure {
                 _ => None,
             },
             RunError::Unreached { from, .. } => {
-                Some(format!("look what is on the way from `{from}`: links, routes, rules of a firewall"))
+                Some(format!("check the path from `{from}`: links, routes, rules of a firewall"))
             }
             RunError::Clock { host, .. } => {
-                Some(format!("a shorter way to `{host}`, such as from a machine beside it; or one generator"))
+                Some(format!("a shorter path to `{host}`, such as from a machine beside it; or one generator"))
             }
             RunError::Agent { why: Why::Permission { .. }, .. }
             | RunError::Hook { why: Why::Permission { .. }, .. }

@@ -40,11 +40,7 @@ pub(crate) fn left(place: &Place, named: Option<&Store>) -> Result<Option<String
     let own = Store::open_to_read(&state::own_file()?)?;
     let told = match named {
         Some(named) => compared(&own, named)?.to_string(),
-        None => format!(
-            "cannot be told without the server; {} has {}",
-            own.place(),
-            counted(own.runs(None)?.len())
-        ),
+        None => format!("unknown without the server; {} has {}", own.place(), counted(own.runs(None)?.len())),
     };
     Ok(Some(told))
 }

@@ -35,7 +35,7 @@ fn without_a_terminal_each_kind_of_consent_has_to_be_given_by_its_name() {
     for (kind, what, text) in [
         (
             "privileged",
-            "with all rights of whoever runs this",
+            "with all rights of the caller",
             one_service(&format!("{program}\nprivileged = true")),
         ),
         (

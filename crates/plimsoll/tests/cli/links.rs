@@ -64,7 +64,7 @@ fn a_run_says_once_what_shaped_its_links_and_from_which_packet_rate_on_that_is_t
     } else {
         netem
             .exits(3)
-            .says("link client - server: it is to be shaped by netem, but this kernel")
+            .says("link client - server: the experiment asks for netem, but this kernel")
             .says("leave `shaper` out");
     }
 }

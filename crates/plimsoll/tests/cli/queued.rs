@@ -205,7 +205,7 @@ fn a_sweep_is_cancelled_gone_on_with_and_told_what_the_queue_refuses() {
     lab.plimsoll(&["run", "--resume", "latest"])
         .exits(2)
         .says("the run was begun with `--on slurm`")
-        .says("say `--on` anew, or `--yes`");
+        .says("repeat `--on`, or say `--yes`");
     assert_eq!(cluster.queue(), "");
     // A controller that is killed leaves its tasks, and the next one finds them.
     let run = lab.start(&["run", "--resume", "latest", "--yes"]);

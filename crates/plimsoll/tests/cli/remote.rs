@@ -162,7 +162,7 @@ fn an_agent_that_finds_no_room_is_not_left_half_there() {
     let experiment = lab.file("foreign.toml", &foreign);
     lab.plimsoll(&["run", &experiment, "--yes"])
         .exits(3)
-        .says("host server: 203.0.113.9 is to be its address, and the machine has 10.99.0.3")
+        .says("host server: its address should be 203.0.113.9, but the machine has 10.99.0.3")
         .says("--allow-target 203.0.113.9");
     assert_eq!(rack.left(), Vec::<String>::new());
 }

@@ -159,7 +159,7 @@ fn a_program_with_all_rights_is_started_only_by_who_says_so() {
     let privileged = lab.file("privileged.toml", &one_service(&format!("{leaves}\nprivileged = true")));
     let told = lab.plimsoll(&["run", &privileged]).exits(2).prints_nothing();
     told.says("touch was-here")
-        .says("with all rights of whoever runs this")
+        .says("with all rights of the caller")
         .says("`--allow privileged` allows that");
     let asked = |answer: &str| {
         let inside = format!("$PLIMSOLL run {privileged}");

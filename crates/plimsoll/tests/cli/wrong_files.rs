@@ -95,7 +95,7 @@ fn a_setting_that_cannot_be_is_told_before_anything_runs() {
     set("services.web.web.clients=0").says("0 is out of range").says("a number from 1 to 10000");
     set("loads.flood.http.pipeline=65").says("65 is out of range").says("a number from 1 to 64");
     set("loads.flood.http.pipeline=4")
-        .says("a connection of the load `flood` is closed before it has carried so many requests")
+        .says("a connection of the load `flood` is closed after fewer requests")
         .says("at most 1, or a larger `requests_per_connection`");
     lab.plimsoll(&["run", &file, "--reps", "0"]).exits(2).prints_nothing().says("--reps");
     lab.plimsoll(&["run", &file, "--format", "yaml"]).exits(2).prints_nothing().says("junit");
