@@ -48,7 +48,7 @@ pub use remote::ChangeSettings;
 /// How often connections are counted while waiting for the last to go.
 const DRAIN_POLL: Duration = Duration::from_millis(20);
 
-/// Serves the controller at the other end of `input` and `output` until `input` ends. On a machine that is there already, `change` changes its
+/// Serves the controller at the other end of `input` and `output` until `input` ends. On an existing machine, `change` changes its
 /// settings.
 ///
 /// # Errors
@@ -122,7 +122,7 @@ impl Agent {
     fn handle(&mut self, request: ToAgent) -> io::Result<()> {
         match request {
             ToAgent::Greet { .. } | ToAgent::Ping { .. } => {
-                self.outbox.fail(None, other("answer", "a greeting is the first that is said"))
+                self.outbox.fail(None, other("answer", "a greeting must be the first message"))
             }
             ToAgent::Hello { protocol, host, sysctls, cpus, machine, own_kernel, virtual_clock } => {
                 self.host = host;
@@ -166,7 +166,7 @@ impl Agent {
             }
             ToAgent::Inventory(id) => match serde_json::to_value(Inventory::read(Path::new("/"))) {
                 Ok(inventory) => self.outbox.send(&FromAgent::Inventory(id, inventory)),
-                Err(error) => self.outbox.fail(Some(id), other("tell what the host is", error)),
+                Err(error) => self.outbox.fail(Some(id), other("describe the host", error)),
             },
             ToAgent::Reach { id, targets, ready } => {
                 ready::reach_from_here(self.outbox.clone(), id, targets, ready);

@@ -49,7 +49,7 @@ fn any_file_of(name: &str) -> Result<PathBuf, Failure> {
 /// The file of a setting of this host.
 fn file_of(name: &str) -> Result<PathBuf, Failure> {
     let path = sysctl::path(name).filter(|_| sysctl::is_of_a_host(name));
-    path.ok_or_else(|| other(format!("set {name}"), "this is no setting that a host has to itself"))
+    path.ok_or_else(|| other(format!("set {name}"), "this setting does not belong to a single host"))
 }
 
 fn write(path: &Path, what: &str, value: &str) -> Result<(), Failure> {
@@ -89,7 +89,7 @@ mod tests {
     fn a_setting_of_the_whole_machine_is_refused() {
         for name in ["vm.drop_caches", "kernel.panic", "fs.file-max", "net.//.//.etc.passwd"] {
             let error = file_of(name).unwrap_err().to_string();
-            assert!(error.contains("no setting that a host has to itself"), "{error}");
+            assert!(error.contains("does not belong to a single host"), "{error}");
         }
     }
 }

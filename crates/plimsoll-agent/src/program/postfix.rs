@@ -47,7 +47,7 @@ fn make_queue(queue: &Path) -> Result<(), Failure> {
     if about.permissions().mode() & 0o005 == 0o005 {
         return Ok(());
     }
-    let why = "it is there already, and is no folder that all users may look into; it is left as it is";
+    let why = "it exists already, and not all users may read the folder; it is left unchanged";
     Err(other(format!("keep the queue of Postfix in {}", queue.display()), why))
 }
 
@@ -147,7 +147,7 @@ mod tests {
         fs::create_dir(&foreign).unwrap();
         fs::set_permissions(&foreign, fs::Permissions::from_mode(0o700)).unwrap();
         let told = make_queue(&foreign).unwrap_err().to_string();
-        assert!(told.contains("left as it is"), "{told}");
+        assert!(told.contains("left unchanged"), "{told}");
         assert_eq!(mode(&foreign), 0o700);
     }
 }
