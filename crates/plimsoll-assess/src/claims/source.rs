@@ -37,7 +37,7 @@ fn finding(cell: &Cell, claim: &SourceClaim, trials: &[TrialRecord]) -> Finding 
     let shares: Vec<f64> =
         slices.iter().filter_map(|slice| slice.result.figure(Metric::DeviceShare)).collect();
     if shares.len() < slices.len() || shares.is_empty() {
-        let reason = "this kernel does not tell what is fetched from devices".into();
+        let reason = "this kernel does not report reads from devices".into();
         return Finding::bare(bare(Outcome::Undecided, reason));
     }
     let all = pooled(slices.iter().map(|slice| &slice.result)).unwrap_or_default();

@@ -308,9 +308,7 @@ fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<De
                 "start the service by hand and put the same load on it; a smaller load tells whether that is why it ended"
             }
             FaultKind::Deadline => "a longer `at_most` of the phase, or a smaller load",
-            FaultKind::AgentLost => {
-                "see who or what ended the agent: what is known of its end stands beside the fault"
-            }
+            FaultKind::AgentLost => "find out what ended the agent: the fault quotes all that is known",
             FaultKind::LinkSaturated => "a lower rate of the load, or a link without a rate of its own",
             FaultKind::StoodStill => {
                 "see what stopped the run (a suspended machine, a stopped process), and run it again"
