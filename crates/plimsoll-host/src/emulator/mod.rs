@@ -125,7 +125,7 @@ impl EmulatorProcess {
 
     /// What it has counted until now.
     pub(crate) fn counts(&mut self) -> Result<EmulatorCounts, HostError> {
-        let asking = "asking the emulator what it counted";
+        let asking = "asking the emulator for its counters";
         self.control.go().map_err(|source| error(&self.link, asking, source))?;
         let heard = self.control.hear().map_err(|source| error(&self.link, asking, source))?;
         match heard {
@@ -136,7 +136,7 @@ impl EmulatorProcess {
 
     /// Changes what it does to frames that arrive from now on.
     pub(crate) fn reshape(&mut self, shape: &[LinkShape; 2]) -> Result<(), HostError> {
-        let changing = "changing what the emulator does";
+        let changing = "changing the emulator's shape";
         self.link.shape = shape.clone();
         let told = self.control.change(shape);
         told.map_err(|source| error(&self.link, changing, source))?;

@@ -119,7 +119,7 @@ impl QueueError {
                 "`kubectl auth can-i create jobs` tells whether that is allowed; namespace and context can be said in `--on kubernetes:...`"
             }
             Self::Failed { program: "sbatch", .. } => {
-                "`sinfo` tells what there is; `--on slurm:...` what is asked for"
+                "`sinfo` lists the available resources, and `--on slurm:...` the requested ones"
             }
             Self::Failed { .. } => "`scontrol ping` tells whether Slurm's controller answers",
         }

@@ -101,7 +101,7 @@ pub(super) fn remote_command(program: &Program) -> String {
         "trap \"rm -rf -- \\\"\\$d\\\"\" EXIT; trap \"exit 1\" HUP INT TERM PIPE",
         "f=\"$d/plimsoll\"; say send \"$(uname -m)\"",
         &format!("e=$(head -c {size} 2>&1 >\"$f\") || fail $e"),
-        &format!("[ \"$(sum < \"$f\")\" = {hash} ] || fail what arrived in \"$d\" is not what was sent"),
+        &format!("[ \"$(sum < \"$f\")\" = {hash} ] || fail the copy in \"$d\" differs from the original"),
         "chmod 700 \"$f\"; e=$(\"$f\" --version 2>&1) || fail it cannot be executed in \"$d\": $e",
         "say ready; PLIMSOLL_BROUGHT=\"$d\"; export PLIMSOLL_BROUGHT; exec \"$f\" agent",
     ];

@@ -174,11 +174,11 @@ impl RemoteError {
             Why::NoMachine { words, .. } if words.contains("no program kubectl") => {
                 "the program kubectl (Debian: `apt-get install kubernetes-client`), with a configuration for the cluster".into()
             }
-            Why::NoMachine { queue: "Kubernetes", .. } => format!("`hosts.{host}.reach.kubernetes` is what is asked for; `kubectl auth can-i create pods` tells whether you may").into(),
+            Why::NoMachine { queue: "Kubernetes", .. } => format!("`hosts.{host}.reach.kubernetes` has the requested resources; `kubectl auth can-i create pods` shows your permission").into(),
             Why::NoMachine { words, .. } if words.contains("no program salloc") => {
                 "Slurm's client programs (Debian: `apt-get install slurm-client`), on a machine from which jobs may be submitted".into()
             }
-            Why::NoMachine { .. } => format!("`sinfo` tells what there is; `hosts.{host}.reach.slurm` what is asked for").into(),
+            Why::NoMachine { .. } => format!("`sinfo` lists the available resources, and `hosts.{host}.reach.slurm` the requested ones").into(),
             Why::NoAddress { .. } => format!("`hosts.{host}.address`").into(),
             Why::Architecture { .. } => {
                 "a build for that machine, installed there, and `reach = { command = [\"ssh\", \"-T\", ..., \"plimsoll\", \"agent\"] }`".into()
@@ -187,7 +187,7 @@ impl RemoteError {
                 "connect once by hand, and see to the machine's key".into()
             }
             Why::Ended { words, .. } if words.contains("Permission denied (") => {
-                "a key that needs no password here: nobody is asked for one (`ssh -o BatchMode=yes`)".into()
+                "a key that needs no password here: Plimsoll asks for none (`ssh -o BatchMode=yes`)".into()
             }
             _ => return None,
         })

@@ -96,7 +96,7 @@ pub(super) fn open(host: &RemoteHost, means: &Means, interrupt: &AtomicBool) -> 
         Err(Why::Silent) => {
             let how = child.wait(ENDING);
             child.kill();
-            let how = how.unwrap_or_else(|| "it went on without its output".into());
+            let how = how.unwrap_or_else(|| "it kept running without its output".into());
             Err(Why::Ended { reach: way(host), how, words: child.words() })
         }
         Err(why) => {

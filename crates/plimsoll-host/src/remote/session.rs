@@ -1,4 +1,4 @@
-//! An agent on a machine that is there already, as long as it is used.
+//! An agent on an existing machine, as long as it is used.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};

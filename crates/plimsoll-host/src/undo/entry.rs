@@ -119,7 +119,7 @@ impl Entry {
         self.sound()?;
         let (Self::Setting { path, .. } | Self::Folder { path, .. } | Self::Group { path }) = &self;
         match fs::symlink_metadata(path) {
-            Ok(_) => Err("it is there already".into()),
+            Ok(_) => Err("it exists already".into()),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(self),
             Err(error) => Err(Refusal::of(&error)),
         }

@@ -215,7 +215,7 @@ impl AbandonedJournal {
         let wrong = |error: io::Error| HostError::Setting {
             path: self.path.clone(),
             value: String::new(),
-            why: format!("undoing what is left: {error}"),
+            why: format!("undoing the remaining changes: {error}"),
             forbidden: is_permission(&error),
         };
         self.undo_entries().map_err(wrong)?;

@@ -257,7 +257,7 @@ impl Undo {
 }
 
 fn unwritten(error: &io::Error) -> Refusal {
-    Refusal::from(format!("writing down what it was: {error}"))
+    Refusal::from(format!("recording its old value: {error}"))
 }
 
 /// The controller of another run, for people: `process 12 (plimsoll run slow.toml)`.

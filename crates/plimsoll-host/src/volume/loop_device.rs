@@ -114,7 +114,7 @@ impl LoopDevice {
         while attached.exists() {
             if Instant::now() > give_up {
                 let operation = format!("detaching {}", path.display());
-                let source = io::Error::new(io::ErrorKind::TimedOut, "somebody still has it open");
+                let source = io::Error::new(io::ErrorKind::TimedOut, "a process still has it open");
                 return Err(HostError::Volume { volume, operation, source });
             }
             thread::sleep(Duration::from_millis(2));
