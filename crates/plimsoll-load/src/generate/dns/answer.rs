@@ -59,13 +59,13 @@ fn check(message: &[u8], asked: &[u8]) -> Result<(), &'static str> {
         }
         let is_there = record.of_type == asked_type && ![CNAME, DNAME].contains(&asked_type);
         if message[3] & 0x0f == NXDOMAIN && is_there {
-            return Err("the reply says that the name is not there, and has what was asked for");
+            return Err("the reply says that the name does not exist, but has the requested records");
         }
     }
     for _ in 0..others {
         end = read(message, end).ok_or(cut)?.end;
     }
-    if end == message.len() { Ok(()) } else { Err("the reply goes on behind its last record") }
+    if end == message.len() { Ok(()) } else { Err("the reply continues after its last record") }
 }
 
 /// Whether a name is the one that was asked for, or one that an answer says it is an alias of; nothing where one cannot be read. Answers begin at
@@ -232,7 +232,7 @@ mod tests {
         };
         assert_eq!(not_there(&[]), None);
         assert_eq!(not_there(&[alias("www.test.", "gone.test.")]), None);
-        assert!(not_there(&[address("www.test.")]).unwrap().contains("is not there"));
+        assert!(not_there(&[address("www.test.")]).unwrap().contains("does not exist"));
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
         }
         let mut none = good.clone();
         none[7] = 0;
-        assert!(fault(&none, &asked).unwrap().contains("behind its last record"));
+        assert!(fault(&none, &asked).unwrap().contains("after its last record"));
         for end in HEADER + asked.len()..good.len() {
             assert!(fault(&good[..end], &asked).is_some(), "cut to {end} bytes");
         }

@@ -231,7 +231,8 @@ impl<'a> Asker<'a> {
             self.replies = replies;
             match received {
                 _ if unread => {
-                    self.tally.error_told(ErrorKind::Garbage, now, || "what came is no reply of DNS".into());
+                    self.tally
+                        .error_told(ErrorKind::Garbage, now, || "the datagram is not a DNS reply".into());
                 }
                 Ok(0) => {
                     self.lose(key, ErrorKind::Truncated, now);
