@@ -31,7 +31,7 @@ pub struct UnderWay {
     pub rigs: Vec<RigUnderWay>,
     /// What the CPUs do.
     pub cpus: Vec<CpusUnderWay>,
-    /// What the judge would say after the trials that are stored.
+    /// Verdict so far after the trials that are stored.
     pub verdicts: Vec<Verdict>,
     /// What the measurement that is under way shows so far.
     pub so_far: Option<String>,

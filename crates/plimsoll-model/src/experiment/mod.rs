@@ -189,7 +189,7 @@ pub struct Host {
     /// How a machine is reached that is there already; a host that says so is of this kind, and then all hosts have to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<Reach>,
-    /// The address of a machine that is there already, by which the other hosts reach it: `"192.0.2.7"`, or one for each of them
+    /// The address of an existing machine, by which the other hosts reach it: `"192.0.2.7"`, or one for each of them
     /// (`{ client = "192.0.2.7", db = "198.51.100.7" }`). Without it, the address by which ssh or srun reached it, or the only one that it has. It has to be
     /// the machine's own, unless `--allow-target` names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -61,7 +61,7 @@ fn of(experiment: &Experiment) -> Vec<Effect> {
     let mut found = vec![Effect::new(
         EffectKind::Writes,
         "run".into(),
-        "what is measured, into the file of runs, and a page with charts beside it",
+        "the measurements, into the file of runs, and a page with charts beside it",
     )];
     for (name, host) in hosts {
         found.extend(of_host(experiment, name, host));

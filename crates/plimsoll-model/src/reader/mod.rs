@@ -30,7 +30,7 @@ pub enum ReadError {
     },
     /// The output has several tests.
     #[error(
-        "the output of {program} has {tests} tests, expected one test, such as `-t set`, or `metrics` that pick what is meant"
+        "the output of {program} has {tests} tests, expected one test, such as `-t set`, or `metrics` that pick one"
     )]
     Several {
         /// The program.

@@ -64,7 +64,7 @@ impl ActionType for FillDisk {
                 declared(host, &at.experiment.hosts, "host", at.key("fill", "scratch"))?;
                 if at.experiment.is_remote() {
                     let message = format!(
-                        "`{host}` is a machine that is there already: its disk would be filled for everybody"
+                        "`{host}` is an existing machine: its disk would be filled for all its users"
                     );
                     let expected = "a host of kind \"namespace\" or \"vm\"";
                     return Err(problem(at.key("fill", "scratch"), message, expected));
@@ -72,7 +72,7 @@ impl ActionType for FillDisk {
             }
             _ => {
                 let expected = "either `volume`, or `scratch` with a host";
-                return Err(problem(here(), "it must be said what is filled", expected));
+                return Err(problem(here(), "the target of the fill is missing", expected));
             }
         }
         match (self.size, self.share) {
@@ -88,7 +88,7 @@ impl ActionType for FillDisk {
                 }
                 let volume = self.volume.as_ref().map(|volume| &at.experiment.volumes[volume]);
                 if volume.is_none_or(|volume| volume.image.is_none()) {
-                    let message = "a share of a disk that others use as well would take what is theirs";
+                    let message = "a share of a shared disk would take space from its other users";
                     return Err(problem(at.key("fill", "share"), message, "`size`, or a `loop` volume"));
                 }
                 Ok(())

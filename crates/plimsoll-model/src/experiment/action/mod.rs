@@ -123,8 +123,7 @@ impl ActionPlace<'_> {
         if self.experiment.hosts[host].kind.own().network {
             return Ok(());
         }
-        let what =
-            if self.experiment.is_remote() { "a machine that is there already" } else { "this machine" };
+        let what = if self.experiment.is_remote() { "an existing machine" } else { "this machine" };
         Err(problem(
             at,
             format!("`{host}` is {what}: it would be changed for everybody"),

@@ -31,7 +31,7 @@ impl ClaimKind for SourceClaim {
     }
 
     fn describe(&self) -> String {
-        format!("what is read in {} comes from memory, or from the device", self.phase)
+        format!("reads in {} come from memory, or from the device", self.phase)
     }
 
     fn between_runs(&self) -> Vec<(&str, Metric)> {

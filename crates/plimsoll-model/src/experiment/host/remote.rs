@@ -19,7 +19,7 @@ impl HostType for Remote {
     }
 
     fn describe(&self) -> &'static str {
-        "a machine that is there already"
+        "an existing machine"
     }
 
     fn title(&self) -> &'static str {
@@ -104,7 +104,7 @@ fn refuse_what_is_made(name: &str, host: &Host) -> Checked {
         ("loopback_mtu", host.loopback_mtu.is_some()),
     ];
     if let Some((key, _)) = given.iter().find(|(_, given)| *given) {
-        let message = format!("`{name}` is a machine that is there already, and is not made for the run");
+        let message = format!("`{name}` is an existing machine, and is not made for the run");
         return Err(problem(
             path!["hosts", name, *key],
             message,
@@ -147,17 +147,17 @@ fn check_experiment(experiment: &Experiment, name: &str) -> Checked {
     }
     if experiment.control.is_some() {
         let message = format!(
-            "the control is the same rig on hosts of its own, and `{name}` is there once: what is done to one rig would be done to both"
+            "the control is the same rig on hosts of its own, but there is only one `{name}`: actions on one rig would affect both"
         );
         return Err(problem(path!["control"], message, "no `control`"));
     }
     if let Some((volume, _)) = experiment.volumes.iter().find(|(_, volume)| volume.on == name) {
-        let message = format!("no volume is made on `{name}`, a machine that is there already");
+        let message = format!("no volume is made on `{name}`, an existing machine");
         return Err(problem(path!["volumes", volume, "on"], message, "a host of kind \"namespace\""));
     }
     let captured = experiment.capture.as_ref().map(|capture| capture.hosts(&experiment.loads));
     if captured.is_some_and(|hosts| hosts.iter().any(|host| host == name)) {
-        let message = format!("packets are not captured on `{name}`, a machine that is there already");
+        let message = format!("packets are not captured on `{name}`, an existing machine");
         return Err(problem(path!["capture"], message, "no `capture`, or a host of kind \"namespace\""));
     }
     Ok(())
@@ -167,7 +167,7 @@ fn check_experiment(experiment: &Experiment, name: &str) -> Checked {
 fn check_allowed(experiment: &Experiment, name: &str, host: &Host) -> Checked {
     if !host.sysctls.is_empty() && !host.allow.contains(&Allow::Sysctl) {
         let message = format!(
-            "`{name}` is a machine that is there already, and its settings are not changed unless that is allowed"
+            "`{name}` is an existing machine, and its settings are not changed unless that is allowed"
         );
         return Err(problem(
             path!["hosts", name, "sysctls"],
@@ -181,7 +181,7 @@ fn check_allowed(experiment: &Experiment, name: &str, host: &Host) -> Checked {
     match programs(experiment, name).first() {
         Some(effect) => {
             let message = format!(
-                "{} ({}) is started on `{name}`, a machine that is there already, where no program is started unless that is allowed",
+                "{} ({}) is started on `{name}`, an existing machine, where no program is started unless that is allowed",
                 effect.what, effect.by
             );
             Err(problem(path!["hosts", name], message, "`allow = [\"service\"]` on the same host"))
@@ -217,7 +217,7 @@ impl Experiment {
 }
 
 impl Host {
-    /// A host that says how it is reached is a machine that is there already, and one for each of several machines.
+    /// A host that says how it is reached is an existing machine, and one for each of several machines.
     pub(in crate::experiment) fn take_reach(&mut self) {
         let Some(reach) = &self.reach else { return };
         if self.kind == HostKind::default() {
@@ -314,7 +314,7 @@ measure = "flood"
             assert!(told.contains(expected), "{more}: {told}");
         }
         let cases = [
-            ("[control]\nidle_in = []", "is there once"),
+            ("[control]\nidle_in = []", "there is only one"),
             ("[capture]", "not captured"),
             ("[[links]]\nbetween = [\"bots\", \"web\"]", "has no links"),
             ("[volumes.v]\non = \"web\"\nfolder = { }", "no volume is made"),

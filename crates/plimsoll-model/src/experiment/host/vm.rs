@@ -149,7 +149,7 @@ fn check_volume(here: [Part; 3], name: &str, volume: &Volume) -> Checked {
         return Ok(());
     }
     let message = format!(
-        "`{name}` is a virtual machine, which has none of this machine's disks and folders: what it has is in its memory"
+        "`{name}` is a virtual machine, which has none of this machine's disks and folders: its files are in its memory"
     );
     let expected = "`loop = { size = \"64M\", filesystem = \"ext4\" }`, of at most 256M and with no folder, queue or limit, or a host of kind \"namespace\"";
     Err(problem(here, message, expected))

@@ -158,7 +158,7 @@ impl LoadType for BulkLoad {
         if self.total.is_some() == self.duration.is_some() {
             return Err(problem(
                 here("total")[..3].to_vec(),
-                "the load does not say how long it goes on",
+                "the load does not state its length",
                 "either `total` or `duration`",
             ));
         }

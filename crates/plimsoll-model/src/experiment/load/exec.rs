@@ -380,7 +380,10 @@ CLAIM
             ("exec = [\"x\", \"{to}\"]\nmetrics = { mean_ms = { csv = \"a\" } }", "measures itself"),
             ("exec = [\"x\", \"{to}\"]\nmetrics = { Rate = { csv = \"a\" } }", "cannot be the name"),
             ("exec = [\"x\", \"{to}\"]\nmetrics = { rate = { regex = \"a\" } }", "cannot be read"),
-            ("exec = [\"x\", \"{to}\"]\nreads = \"wrk\"\nmetrics = { rate = { csv = \"a\" } }", "told twice"),
+            (
+                "exec = [\"x\", \"{to}\"]\nreads = \"wrk\"\nmetrics = { rate = { csv = \"a\" } }",
+                "states twice",
+            ),
         ] {
             let (message, ..) = refused(exec, "");
             assert!(message.contains(told), "{exec}: {message}");

@@ -12,7 +12,7 @@ pub(super) fn check_extent(
     duration: Option<Span>,
 ) -> Checked {
     if count.is_some() == duration.is_some() {
-        let message = format!("the load `{}` does not say how long it goes on", at.name);
+        let message = format!("the load `{}` does not state its length", at.name);
         let expected = format!("either `{key}` or `duration`");
         return Err(problem(path!["loads", at.name, kind], message, expected));
     }

@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(refusal("path = \"fork\", operations = 10", ""), None);
         assert_eq!(refusal("path = \"processes\", among = 100, duration = \"1s\"", ""), None);
         let cases = [
-            ("path = \"fork\"", "", "does not say how long it goes on"),
+            ("path = \"fork\"", "", "does not state its length"),
             ("path = \"fork\", among = 3, operations = 10", "", "fork, exit and wait leads past nothing"),
             ("path = \"time_wait\", among = 100001, operations = 10", "", "100001 is out of range"),
             ("path = \"fork\", operations = 0", "", "0 is out of range"),

@@ -271,7 +271,7 @@ impl LoadPlace<'_> {
         if !self.load.to.is_empty() {
             return Ok(());
         }
-        let message = format!("the load `{}` does not say what it aims at", self.name);
+        let message = format!("the load `{}` has no target", self.name);
         Err(problem(path!["loads", self.name], message, "`to`: a service, or a volume"))
     }
 

@@ -285,7 +285,7 @@ limit = { metric = "aborted_share", below = "1 %" }
     #[test]
     fn a_load_says_how_long_it_goes_on_and_what_isolation_is_of() {
         let refused = |load: &str| parse(&FILE.replace("LOAD", load), &[]).unwrap_err().message;
-        assert!(refused("clients = 2").contains("how long it goes on"));
+        assert!(refused("clients = 2").contains("does not state its length"));
         assert!(!refused("duration = \"1s\", clients = 0").is_empty());
         assert!(refused("duration = \"1s\", timeout = \"0s\"").contains("in no time"));
         let alone = "duration = \"1s\", script = \"select_only\", isolation = \"serializable\"";

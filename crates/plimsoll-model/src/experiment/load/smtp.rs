@@ -145,7 +145,7 @@ impl LoadType for SmtpLoad {
         if self.messages.is_some() == self.duration.is_some() {
             return Err(problem(
                 here("messages")[..3].to_vec(),
-                "the load does not say how long it goes on",
+                "the load does not state its length",
                 "either `messages` or `duration`",
             ));
         }

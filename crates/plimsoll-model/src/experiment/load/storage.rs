@@ -277,7 +277,7 @@ impl LoadType for StorageLoad {
         };
         let device = at.experiment.volumes.get(&at.load.to).and_then(|volume| volume.device.as_ref());
         let written = device.filter(|_| self.writes()).map(|device| {
-            let what = format!("{} is written to: what is on it is lost", word(device));
+            let what = format!("{} is overwritten: its contents are lost", word(device));
             effect(EffectKind::Device, "reads", what).needs_root()
         });
         let flushed = flushed(self).map(|what| effect(EffectKind::Machine, "sync_by", what.into()));

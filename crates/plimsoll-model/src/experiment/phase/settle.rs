@@ -35,7 +35,7 @@ impl PhaseType for Settle {
             declared(host, &at.experiment.hosts, "host", here("drained"))?;
             if at.experiment.is_remote() {
                 let message = format!(
-                    "`{host}` is a machine that is there already: all of its connections would be waited for, and the agent's own is one"
+                    "`{host}` is an existing machine: the phase would wait for all of its connections, including the agent's own"
                 );
                 return Err(problem(here("drained"), message, "`at_least` alone"));
             }

@@ -191,7 +191,7 @@ source = { phase = "read" }
             ("duration = \"1s\"", "depth = 4, duration = \"1s\"", "one operation after the other"),
             ("duration = \"1s\"", "engine = \"mmap\", direct = true, duration = \"1s\"", "is the page cache"),
             ("duration = \"1s\"", "touch_every = 8, duration = \"1s\"", "64"),
-            ("duration = \"1s\"", "operations = 5, duration = \"1s\"", "how long it goes on"),
+            ("duration = \"1s\"", "operations = 5, duration = \"1s\"", "does not state its length"),
             ("duration = \"1s\"", "reads = 0, duration = \"1s\"", "nothing is read"),
             ("[hosts.box]", "[hosts.box]\nkind = \"local\"", "no mounts of its own"),
             ("\"ext4\"", "\"xfs\"", "XFS does not fit"),
