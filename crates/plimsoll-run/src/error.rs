@@ -127,7 +127,7 @@ pub enum RunError {
         why: String,
     },
     /// What tasks have left cannot be read.
-    #[error("reading what the tasks have left: {0}")]
+    #[error("reading the results of the tasks: {0}")]
     Results(io::Error),
 }
 

@@ -38,7 +38,7 @@ impl HostProvider for Machines {
     }
 
     fn drop_caches(&self) -> Result<(), ProviderError> {
-        Err(stays("the caches of a machine that is there already are not dropped"))
+        Err(stays("the caches of an existing machine are not dropped"))
     }
 
     fn change_machine(&self, _: &BTreeMap<String, String>) -> Result<Box<dyn Changed>, ProviderError> {
@@ -91,7 +91,7 @@ impl Hosts for RemoteRig {
     }
 
     fn change_link(&mut self, _: usize, _: &[LinkDirection; 2]) -> Result<(), ProviderError> {
-        Err(stays("the links of machines that are there already are not changed"))
+        Err(stays("the links of existing machines are not changed"))
     }
 
     fn network_namespace(&self, _: &str) -> Option<u64> {
@@ -103,6 +103,6 @@ impl Hosts for RemoteRig {
     }
 
     fn rebuild(&mut self, host: &str) -> Result<(), ProviderError> {
-        Err(ProviderError::NotRebuildable(format!("`{host}` is a machine that is there already")))
+        Err(ProviderError::NotRebuildable(format!("`{host}` is an existing machine")))
     }
 }
