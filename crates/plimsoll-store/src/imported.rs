@@ -64,7 +64,7 @@ impl Store {
     /// # Errors
     /// When the file cannot be written to.
     pub fn put_imported(&self, run: &RunEntry, texts: &[ImportedText]) -> Result<(), StoreError> {
-        let doing = self.doing("store what was imported");
+        let doing = self.doing("store the imported text");
         self.database.whole_or(&doing, || {
             self.put_run(run)?;
             for (ordinal, text) in (0_i64..).zip(texts) {
@@ -85,7 +85,7 @@ impl Store {
                 Ok(ImportedText { name: row.get(0)?, bytes: row.get(1)?, packed: row.get(2)? })
             })
         };
-        ask().map_err(self.doing("read what was imported"))
+        ask().map_err(self.doing("read the imported text"))
     }
 }
 

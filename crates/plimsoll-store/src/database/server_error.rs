@@ -20,8 +20,8 @@ pub(crate) enum ServerError {
     /// Its tables are of another version.
     #[error("the tables there are of version {found}, and version {known} is known here")]
     Version { found: u32, known: u32 },
-    /// While the session was broken, somebody else has claimed the run.
-    #[error("somebody else has claimed the run {0}")]
+    /// While the session was broken, another process has claimed the run.
+    #[error("another process has claimed the run {0}")]
     Taken(String),
 }
 

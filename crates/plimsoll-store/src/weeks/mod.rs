@@ -300,7 +300,7 @@ impl Weeks {
                 params![series, since_unix_s, found_unix_s, notice.to_string()],
             )
             .map(drop)
-            .map_err(|source| self.failed("store what was found", source))
+            .map_err(|source| self.failed("store the notices", source))
     }
 
     /// Stores what is remembered of a series from one look to the next.
@@ -311,7 +311,7 @@ impl Weeks {
         self.connection
             .execute("insert or replace into states values (?1, ?2)", params![series, state.to_string()])
             .map(drop)
-            .map_err(|source| self.failed("store what is remembered of a series", source))
+            .map_err(|source| self.failed("store the state of a series", source))
     }
 
     fn failed(&self, operation: &'static str, source: rusqlite::Error) -> StoreError {

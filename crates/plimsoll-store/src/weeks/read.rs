@@ -122,7 +122,7 @@ impl Weeks {
             let text: Option<String> = query.query_row([series], |row| row.get(0)).optional()?;
             Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
         };
-        read().map_err(|source| self.failed("read what is remembered of a series", source))
+        read().map_err(|source| self.failed("read the state of a series", source))
     }
 
     /// The notices, the newest first.
@@ -145,6 +145,6 @@ impl Weeks {
             })?;
             rows.collect::<Result<_, _>>()
         };
-        read().map_err(|source| self.failed("read what was found", source))
+        read().map_err(|source| self.failed("read the notices", source))
     }
 }
