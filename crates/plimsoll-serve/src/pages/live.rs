@@ -72,7 +72,7 @@ pub(crate) fn state(now: &UnderWay) -> Markup {
                 }
             }
             section {
-                h2 { "What the judge would say" }
+                h2 { "Verdict so far" }
                 @if let Some(so_far) = &now.so_far { p { (so_far) } }
                 @if now.verdicts.is_empty() { p { "Nothing before the first trial is stored." } }
                 @for verdict in &now.verdicts { (said(verdict)) }
