@@ -35,7 +35,7 @@ impl Noted {
     /// Looks at this machine and at the programs that the experiment starts.
     pub(crate) fn now(plan: &Plan) -> Result<Self, Failure> {
         let cannot =
-            |error| Failure::could_not(format!("what the run is measured on cannot be stored: {error}"));
+            |error| Failure::could_not(format!("the description of the machine cannot be stored: {error}"));
         let machine = serde_json::to_value(Inventory::read(Path::new("/"))).map_err(cannot)?;
         let services = plan.cells.iter().flat_map(|cell| &cell.experiment.services);
         let mut programs = BTreeMap::new();

@@ -249,7 +249,7 @@ impl From<RunError> for Failure {
             RunError::Queue(error) => Some(error.advice().into()),
             RunError::Task { advice, .. } => advice,
             RunError::NoResult { folder, .. } => Some(format!(
-                "a folder that the machines of the queue see as well (`folder=DIR` in --on), or more time (time_limit); what the tasks said is in {}",
+                "a folder that the machines of the queue see as well (`folder=DIR` in --on), or more time (time_limit); the messages of the tasks are in {}",
                 folder.join(MESSAGES).display()
             )),
             RunError::NotStarted { .. } => Some(

@@ -95,7 +95,7 @@ impl On {
         match &self.queue {
             QueueKind::Slurm(asked) => asked.objection(),
             QueueKind::Kubernetes { asked, .. } if asked.image.is_empty() => {
-                Some(("no image is said".into(), "`kubernetes:image=registry.example/tools/plimsoll:1`"))
+                Some(("no image is given".into(), "`kubernetes:image=registry.example/tools/plimsoll:1`"))
             }
             QueueKind::Kubernetes { claim: Some(_), .. } if self.folder.is_none() => {
                 Some(("a claim without a folder".into(), "folder=DIR, where its volume is seen here"))
@@ -232,7 +232,7 @@ mod tests {
             ("slurm:time_limit=5s", "too short"),
             ("slurm:start_within=soon", "start_within=soon"),
             ("slurm:partition=a b", "is no partition of Slurm"),
-            ("kubernetes", "no image is said"),
+            ("kubernetes", "no image is given"),
             ("kubernetes:image=a,partition=b", "`partition` is not known; there are image"),
             ("kubernetes:image=a,claim=b", "a claim without a folder"),
             ("kubernetes:image=a,resource=cpu", "expected resource=NAME=VALUE"),

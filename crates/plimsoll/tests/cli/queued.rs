@@ -191,7 +191,7 @@ fn a_sweep_is_cancelled_gone_on_with_and_told_what_the_queue_refuses() {
         .exits(3)
         .says("sbatch failed")
         .says("invalid partition specified: nowhere")
-        .says("`sinfo` tells");
+        .says("`sinfo` lists");
     on("pbs").exits(2).says("`pbs` is no queue");
     // Somebody else has the only machine.
     cluster.slurm("sbatch --exclusive --output=/dev/null --wrap 'exec sleep 600'");

@@ -180,7 +180,7 @@ fn what_makes_no_sense_of_a_step_while_a_load_runs_is_said_at_its_place() {
         ),
         (
             "measure = \"visitors\"\nduring = [{ at = \"1s\", fill = { scratch = \"server\", share = \"90 %\" } }]",
-            "would take what is theirs",
+            "would take space from its other users",
         ),
         (
             "measure = \"visitors\"\nduring = [{ at = \"1s\", stop_load = { load = \"visitors\" } }]",

@@ -69,7 +69,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &View, choice: Choice, colour: b
     .split(area);
     frame.render_widget(Paragraph::new(header(view, &styles, usize::from(area.width))), rows[0]);
     body(frame, view, &styles, rows[1]);
-    section(frame, "What the judge would say", judge, &styles, rows[2]);
+    section(frame, "Verdict so far", judge, &styles, rows[2]);
     happened(frame, view, &styles, rows[3]);
     let keys = footer(view, choice, usize::from(area.width));
     frame.render_widget(Paragraph::new(Line::styled(keys, styles.quiet)), rows[4]);
