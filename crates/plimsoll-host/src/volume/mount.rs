@@ -51,7 +51,7 @@ impl Mount {
         }
     }
 
-    /// The same mount with another device.
+    /// Copy of the mount with another device.
     pub(super) fn with_device(&self, device: PathBuf) -> Self {
         Self { device, ..self.clone() }
     }

@@ -1,5 +1,5 @@
 //! Duplicate acknowledgements or SACK ranges reported a loss, and the sender repaired it at once (RFC 5681, RFC 8985).
-//! It costs a round trip where the sender has nothing new to send, or may not.
+//! The repair costs a round trip where the sender has nothing new to send, or may not.
 
 use crate::stalls::recovery::Recovery;
 use crate::stalls::time::ms;

@@ -4,9 +4,9 @@
 //! which a busy loop spends on dozens of connections at a time. Each is registered once, edge-triggered. Two habits save
 //! more where the peer is on the same machine, and are dropped where it is not:
 //!
-//! - The request is sent right after connect(2): the handshake is over by then, and no event need be waited for. - A
-//! socket whose connection the server has closed is reused: nothing is left of the connection as soon as the   close is
-//! acknowledged, and the kernel need not make, register and free a socket each time.
+//! - The request is sent right after connect(2): the handshake is over by then, and no event need be waited for.
+//! - A socket whose connection the server has closed is reused: nothing is left of the connection as soon as the close
+//!   is acknowledged, and the kernel need not make, register and free a socket each time.
 //!
 //! The packets are the same with and without them.
 
