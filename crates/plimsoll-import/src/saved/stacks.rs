@@ -86,8 +86,8 @@ pub(super) fn read(text: &str) -> Result<Stacks, SavedError> {
     Ok(Stacks { profile: profile.build(), seconds: last - first })
 }
 
-/// How often each CPU was sampled per second while it was busy, from the median gap between two of its samples. If the
-/// CPUs are unknown, the gaps are those of each process.
+/// How often each CPU was sampled per second, from the median gap between two of its samples. If the CPUs are unknown,
+/// the gaps are those of each process.
 fn hertz(samples: &[(Head<'_>, Vec<Frame>)]) -> Option<u32> {
     let mut last: BTreeMap<&str, f64> = BTreeMap::new();
     let mut gaps: Vec<f64> = Vec::new();

@@ -5,7 +5,7 @@ use crate::changes::{self, Changes};
 use crate::input::JudgeError;
 use crate::stats::{mean, median};
 
-/// The fewest other weeks against which an hour is compared.
+/// With more weeks than this, an hour is compared with those of the other weeks alone.
 const OTHERS: usize = 3;
 
 /// Hours divided into levels.

@@ -29,7 +29,7 @@ pub enum LimitClaim {
     Bound(BoundClaim),
 }
 
-/// The highest rate at which enough requests are answered in time. A request that fails is not. Outcomes: `reached` or
+/// The highest rate at which enough requests are answered in time. A failed request is not in time. Outcomes: `reached` or
 /// `not_reached` where `at_least` is given, else `estimated`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchClaim {
