@@ -119,9 +119,7 @@ fn status(report: &RunReport) -> Option<String> {
     };
     match report.status {
         RunStatus::Running => Some(format!("The run is still going on: {trials} so far.")),
-        RunStatus::Interrupted => {
-            Some(format!("The run was interrupted: {trials}; --resume goes on with it."))
-        }
+        RunStatus::Interrupted => Some(format!("The run was interrupted: {trials}; --resume continues it.")),
         RunStatus::Failed => Some(match report.failure() {
             Some(why) => format!("The run could not go on: {}; {trials}.", why.trim_end_matches('.')),
             None => format!("The run could not go on: {trials}."),

@@ -138,7 +138,7 @@ fn how_to_read(search: &SearchDetails) -> String {
     let percent = figure((search.share * 1e4).round() / 100.0);
     format!(
         "A probe held the bound where {percent} % of the requests that were due were answered within {} ms; `took` is the time within \
-         which so many were.",
+         which that share was.",
         figure(search.at_most_ms)
     )
 }
