@@ -227,7 +227,7 @@ fn consent() -> impl TypedValueParser<Value = Consent> {
 /// What keys do while a run uses the whole screen.
 const KEYS: &str = "\
 Keys while it uses the whole screen of a terminal:
-  q    end the run now; --resume goes on with it. Ctrl-C does the same
+  q    end the run now; --resume continues it. Ctrl-C does the same
   e    end it after the trial that is under way; again: do not
   s s  skip the phase that is under way. The trial goes on, so that its other phases can be
        seen, and is not counted: what it measured is not what was asked for

@@ -126,7 +126,7 @@ fn a_terminal_of_any_width_shows_phases_rates_and_cpus_while_they_come() {
         let screen = terminal.wait_for("% CPU");
         assert!(screen.lines().all(|line| line.chars().count() <= columns as usize), "{screen}");
         terminal.press("?");
-        terminal.wait_for("goes on with it");
+        terminal.wait_for("continues it");
         terminal.press("q");
         let screen = terminal.wait_for("exit status 130");
         assert!(terminal.is_given_back(), "{screen}");

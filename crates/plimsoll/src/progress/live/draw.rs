@@ -294,7 +294,7 @@ fn section(frame: &mut Frame<'_>, title: &str, lines: Vec<Line<'static>>, styles
 fn help(frame: &mut Frame<'_>, area: Rect) {
     let lines = [
         "q       end the run now; what is measured is kept, and",
-        "        `plimsoll run --resume` goes on with it",
+        "        `plimsoll run --resume` continues it",
         "Ctrl-C  the same; pressed twice, wait for nothing",
         "e       end it after this trial; again: do not",
         "s s     skip the phase under way: the trial goes on, and is not",
@@ -360,7 +360,7 @@ mod tests {
         let ends = |choice| shown(80, 24, choice);
         assert!(ends(Choice { after_trial: true, ..Choice::default() }).contains("ends after this trial"));
         assert!(ends(Choice { ending: true, ..Choice::default() }).contains("taken down"));
-        assert!(ends(Choice { help: true, ..Choice::default() }).contains("goes on with it"));
+        assert!(ends(Choice { help: true, ..Choice::default() }).contains("continues it"));
         let skip = |skip| ends(Choice { skip, ..Choice::default() });
         assert!(skip(Skip::Asked).contains("s again skips flood: this trial will not be counted"));
         assert!(skip(Skip::Sure).contains("skipping flood"));
