@@ -29,8 +29,8 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use plimsoll_model::frame::{self, Failure, FromAgent, Id, PROTOCOL, ToAgent};
 use plimsoll_inventory::Inventory;
+use plimsoll_model::frame::{self, Failure, FromAgent, Id, PROTOCOL, ToAgent};
 use plimsoll_probe::{Counters, Depth, Sampler, Scope, Series};
 
 use act::{ActionRequest, Acts};

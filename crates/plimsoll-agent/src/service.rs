@@ -41,7 +41,7 @@ const END_POLL: Duration = Duration::from_millis(10);
 /// What a built-in service tells the agent on its stdout, as one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Told {
+enum Startup {
     Listening(Vec<SocketAddr>),
     Failed(Failure),
 }
@@ -60,9 +60,9 @@ pub fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let Err(failure) =
-        plimsoll_load::serve(&spec, |addresses| child::tell(&Told::Listening(addresses.to_vec())));
+        plimsoll_load::serve(&spec, |addresses| child::tell(&Startup::Listening(addresses.to_vec())));
     tracing::error!("{failure}");
-    child::tell(&Told::Failed(failure)).ok();
+    child::tell(&Startup::Failed(failure)).ok();
     ExitCode::FAILURE
 }
 
@@ -121,7 +121,7 @@ fn make_room(spec: &ServiceSpec) -> Result<(), Failure> {
 /// The services of a host.
 pub(crate) struct Services {
     outbox: Outbox,
-    running: ById<Running>,
+    running: ById<ServiceProcess>,
     /// What services keep over a restart, by the service's name.
     kept: BTreeMap<String, TempDir>,
     /// The lists of sinks for mail.
@@ -132,7 +132,7 @@ pub(crate) struct Services {
     relays: ById<String>,
 }
 
-struct Running {
+struct ServiceProcess {
     group: Pid,
     builtin: bool,
     stopping: Arc<AtomicBool>,
@@ -241,7 +241,7 @@ impl Services {
         }
     }
 
-    fn watch(&self, id: Id, spec: ServiceSpec, launched: Launched) -> io::Result<Running> {
+    fn watch(&self, id: Id, spec: ServiceSpec, launched: Launched) -> io::Result<ServiceProcess> {
         let Launched { mut child, listen, folder } = launched;
         let stderr = Tail::follow(child.stderr.take())?;
         let stopping = Arc::new(AtomicBool::new(false));
@@ -259,7 +259,7 @@ impl Services {
         };
         let watcher = thread::Builder::new().name("watcher".into());
         let watcher = watcher.spawn(move || watch.until_it_ends(child))?;
-        Ok(Running { group, builtin, stopping, watcher, stderr, _folder: folder })
+        Ok(ServiceProcess { group, builtin, stopping, watcher, stderr, _folder: folder })
     }
 
     /// Sends a signal to all processes of a service.
@@ -292,7 +292,7 @@ impl Drop for Services {
     }
 }
 
-impl Running {
+impl ServiceProcess {
     fn stop(self, kill: bool) {
         self.stopping.store(true, Ordering::Release);
         if !self.builtin && !kill {
@@ -420,7 +420,7 @@ impl Watch {
 
     fn become_ready(
         &mut self,
-        told: Option<&mpsc::Receiver<Told>>,
+        told: Option<&mpsc::Receiver<Startup>>,
         end: &mpsc::Receiver<io::Result<ExitStatus>>,
     ) -> Result<(), Failure> {
         let start = Instant::now();
@@ -433,8 +433,8 @@ impl Watch {
         };
         if let Some(told) = told {
             self.listen = match told.recv_timeout(within) {
-                Ok(Told::Listening(addresses)) => addresses,
-                Ok(Told::Failed(why)) => return Err(why),
+                Ok(Startup::Listening(addresses)) => addresses,
+                Ok(Startup::Failed(why)) => return Err(why),
                 Err(RecvTimeoutError::Timeout) => return Err(not_ready("it does not listen yet".into())),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.exited(end, stderr)),
             };
@@ -496,7 +496,7 @@ impl Watch {
 }
 
 /// Channels from a service besides its messages: replies of a built-in service, and its exit status.
-type Listened = (Option<mpsc::Receiver<Told>>, mpsc::Receiver<io::Result<ExitStatus>>);
+type Listened = (Option<mpsc::Receiver<Startup>>, mpsc::Receiver<io::Result<ExitStatus>>);
 
 fn listen_to(mut child: Child) -> io::Result<Listened> {
     let told = child.stdout.take().map(child::told_by).transpose()?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The directory of this process's control group for a controller: that of version 1 where the controller is mounted
 /// so, else that of version 2. `None` if neither is visible.
-pub(crate) fn directory(root: &Path, controller: &str) -> Option<PathBuf> {
+pub fn directory(root: &Path, controller: &str) -> Option<PathBuf> {
     let own = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let base = root.join("sys/fs/cgroup");
     let candidates = own.lines().filter_map(|line| {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use plimsoll_inventory::Inventory;
 use plimsoll_model::experiment::{Experiment, Link};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{Environment, LinkReport, Machine, ProgramVersion};
-use plimsoll_inventory::Inventory;
 use plimsoll_store::{RunEntry, Store, StoreError};
 use serde::{Deserialize, Serialize};
 

@@ -52,7 +52,7 @@ pub(super) fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, 
     let mut in_a_row = 0;
     loop {
         let entry = exec::own(&words, false, &[], scratch.path())?.environment(&load.env);
-        let ran = Running::start(entry.command()?).and_then(|running| running.wait(control, until));
+        let ran = StartedProgram::start(entry.command()?).and_then(|running| running.wait(control, until));
         let ran = ran.map_err(|error| other(format!("run {}", found.name), error))?;
         let ended_early = ran.ended_by_us;
         if ran.aborted {
@@ -85,7 +85,7 @@ fn now_ns() -> io::Result<u64> {
 }
 
 /// A program that runs.
-struct Running {
+struct StartedProgram {
     group: nix::unistd::Pid,
     start_ns: u64,
     stdout: JoinHandle<(Vec<u8>, bool)>,
@@ -109,7 +109,7 @@ struct Ran {
     aborted: bool,
 }
 
-impl Running {
+impl StartedProgram {
     /// Starts the program. It dies with the thread that starts it, so the thread that waits must call this.
     fn start(mut command: Command) -> io::Result<Self> {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -341,7 +341,7 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         let control = Control { abort: &AtomicBool::new(false), progress: &|_| {}, every: LOOK_EVERY };
-        Running::start(command)
+        StartedProgram::start(command)
             .and_then(|it| it.wait(&control, until.map(|time| Instant::now() + time)))
             .unwrap()
     }

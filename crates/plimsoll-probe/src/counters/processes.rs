@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use plimsoll_inventory::Absence;
 use super::cpu_time;
+use plimsoll_inventory::Absence;
 
 /// What the processes say together.
 #[derive(Debug, Default)]

@@ -20,7 +20,7 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-use self::socket::{Answer, ProbeSocket};
+use self::socket::{ProbeSocket, Reply};
 use super::Control;
 use super::progress::ProgressReporter;
 use super::tally::Tally;
@@ -131,7 +131,7 @@ impl<'a> Prober<'a> {
 
     /// Sends one probe at a time to a hop until one is answered, at most `times`. Returns the answer and the round-trip
     /// time in nanoseconds.
-    fn ask(&mut self, hop: usize, size: usize, times: u32) -> io::Result<Option<(Answer, u64)>> {
+    fn ask(&mut self, hop: usize, size: usize, times: u32) -> io::Result<Option<(Reply, u64)>> {
         for _ in 0..times {
             let port = self.send(hop, size)?;
             let sent_ns = self.flying[&port].sent_ns;

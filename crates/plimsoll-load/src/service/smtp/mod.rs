@@ -50,7 +50,7 @@ pub(super) struct Ticket {
 }
 
 /// What becomes of a message.
-pub(super) enum Answer {
+pub(super) enum Outcome {
     /// The client gets the reply now.
     Now(Reply),
     /// [`Desk::answers`] will tell.
@@ -82,7 +82,7 @@ pub(super) trait Desk {
         envelope: &mut Envelope,
         wire: &mut Vec<u8>,
         now: Instant,
-    ) -> Answer;
+    ) -> Outcome;
 
     /// Replies are about to be sent.
     fn before_replies(&mut self) -> std::io::Result<()> {

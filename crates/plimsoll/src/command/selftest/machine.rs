@@ -4,9 +4,9 @@ use std::fs::OpenOptions;
 use std::path::Path;
 
 use plimsoll_host::{Access, has_controller, root_lacks, usable_cpus};
+use plimsoll_inventory::Inventory;
 use plimsoll_model::note::NoteKind;
 use plimsoll_model::observation::ProfileClock;
-use plimsoll_inventory::Inventory;
 use plimsoll_probe::profile;
 use serde::Serialize;
 

@@ -44,7 +44,7 @@ pub(super) enum Kind {
 }
 
 /// Where a try is made: a folder of its own, in which the program keeps its runs and its temporary files.
-pub(super) struct Place {
+pub(super) struct Sandbox {
     lab: Lab,
     scratch: PathBuf,
     machine: Machine,
@@ -52,7 +52,7 @@ pub(super) struct Place {
 
 /// The findings after a try.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Damage {
     /// Stored rows that are gone or damaged.
     pub(super) lost: Vec<String>,
     /// Remains before the doctor ran.
@@ -63,7 +63,7 @@ pub(super) struct Found {
     pub(super) unclear: Vec<String>,
 }
 
-impl Found {
+impl Damage {
     /// In one line.
     pub(super) fn told(&self) -> String {
         let parts = [
@@ -132,7 +132,7 @@ max_trials = 500
     )
 }
 
-impl Place {
+impl Sandbox {
     /// For this copy of the program.
     pub(super) fn new(program: &Path) -> Self {
         let lab = Lab::of_root().allowing("machine");
@@ -153,7 +153,7 @@ impl Place {
     }
 
     /// Starts the endless run, and waits until a random moment of it; nothing where it has ended before.
-    fn start(&self, random: &mut StdRng, found: &mut Found) -> Option<Running> {
+    fn start(&self, random: &mut StdRng, found: &mut Damage) -> Option<Running> {
         let experiment = self.lab.file("endless.toml", &endless());
         let mut run = self.lab.start(&["run", &experiment]);
         pause(random, LATEST_MS);
@@ -165,14 +165,14 @@ impl Place {
     }
 
     /// What every command has to say of the store, and what has been lost and left since `before` was stored.
-    fn look(&self, before: &Stored, found: &mut Found) {
+    fn look(&self, before: &Stored, found: &mut Damage) {
         let after = self.stored();
         found.lost.extend(after.lost_since(before));
         self.read(&after, found);
         self.doctor(found);
     }
 
-    fn read(&self, after: &Stored, found: &mut Found) {
+    fn read(&self, after: &Stored, found: &mut Damage) {
         found.clear(&self.lab.plimsoll(&["show", "latest"]), &[0, 2, 3]);
         for (run, stored) in after.trials() {
             let shown = self.lab.plimsoll(&["show", run, "--format", "json"]);
@@ -188,7 +188,7 @@ impl Place {
         found.clear(&self.lab.plimsoll(&["history"]), &[0]);
     }
 
-    fn doctor(&self, found: &mut Found) {
+    fn doctor(&self, found: &mut Damage) {
         found.undone.extend(self.machine.left_after(BY_ITSELF));
         found.clear(&self.lab.plimsoll(&["doctor"]), &[0]);
         found.left.extend(self.machine.left_after(BY_DOCTOR));
@@ -233,8 +233,8 @@ impl Kind {
     }
 
     /// Tries it once.
-    pub(super) fn attempt(self, place: &Place, random: &mut StdRng) -> Found {
-        let mut found = Found::default();
+    pub(super) fn attempt(self, place: &Sandbox, random: &mut StdRng) -> Damage {
+        let mut found = Damage::default();
         match self {
             Self::KillController => kill_controller(place, random, &mut found),
             Self::KillSupervisor => kill_part(place, Part::Supervisor, random, &mut found),
@@ -253,7 +253,7 @@ impl Kind {
     }
 }
 
-fn kill_controller(place: &Place, random: &mut StdRng, found: &mut Found) {
+fn kill_controller(place: &Sandbox, random: &mut StdRng, found: &mut Damage) {
     let Some(run) = place.start(random, found) else { return };
     let before = place.stored();
     run.signal(Signal::SIGKILL);
@@ -262,7 +262,7 @@ fn kill_controller(place: &Place, random: &mut StdRng, found: &mut Found) {
 }
 
 /// The run goes on without it, or ends with a word; it is ended by Ctrl-C where it goes on.
-fn kill_part(place: &Place, part: Part, random: &mut StdRng, found: &mut Found) {
+fn kill_part(place: &Sandbox, part: Part, random: &mut StdRng, found: &mut Damage) {
     let Some(run) = place.start(random, found) else { return };
     let Some(victim) = one_of(&run, part, random, found) else { return };
     let before = place.stored();
@@ -273,7 +273,7 @@ fn kill_part(place: &Place, part: Part, random: &mut StdRng, found: &mut Found) 
 }
 
 /// Kills the undo process. Changes to the machine then stay until the doctor runs.
-fn kill_undo(place: &Place, random: &mut StdRng, found: &mut Found) {
+fn kill_undo(place: &Sandbox, random: &mut StdRng, found: &mut Damage) {
     let Some(run) = place.start(random, found) else { return };
     found
         .expect(!aim::wait_for(run.id(), Part::Undo).is_empty(), || "the run had no undo process".to_owned());
@@ -290,7 +290,7 @@ fn kill_undo(place: &Place, random: &mut StdRng, found: &mut Found) {
 }
 
 /// Stops the controller or one of its agents for a while; the run goes on afterwards.
-fn stop(place: &Place, part: Option<Part>, random: &mut StdRng, found: &mut Found) {
+fn stop(place: &Sandbox, part: Option<Part>, random: &mut StdRng, found: &mut Damage) {
     let Some(run) = place.start(random, found) else { return };
     let victim = match part {
         None => run.id(),
@@ -313,14 +313,14 @@ fn stop(place: &Place, part: Option<Part>, random: &mut StdRng, found: &mut Foun
 }
 
 /// A process of this part of a run, at random.
-fn one_of(run: &Running, part: Part, random: &mut StdRng, found: &mut Found) -> Option<u32> {
+fn one_of(run: &Running, part: Part, random: &mut StdRng, found: &mut Damage) -> Option<u32> {
     let parts = aim::wait_for(run.id(), part);
     found.expect(!parts.is_empty(), || format!("the run had no {part:?}"));
     (!parts.is_empty()).then(|| parts[random.random_range(0..parts.len())])
 }
 
 /// Ends a run by Ctrl-C, where it has not ended by itself.
-fn end(mut run: Running, found: &mut Found) {
+fn end(mut run: Running, found: &mut Damage) {
     if !run.has_ended() {
         run.signal(Signal::SIGINT);
     }
@@ -335,7 +335,7 @@ fn end(mut run: Running, found: &mut Found) {
     found.clear(&run.ends(), &[3, 4, 130]);
 }
 
-fn full_disk(place: &Place, random: &mut StdRng, found: &mut Found) {
+fn full_disk(place: &Sandbox, random: &mut StdRng, found: &mut Damage) {
     let disk = place.lab.path("state");
     fs::create_dir(&disk).expect("allowed");
     let mount = |options: &str| {
@@ -368,7 +368,7 @@ fn full_disk(place: &Place, random: &mut StdRng, found: &mut Found) {
 }
 
 /// A run that cannot be carried out within a limit says why.
-fn few(place: &Place, limit: &str, random: &mut StdRng, found: &mut Found) {
+fn few(place: &Sandbox, limit: &str, random: &mut StdRng, found: &mut Damage) {
     // A user whom nobody else is counts only his own processes.
     let user: u32 = random.random_range(61_000..65_000);
     let number = random.random_range(5..=60);
@@ -399,7 +399,7 @@ fn few(place: &Place, limit: &str, random: &mut StdRng, found: &mut Found) {
 }
 
 /// Bytes of a store are changed. It is read, or refused with a word; and so is the next run in it.
-fn corrupt(place: &Place, random: &mut StdRng, found: &mut Found) {
+fn corrupt(place: &Sandbox, random: &mut StdRng, found: &mut Damage) {
     let experiment = place.lab.file("short.toml", SHORT);
     found.clear(&place.lab.plimsoll(&["run", &experiment]), &[0, 4]);
     let mut file = File::options().read(true).write(true).open(place.store()).expect("a store");
@@ -423,7 +423,7 @@ fn corrupt(place: &Place, random: &mut StdRng, found: &mut Found) {
 }
 
 /// As after a crash of a disk that had not written all that it said it had: what is in the file up to there has to be sound.
-fn cut_log(place: &Place, random: &mut StdRng, found: &mut Found) {
+fn cut_log(place: &Sandbox, random: &mut StdRng, found: &mut Damage) {
     let Some(run) = place.start(random, found) else { return };
     let give_up = Instant::now() + Duration::from_secs(30);
     while place.stored().is_empty() && Instant::now() < give_up {
@@ -446,7 +446,7 @@ fn cut_log(place: &Place, random: &mut StdRng, found: &mut Found) {
     place.look(&after, found);
 }
 
-fn six_writers(place: &Place, random: &mut StdRng, found: &mut Found) {
+fn six_writers(place: &Sandbox, random: &mut StdRng, found: &mut Damage) {
     let experiment = place.lab.file("short.toml", SHORT);
     let mut runs: Vec<Running> = (0..6).map(|_| place.lab.start(&["run", &experiment])).collect();
     pause(random, LATEST_MS);
