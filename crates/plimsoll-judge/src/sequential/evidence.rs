@@ -14,6 +14,8 @@ use statrs::function::beta::ln_beta;
 
 /// The variance of the prior of effect over spread: effects of about one standard deviation of a pair.
 const PRIOR_VARIANCE: f64 = 1.0;
+/// The normal quantile of the chance, nine in ten, to find an effect that is planned for.
+const PLANNED_QUANTILE: f64 = 1.2816;
 
 /// How many times better "some difference" explains the log ratios than "none": 100 is evidence at the level 1 %.
 #[must_use]
@@ -46,17 +48,28 @@ fn log_sign_mixture(d: &[f64]) -> f64 {
 /// t mixture does not reject. Unbounded while there are too few pairs for any.
 #[must_use]
 pub fn interval(d: &[f64], alpha: f64) -> Location {
-    let n = d.len() as f64;
     let estimate = mean(d);
-    let gain = 1.0 + n * PRIOR_VARIANCE;
-    let ratio = (gain.sqrt() / alpha).powf(-2.0 / n);
-    let half = if d.len() < 2 || ratio <= 1.0 / gain {
-        f64::INFINITY
-    } else {
-        let per_freedom = (1.0 - ratio) / (ratio - 1.0 / gain);
-        (per_freedom * (n - 1.0) / n).sqrt() * sd(d)
-    };
+    let half = half_width(d.len(), sd(d), alpha);
     Location { estimate, lo: estimate - half, hi: estimate + half }
+}
+
+/// How far [`interval`] reaches to either side after `n` pairs of a standard deviation.
+#[must_use]
+pub fn half_width(n: usize, spread: f64, alpha: f64) -> f64 {
+    let pairs = n as f64;
+    let gain = 1.0 + pairs * PRIOR_VARIANCE;
+    let ratio = (gain.sqrt() / alpha).powf(-2.0 / pairs);
+    if n < 2 || ratio <= 1.0 / gain {
+        return f64::INFINITY;
+    }
+    let per_freedom = (1.0 - ratio) / (ratio - 1.0 / gain);
+    (per_freedom * (pairs - 1.0) / pairs).sqrt() * spread
+}
+
+/// The effect that `n` pairs of a standard deviation find nine times in ten, on the scale of the pairs.
+#[must_use]
+pub fn detectable(n: usize, spread: f64, alpha: f64) -> f64 {
+    half_width(n, spread, alpha) + PLANNED_QUANTILE * spread / (n.max(1) as f64).sqrt()
 }
 
 #[cfg(test)]
@@ -71,6 +84,20 @@ mod tests {
         let end = interval(&d, 0.05).hi;
         let moved: Vec<f64> = d.iter().map(|v| v - end).collect();
         assert!((log_t_mixture(&moved).exp() - 20.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn an_effect_that_is_detectable_is_found_nine_times_in_ten() {
+        let effect = detectable(100, 0.05, 0.01);
+        let found = (0..400)
+            .filter(|&seed| {
+                let mut rng = SmallRng::new(seed);
+                let d: Vec<f64> = (0..100).map(|_| effect + 0.05 * rng.normal()).collect();
+                let interval = interval(&d, 0.01);
+                interval.lo > 0.0
+            })
+            .count();
+        assert!((340..=380).contains(&found), "{found} of 400");
     }
 
     #[test]

@@ -9,7 +9,10 @@
 //! tamed sign flip keeps its power when a neighbour spoils some of them.
 
 pub mod evidence;
+mod family;
 pub mod pocock;
+
+pub use family::Family;
 
 use crate::compare::{CompareSettings, Comparison, Evidence, distances, effect_to_resolve, pairs_needed};
 use crate::input::JudgeError;
@@ -121,6 +124,14 @@ impl Decider {
             self.decision = self.look();
         }
         Ok(self.decision)
+    }
+
+    /// Raises the level of a mixture test, whose evidence holds at all levels together, and looks again.
+    fn relax(&mut self, alpha: f64) {
+        self.settings.compare.alpha = alpha;
+        if matches!(self.decision, Decision::NotYet { .. }) && !self.d.is_empty() {
+            self.decision = self.look();
+        }
     }
 
     /// The decision after the pairs so far.
