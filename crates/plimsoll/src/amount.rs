@@ -73,6 +73,14 @@ pub(crate) fn comparative(metric: &str, ratio: f64) -> String {
             format!("needs {} {} memory", size(ratio), if more { "more" } else { "less" })
         }
         ("peak_memory", true) => format!("needs {} times the memory", three_digits(ratio)),
+        ("instructions" | "page_faults" | "system_calls", false) => {
+            format!(
+                "has {} {} {}",
+                size(ratio),
+                if more { "more" } else { "fewer" },
+                metric.replace('_', " ")
+            )
+        }
         (_, false) => format!("is {} {}", size(ratio), if more { "higher" } else { "lower" }),
         (_, true) => format!("is {} times as high", three_digits(ratio)),
     }

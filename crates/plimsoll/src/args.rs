@@ -19,7 +19,9 @@ pub use environment::parse;
 pub(crate) use environment::variables;
 pub use import::{BetterDirection, ExportArgs, ExportFormat, ExportRows, ImportArgs, Reading};
 pub use life::{BaselineArgs, BaselineCommand, HistoryArgs, PruneArgs, PullArgs, PushArgs, RmArgs, TagArgs};
-pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs, Observe};
+pub use measuring::{
+    AbArgs, AbFormat, AbMetric, BisectArgs, CommandMetric, CompareArgs, FigureArgs, Observe,
+};
 pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};
 pub use on::{On, QueueKind};
 pub use selftest::{SelftestArgs, SelftestFormat};
@@ -123,6 +125,8 @@ pub enum Command {
     Gate(GateArgs),
     /// Compare commands that are measured in turns, or two stored runs.
     Compare(CompareArgs),
+    /// Tell whether a change made a program slower: build two versions, and measure them in turns until it is known.
+    Ab(Box<AbArgs>),
     /// Find the version that brought a change, on noisy measurements.
     Bisect(BisectArgs),
     /// Judge numbers from anywhere: CSV, JSON, or a bare list.

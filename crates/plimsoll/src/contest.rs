@@ -25,7 +25,7 @@ pub(crate) struct Block {
 
 impl Block {
     /// The doing of others is taken off all figures or off none, so that all of a block mean the same.
-    fn new(figures: &[Figure], order: Vec<usize>) -> Self {
+    pub(crate) fn new(figures: &[Figure], order: Vec<usize>) -> Self {
         let foreign: Option<Vec<f64>> = figures.iter().map(|figure| figure.foreign).collect();
         let value = |figure: &Figure| if foreign.is_some() { figure.own() } else { figure.value };
         Self { values: figures.iter().map(value).collect(), foreign, order }

@@ -29,6 +29,7 @@ mod page;
 mod place;
 mod profiler;
 mod progress;
+mod repository;
 mod rig;
 mod shipped;
 mod state;
@@ -87,6 +88,7 @@ pub fn main() -> ExitCode {
         Command::Prune(args) => command::remove::prune(&args),
         Command::Gate(args) => command::gate::run(&args),
         Command::Compare(args) => command::compare::run(&args),
+        Command::Ab(args) => command::ab::run(&args),
         Command::Bisect(args) => command::bisect::run(&args),
         Command::Judge(args) => command::judge::run(&args),
         Command::Model(args) => command::model::run(&args),

@@ -1,8 +1,9 @@
 //! Arguments about commands that are measured.
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use clap_complete::ArgValueCompleter;
-use plimsoll_model::units::Share;
+use plimsoll_model::units::{Share, Span};
 
 use super::{BetterDirection, ConsentArgs, PlainFormat, StoreArgs, completing};
 
@@ -19,6 +20,14 @@ pub enum CommandMetric {
     Cpu,
     /// The most memory that one of its processes had at a time.
     Memory,
+    /// Page faults, of it and its children: first touches of memory, for the most part.
+    Faults,
+    /// Instructions outside of the kernel: by the CPU's counters (`perf stat`), or else under Valgrind, where a command takes some tenfold.
+    Instructions,
+    /// System calls: by the kernel's trace point (`perf stat`), or else by `strace`.
+    Syscalls,
+    /// The bytes of its program.
+    Size,
 }
 
 /// Which figure is read off a command, and how it is run.
@@ -132,6 +141,122 @@ impl Observe {
             _ => Err("expected host, namespace=WHICH or cgroup=PATH".to_owned()),
         }
     }
+}
+
+/// What `ab` judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AbMetric {
+    /// The figures of a benchmark tool; without them, of the time, the CPU time and the CPU's instructions what repeats best.
+    Auto,
+    /// The figures that the command prints.
+    Figure,
+    /// What the command used.
+    Used(CommandMetric),
+}
+
+impl ValueEnum for AbMetric {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self::Auto,
+            Self::Figure,
+            Self::Used(CommandMetric::Wall),
+            Self::Used(CommandMetric::Elapsed),
+            Self::Used(CommandMetric::Cpu),
+            Self::Used(CommandMetric::Memory),
+            Self::Used(CommandMetric::Faults),
+            Self::Used(CommandMetric::Instructions),
+            Self::Used(CommandMetric::Syscalls),
+            Self::Used(CommandMetric::Size),
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Auto => PossibleValue::new("auto").help(
+                "The figures of a benchmark tool. Without them, what repeats best of wall, cpu and the CPU's own count of instructions",
+            ),
+            Self::Figure => PossibleValue::new("figure").help("The figures that the command prints"),
+            Self::Used(metric) => return metric.to_possible_value(),
+        })
+    }
+}
+
+/// How to print the answer of `ab`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum AbFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: schema plimsoll.ab/1.
+    Json,
+    /// For a pull request: five lines, then the table.
+    Markdown,
+}
+
+/// Arguments of `ab`.
+#[derive(Debug, clap::Args)]
+pub struct AbArgs {
+    /// What the change is judged against: a git revision, a folder, or a program. A name that is both needs `./` before the path.
+    pub base: String,
+    /// The change: a git revision, a folder, or a program.
+    pub head: String,
+    /// The benchmark. It runs in the folder of its version, and `{}` is that folder or program. A single word that is a command line is run as one.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// The git repository of the revisions.
+    #[arg(long, value_name = "REPO", default_value = ".")]
+    pub git: std::path::PathBuf,
+    /// Build each version with this command line, in its folder. What was built of a revision is kept, and built once.
+    #[arg(long, value_name = "COMMAND")]
+    pub build: Option<String>,
+    /// Where builds of revisions are kept [default: `plimsoll/ab` in the user's cache].
+    #[arg(long, value_name = "FOLDER", env = "PLIMSOLL_BUILDS")]
+    pub builds: Option<std::path::PathBuf>,
+    /// Stop undecided after this time of measuring.
+    #[arg(long, value_name = "TIME", default_value = "5m", env = "PLIMSOLL_BUDGET")]
+    pub budget: Span,
+    /// What to judge.
+    #[arg(long, value_enum, default_value = "auto", env = "PLIMSOLL_METRIC")]
+    pub metric: AbMetric,
+    /// Judge a number that the command prints: the first group of this regular expression.
+    #[arg(long, value_name = "REGEX", conflicts_with_all = ["metric", "as_format"])]
+    pub figure: Option<String>,
+    /// Read what the command prints as this format, such as `go-bench` [default: found out].
+    #[arg(long = "as", value_name = "FORMAT")]
+    pub as_format: Option<String>,
+    /// A larger figure is better [default: as the format says, otherwise smaller is better].
+    #[arg(long)]
+    pub higher_is_better: bool,
+    /// Differences up to this share count as the same.
+    #[arg(long, value_name = "SHARE", default_value = "1%", env = "PLIMSOLL_MARGIN")]
+    pub margin: Share,
+    /// The chance of calling any of equal benchmarks different, over all looks and benchmarks.
+    #[arg(long, value_name = "SHARE", default_value = "1%", env = "PLIMSOLL_ALPHA")]
+    pub alpha: Share,
+    /// A change that must be found: a warning says if this machine is too noisy to find it within the budget.
+    #[arg(long, value_name = "SHARE", default_value = "5%", env = "PLIMSOLL_DETECT")]
+    pub detect: Share,
+    /// Run this before every command, and do not count it.
+    #[arg(long, value_name = "COMMAND")]
+    pub prepare: Option<String>,
+    /// Let commands end with another status than 0.
+    #[arg(long)]
+    pub ignore_failure: bool,
+    /// If HEAD is worse, search for the commit after BASE that brought it. Both must be revisions, and the metric one of the whole command.
+    #[arg(long)]
+    pub bisect: bool,
+    /// Store the ratios under this name, for `plimsoll history NAME --changes`.
+    #[arg(long, value_name = "NAME")]
+    pub record: Option<String>,
+    /// The seed of the random order [default: a random one].
+    #[arg(long, value_name = "N", env = "PLIMSOLL_SEED")]
+    pub seed: Option<u64>,
+    /// How to print the answer.
+    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
+    pub format: AbFormat,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 /// Arguments of `bisect`.

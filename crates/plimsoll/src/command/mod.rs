@@ -1,5 +1,6 @@
 //! One module per command.
 
+pub(crate) mod ab;
 pub(crate) mod agent;
 pub(crate) mod baseline;
 pub(crate) mod bisect;

@@ -55,6 +55,15 @@ pub(crate) fn of_words(words: Vec<String>) -> Invocation {
     Invocation::Words { program: find_program(&name).unwrap_or_else(|| name.into()), words }
 }
 
+/// The command for each name that `{}` stands for: a single word is a command line.
+pub(crate) fn for_names(command: &[String], names: &[&str]) -> Vec<Invocation> {
+    if let [line] = command {
+        return invocations(&names.iter().map(|name| substituted(line, name, true)).collect::<Vec<_>>());
+    }
+    let words = |name: &&str| command.iter().map(|word| substituted(word, name, false)).collect();
+    names.iter().map(|name| of_words(words(name))).collect()
+}
+
 /// The text with `{}` replaced by a name, quoted where the shell would read more than a word in it.
 pub(crate) fn substituted(text: &str, name: &str, for_shell: bool) -> String {
     let plain = name.chars().all(is_plain) && !name.is_empty();
@@ -163,5 +172,13 @@ mod tests {
         assert_eq!(substituted("bench {} > {}.log", "v1.2", true), "bench v1.2 > v1.2.log");
         assert_eq!(substituted("bench {}", "it's $HOME", true), r"bench 'it'\''s $HOME'");
         assert_eq!(substituted("{}", "it's", false), "it's");
+    }
+
+    #[test]
+    fn a_single_word_is_a_command_line_and_several_are_taken_as_they_are() {
+        let line = for_names(&["./bench {} | tail -1".into()], &["1.0", "a b"]);
+        assert_eq!(line[1], Invocation::Shell("./bench 'a b' | tail -1".into()));
+        let words = for_names(&["./bench".into(), "--version={}".into()], &["1.0", "a b"]);
+        assert!(matches!(&words[1], Invocation::Words { words, .. } if words[1] == "--version=a b"));
     }
 }

@@ -60,6 +60,20 @@ pub(crate) enum MeasureError {
         /// Which resource.
         what: &'static str,
     },
+    /// A program that counts left no count.
+    #[error("{counter} counted nothing of `{command}`")]
+    Uncounted {
+        /// The command.
+        command: String,
+        /// The program that counts.
+        counter: &'static str,
+    },
+    /// The command is no file of its own.
+    #[error("`{command}` has no size: its program is no file in the folder where it runs")]
+    NoFile {
+        /// The command.
+        command: String,
+    },
     /// The peak is hidden below that of Plimsoll itself.
     #[error(
         "the peak memory of `{command}` cannot be seen: the kernel counts every child from the {} MB on that its parent had",

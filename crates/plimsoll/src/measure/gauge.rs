@@ -7,6 +7,7 @@ use plimsoll_judge::stats::median;
 use plimsoll_model::experiment::Metric;
 use regex::bytes::Regex;
 
+use super::counter::Counter;
 use super::error::last_lines;
 use super::process::Ran;
 use super::{Figure, Invocation, MeasureError, Place, Runner};
@@ -25,6 +26,8 @@ const HAS_FIGURES: [i32; 3] = [0, 1, 4];
 pub(crate) enum Gauge {
     /// Something that the kernel measures.
     Used(CommandMetric),
+    /// What a program around the command counts.
+    Counted(Counter),
     /// A number that the command prints.
     Printed {
         /// What the number is the first group of.
@@ -44,13 +47,22 @@ pub(crate) enum Gauge {
 impl Gauge {
     /// The figure that the arguments ask for.
     pub(crate) fn new(args: &FigureArgs) -> Result<Self, Failure> {
-        let Some(pattern) = &args.figure else { return Ok(Self::Used(args.metric)) };
+        let Some(pattern) = &args.figure else { return Self::of(args.metric) };
         let usage = |what: String| Failure::Usage(format!("--figure {pattern}: {what}"));
         let compiled = Regex::new(pattern).map_err(|error| usage(error.to_string()))?;
         if compiled.captures_len() < 2 {
             return Err(usage("expected a group around the number, such as `took ([0-9.]+) ms`".into()));
         }
         Ok(Self::Printed { pattern: compiled, lower_is_better: !args.higher_is_better })
+    }
+
+    /// What reads this off a command here.
+    pub(crate) fn of(metric: CommandMetric) -> Result<Self, Failure> {
+        Ok(match metric {
+            CommandMetric::Instructions => Self::Counted(Counter::of_instructions()?),
+            CommandMetric::Syscalls => Self::Counted(Counter::of_calls()?),
+            other => Self::Used(other),
+        })
     }
 
     /// The public name of the figure.
@@ -60,6 +72,11 @@ impl Gauge {
             Self::Used(CommandMetric::Elapsed) => "elapsed_time",
             Self::Used(CommandMetric::Cpu) => "cpu_time",
             Self::Used(CommandMetric::Memory) => "peak_memory",
+            Self::Used(CommandMetric::Faults) => "page_faults",
+            Self::Used(CommandMetric::Size) => "size",
+            Self::Used(CommandMetric::Instructions) => "instructions",
+            Self::Used(CommandMetric::Syscalls) => "system_calls",
+            Self::Counted(counter) => counter.metric(),
             Self::Printed { .. } | Self::Phase { .. } => "figure",
         }
     }
@@ -68,15 +85,15 @@ impl Gauge {
     pub(crate) fn unit(&self) -> Option<&'static str> {
         match self {
             Self::Used(CommandMetric::Wall | CommandMetric::Elapsed | CommandMetric::Cpu) => Some("s"),
-            Self::Used(CommandMetric::Memory) => Some("bytes"),
-            Self::Printed { .. } | Self::Phase { .. } => None,
+            Self::Used(CommandMetric::Memory | CommandMetric::Size) => Some("bytes"),
+            Self::Used(_) | Self::Counted(_) | Self::Printed { .. } | Self::Phase { .. } => None,
         }
     }
 
     /// Whether a smaller figure is better.
     pub(crate) fn lower_is_better(&self) -> bool {
         match self {
-            Self::Used(_) => true,
+            Self::Used(_) | Self::Counted(_) => true,
             Self::Printed { lower_is_better, .. } => *lower_is_better,
             Self::Phase { metric, .. } => metric.is_some_and(Metric::lower_is_better),
         }
@@ -99,26 +116,53 @@ impl Gauge {
         invocation: &Invocation,
         place: &Place,
     ) -> Result<Figure, MeasureError> {
+        match self {
+            Self::Used(CommandMetric::Size) => return size(invocation, place).map(Figure::plain),
+            Self::Counted(counter) => {
+                let folder = tempfile::tempdir().map_err(MeasureError::io("make a temporary folder"))?;
+                runner.run(&counter.around(invocation, folder.path()), place, false)?;
+                return counter.counted(folder.path(), invocation).map(Figure::plain);
+            }
+            _ => {}
+        }
         let ran = match self {
             Self::Phase { .. } => runner.run_with(invocation, place, &HAS_FIGURES)?,
             _ => runner.run(invocation, place, matches!(self, Self::Printed { .. }))?,
         };
+        self.read(&ran, invocation)
+    }
+
+    /// Reads the figure off a run.
+    pub(crate) fn read(&self, ran: &Ran, invocation: &Invocation) -> Result<Figure, MeasureError> {
+        let nothing = |what| MeasureError::Nothing { command: invocation.to_string(), what };
         let figure = match self {
             Self::Used(CommandMetric::Wall) => {
                 let foreign = ran.waited.map(|waited| waited.as_secs_f64());
                 return Ok(Figure { value: ran.wall.as_secs_f64(), foreign });
             }
-            Self::Used(CommandMetric::Elapsed) => Ok(ran.wall.as_secs_f64()),
-            Self::Used(CommandMetric::Cpu) if ran.cpu == Duration::ZERO => {
-                Err(MeasureError::Nothing { command: invocation.to_string(), what: "CPU time" })
-            }
+            Self::Used(CommandMetric::Cpu) if ran.cpu == Duration::ZERO => Err(nothing("CPU time")),
             Self::Used(CommandMetric::Cpu) => Ok(ran.cpu.as_secs_f64()),
             Self::Used(CommandMetric::Memory) => visible(ran.peak_memory, own_peak()?, invocation),
-            Self::Printed { pattern, .. } => printed(pattern, &ran, invocation),
-            Self::Phase { phase, metric } => of_phase(&ran, phase.as_deref(), *metric, invocation),
+            Self::Used(CommandMetric::Faults) => {
+                ran.page_faults.map(|faults| faults as f64).ok_or_else(|| nothing("number of page faults"))
+            }
+            Self::Used(CommandMetric::Elapsed) => Ok(ran.wall.as_secs_f64()),
+            // These are counted around a run, or need none.
+            Self::Used(_) | Self::Counted(_) => Err(nothing(self.metric())),
+            Self::Printed { pattern, .. } => printed(pattern, ran, invocation),
+            Self::Phase { phase, metric } => of_phase(ran, phase.as_deref(), *metric, invocation),
         };
         figure.map(Figure::plain)
     }
+}
+
+/// The bytes of a command's program.
+fn size(invocation: &Invocation, Place(folder): &Place) -> Result<f64, MeasureError> {
+    let no_file = || MeasureError::NoFile { command: invocation.to_string() };
+    let Invocation::Words { program, .. } = invocation else { return Err(no_file()) };
+    let file = folder.as_deref().map_or_else(|| program.clone(), |folder| folder.join(program));
+    let bytes = file.metadata().map_err(|_| no_file())?.len();
+    if bytes > 0 { Ok(bytes as f64) } else { Err(no_file()) }
 }
 
 /// A child shares its parent's memory until it becomes the new program, and the kernel keeps that in its peak

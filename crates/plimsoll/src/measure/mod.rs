@@ -4,13 +4,15 @@
 //! reader of it is part of what is timed.
 
 mod command_line;
+mod counter;
 mod error;
 mod gauge;
 mod interrupt;
 mod process;
 mod schedule;
 
-pub(crate) use command_line::{Invocation, invocations, is_command, of_words, substituted};
+pub(crate) use command_line::{Invocation, for_names, invocations, is_command, of_words, substituted};
+pub(crate) use counter::Counter;
 pub(crate) use error::MeasureError;
 pub(crate) use gauge::Gauge;
 pub(crate) use interrupt::Interrupts;

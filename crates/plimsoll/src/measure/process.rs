@@ -25,7 +25,7 @@ const MOST_READ: u64 = 64 << 20;
 
 /// What a command used, and what it said.
 #[derive(Debug)]
-pub(super) struct Ran {
+pub(crate) struct Ran {
     /// From before it was started until it had ended.
     pub(super) wall: Duration,
     /// User and system time, of the command and of the children that it waited for.
@@ -34,10 +34,12 @@ pub(super) struct Ran {
     pub(super) waited: Option<Duration>,
     /// The most memory that one of these processes had at a time, in bytes.
     pub(super) peak_memory: u64,
+    /// Pages that it and the children that it waited for touched for the first time, or again after they were taken away.
+    pub(super) page_faults: Option<u64>,
     /// What it wrote to stdout; nothing where nobody asked.
-    pub(super) stdout: Vec<u8>,
+    pub(crate) stdout: Vec<u8>,
     /// What it wrote to stderr.
-    pub(super) stderr: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
 }
 
 /// The times of a command: of its clock, and of the CPUs.
@@ -133,7 +135,7 @@ impl Runner {
     }
 
     /// Runs a command that is measured. Its output is read only `with_output`.
-    pub(super) fn run(
+    pub(crate) fn run(
         &mut self,
         invocation: &Invocation,
         place: &Place,
@@ -205,7 +207,7 @@ impl Runner {
         let start_error = |source| MeasureError::Start { command: invocation.to_string(), source };
         let start = Instant::now();
         let child = command.spawn().map_err(start_error)?;
-        let (wall, waits, used) =
+        let (wall, waits, page_faults, used) =
             self.wait(child, start).map_err(MeasureError::io("wait for the command"))?;
         if self.interrupts.seen() {
             return Err(MeasureError::Interrupted);
@@ -219,6 +221,7 @@ impl Runner {
             // A wait of Plimsoll's own that began before the command had ended counts twice, but not beyond its CPU time.
             waited: waited.map(|waited| waited.min(wall.saturating_sub(cpu))),
             peak_memory: used.rusage.maxrss,
+            page_faults,
             stdout: Vec::new(),
             stderr: Vec::new(),
         };
@@ -262,7 +265,11 @@ impl Runner {
     }
 
     /// Waits twice: once for the end, to read the clock at it, and once to learn what was used.
-    fn wait(&self, child: Child, start: Instant) -> io::Result<(Duration, Option<Waits>, wait4::ResUse)> {
+    fn wait(
+        &self,
+        child: Child,
+        start: Instant,
+    ) -> io::Result<(Duration, Option<Waits>, Option<u64>, wait4::ResUse)> {
         let pid = Pid::from_raw(child.id().cast_signed());
         self.interrupts.began(pid);
         self.watch(pid.as_raw())?;
@@ -278,9 +285,10 @@ impl Runner {
             .zip(Scheduled::own())
             .zip(Scheduled::of(pid))
             .map(|((before, after), command)| Waits { command, ours: after.waited_since(&before) });
+        let page_faults = page_faults(pid);
         // The number may be another's once it is reaped.
         self.watch(0)?;
-        Ok((wall, waits, self.interrupts.ended(|| child.wait4())?))
+        Ok((wall, waits, page_faults, self.interrupts.ended(|| child.wait4())?))
     }
 
     fn watch(&self, group: i32) -> io::Result<()> {
@@ -299,6 +307,15 @@ impl Runner {
 /// A path into the folder where the command runs; a name from PATH was made absolute before.
 fn located(program: &Path, folder: Option<&Path>) -> PathBuf {
     folder.map_or_else(|| program.to_owned(), |folder| folder.join(program))
+}
+
+/// The page faults of a process that has ended and was not waited for, with those of its children (proc_pid_stat(5), fields 10 to 13).
+fn page_faults(pid: Pid) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = text.rsplit_once(')')?;
+    let counts: Vec<u64> =
+        fields.split_ascii_whitespace().skip(7).take(4).filter_map(|field| field.parse().ok()).collect();
+    (counts.len() == 4).then(|| counts.iter().sum())
 }
 
 fn read(file: &mut File) -> Result<Vec<u8>, MeasureError> {
@@ -388,5 +405,16 @@ mod tests {
         let error =
             runner().run(&of_words(vec!["no-such-program".into()]), &Place::default(), false).unwrap_err();
         assert!(error.to_string().contains("cannot run `no-such-program`"), "{error}");
+    }
+
+    #[test]
+    fn a_command_faults_for_every_page_that_it_touches() {
+        let mut runner = runner();
+        let mut faults =
+            |line: &str| runner.run(&shell(line), &Place::default(), false).unwrap().page_faults.unwrap();
+        let few = faults("true");
+        // `tail` keeps the last 20 MB, which are 5,120 pages of 4 KiB.
+        let many = faults("head -c 20M /dev/zero | tail -c 20M >/dev/null");
+        assert!(many > few + 2000, "{few} {many}");
     }
 }

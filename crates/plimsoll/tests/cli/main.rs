@@ -8,6 +8,7 @@ mod kubernetes;
 mod lab;
 mod machine;
 
+mod ab;
 mod actions;
 mod bisected;
 mod cannot_be_carried_out;

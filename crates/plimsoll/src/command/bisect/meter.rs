@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::git::Worktrees;
 use super::{Version, experiment};
 use crate::args::BisectArgs;
 use crate::failure::Failure;
-use crate::measure::{
-    Figure, Gauge, Invocation, MeasureError, Meter, Place, Runner, invocations, of_words, substituted,
-};
+use crate::measure::{Figure, Gauge, Invocation, MeasureError, Meter, Place, Runner, for_names, substituted};
+use crate::repository::Worktrees;
 
 /// What measures a version by its place in the list.
 pub(super) struct VersionMeter<'a> {
@@ -48,7 +46,8 @@ impl<'a> VersionMeter<'a> {
                 "neither the command nor --prepare has `{}`, where the version goes".into(),
             ));
         }
-        let invocations = commands(&args.command, versions);
+        let names: Vec<&str> = versions.iter().map(|version| version.name.as_str()).collect();
+        let invocations = for_names(&args.command, &names);
         Ok(Self { versions, invocations, args, gauge, runner, worktrees, ready: BTreeMap::new() })
     }
 
@@ -99,35 +98,5 @@ pub(super) struct Neighbours<'m> {
 impl Meter for Neighbours<'_> {
     fn measure(&mut self, which: usize) -> Result<Figure, MeasureError> {
         self.meter.measure(self.places[which])
-    }
-}
-
-/// The command for each version: a single word is a command line.
-fn commands(command: &[String], versions: &[Version]) -> Vec<Invocation> {
-    if let [line] = command {
-        let lines: Vec<String> =
-            versions.iter().map(|version| substituted(line, &version.name, true)).collect();
-        return invocations(&lines);
-    }
-    let words =
-        |version: &Version| command.iter().map(|word| substituted(word, &version.name, false)).collect();
-    versions.iter().map(|version| of_words(words(version))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn version(name: &str) -> Version {
-        Version { name: name.into(), label: name.into(), about: None }
-    }
-
-    #[test]
-    fn a_single_word_is_a_command_line_and_several_are_taken_as_they_are() {
-        let versions = [version("1.0"), version("a b")];
-        let line = commands(&["./bench {} | tail -1".into()], &versions);
-        assert_eq!(line[1], Invocation::Shell("./bench 'a b' | tail -1".into()));
-        let words = commands(&["./bench".into(), "--version={}".into()], &versions);
-        assert!(matches!(&words[1], Invocation::Words { words, .. } if words[1] == "--version=a b"));
     }
 }

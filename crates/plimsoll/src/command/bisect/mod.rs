@@ -1,7 +1,6 @@
 //! `plimsoll bisect`: which version brought a change, on measurements that are noisy.
 
 mod experiment;
-mod git;
 mod histogram;
 mod meter;
 mod progress;
@@ -16,9 +15,9 @@ use crate::args::{BisectArgs, PlainFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::measure::{Gauge, Interrupts, MeasureError, Runner};
+use crate::repository::{Repository, Worktrees};
 use crate::{messages, output};
 
-use git::{Repository, Worktrees};
 use meter::VersionMeter;
 use progress::Lines;
 use report::Report;
@@ -47,7 +46,7 @@ pub(crate) fn run(args: &BisectArgs) -> Result<Exit, Failure> {
     state.bisection(limits.confidence)?;
     let interrupts = Interrupts::listen()
         .map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
-    let worktrees = repository.as_ref().map(Worktrees::of).transpose()?;
+    let worktrees = repository.as_ref().map(Worktrees::temporary).transpose()?;
     let runner = Runner::new(interrupts, args.figure.ignore_failure)?.guarded(Guard::start()?);
     let mut meter = VersionMeter::new(&versions, args, &gauge, runner, worktrees)?;
     let mut lines = Lines::new(&versions, &gauge, &state);

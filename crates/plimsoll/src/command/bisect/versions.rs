@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::Version;
-use super::git::Repository;
 use crate::args::BisectArgs;
 use crate::bounded;
 use crate::failure::Failure;
+use crate::repository::{Commit, Repository};
 
 /// The versions that the arguments name, and the repository where they are commits.
 pub(super) fn of(args: &BisectArgs) -> Result<(Vec<Version>, Option<Repository>), Failure> {
@@ -22,8 +22,10 @@ pub(super) fn of(args: &BisectArgs) -> Result<(Vec<Version>, Option<Repository>)
         return Err(Failure::Usage("--git needs --good".into()));
     };
     let repository = Repository::open(path)?;
-    let versions = repository.commits(good, args.bad.as_deref().unwrap_or("HEAD"))?;
-    Ok((versions, Some(repository)))
+    let commits = repository.commits(good, args.bad.as_deref().unwrap_or("HEAD"))?;
+    let version =
+        |Commit { hash, short, subject }| Version { name: hash, label: short, about: Some(subject) };
+    Ok((commits.into_iter().map(version).collect(), Some(repository)))
 }
 
 fn read_list(path: &Path) -> Result<Vec<String>, Failure> {

@@ -77,7 +77,7 @@ fn sentence(answer: &Answer<'_>, first: &Cell, other: &Cell, found: &Comparison)
 /// Whether a figure that only the command knows became better or worse.
 fn judgement(gauge: &Gauge, outcome: Outcome) -> &'static str {
     match (gauge, outcome) {
-        (Gauge::Used(_), _) => "",
+        (Gauge::Used(_) | Gauge::Counted(_), _) => "",
         (Gauge::Printed { .. } | Gauge::Phase { .. }, Outcome::Slower) => ", which is worse",
         (Gauge::Printed { .. } | Gauge::Phase { .. }, _) => ", which is better",
     }

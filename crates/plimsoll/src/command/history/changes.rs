@@ -14,13 +14,15 @@ use crate::{output, state};
 pub(super) fn run(args: &HistoryArgs, experiment: &str) -> Result<Exit, Failure> {
     let store = state::open_to_read(args.store.store.as_deref())?;
     let followed = by_name(store.figures(experiment)?);
+    let labels = store.labels()?;
+    let remark = |run: &str| labels.get(run).and_then(|of| of.remark.as_deref());
     if followed.is_empty() {
         return Err(Failure::Usage(format!("no run of `{experiment}` came to its end with figures")));
     }
     match args.format {
         PlainFormat::Text => output::text(|out| {
             for runs in &followed {
-                for line in told(runs) {
+                for line in told(runs, &remark) {
                     writeln!(out, "{line}")?;
                 }
             }
@@ -50,7 +52,7 @@ fn values(runs: &[Dated]) -> Vec<f64> {
     runs.iter().map(|dated| dated.figure.value).collect()
 }
 
-fn told(runs: &[Dated]) -> Vec<String> {
+fn told<'r>(runs: &[Dated], remark: &dyn Fn(&str) -> Option<&'r str>) -> Vec<String> {
     let newest = &runs[runs.len() - 1].figure;
     let count = if runs.len() == 1 { "run" } else { "runs" };
     let name = terminal(&newest.name);
@@ -75,6 +77,7 @@ fn told(runs: &[Dated]) -> Vec<String> {
             figure(change.after),
             figure(change.size()),
         ));
+        lines.extend(remark(&first.run).map(|remark| format!("    {}", terminal(remark))));
         let (earliest, latest) = change.index_interval;
         if earliest != latest {
             lines.push(format!("    it may also be any from {} to {}", runs[earliest].run, runs[latest].run));

@@ -36,12 +36,27 @@ struct Settings {
 /// Stores what was read.
 pub(crate) fn put(args: &ImportArgs, import: &Import, texts: &[ImportedText]) -> Result<Stored, Failure> {
     let store = state::open(args.store.store.as_deref())?;
-    let settings = serde_json::to_value(Settings { imported: import.reading.clone() })
-        .map_err(|error| Failure::could_not(format!("how the files were read cannot be stored: {error}")))?;
     let names: Vec<&str> = import.files.iter().map(|file| file.name.as_str()).collect();
+    let entry = put_texts(&store, names.join(", "), &import.reading, texts)?;
+    let found = import.judged.as_ref().and_then(Judged::verdict);
+    store.put_outcomes(&entry.id, &found.iter().map(state::in_short).collect::<Vec<_>>())?;
+    store.add_tags(&entry.id, &args.tag)?;
+    args.note.as_ref().map_or(Ok(()), |note| store.put_remark(&entry.id, note))?;
+    Ok(Stored { id: entry.id, at_unix_s: entry.started_unix_s })
+}
+
+/// Stores texts as a run of this name, with how they are read.
+pub(crate) fn put_texts(
+    store: &Store,
+    name: String,
+    reading: &Reading,
+    texts: &[ImportedText],
+) -> Result<RunEntry, Failure> {
+    let settings = serde_json::to_value(Settings { imported: reading.clone() })
+        .map_err(|error| Failure::could_not(format!("how the files were read cannot be stored: {error}")))?;
     let entry = RunEntry {
         id: state::new_id(),
-        experiment: names.join(", "),
+        experiment: name,
         source: String::new(),
         settings,
         seed: 0,
@@ -51,11 +66,7 @@ pub(crate) fn put(args: &ImportArgs, import: &Import, texts: &[ImportedText]) ->
         notes: Vec::new(),
     };
     store.put_imported(&entry, texts)?;
-    let found = import.judged.as_ref().and_then(Judged::verdict);
-    store.put_outcomes(&entry.id, &found.iter().map(state::in_short).collect::<Vec<_>>())?;
-    store.add_tags(&entry.id, &args.tag)?;
-    args.note.as_ref().map_or(Ok(()), |note| store.put_remark(&entry.id, note))?;
-    Ok(Stored { id: entry.id, at_unix_s: entry.started_unix_s })
+    Ok(entry)
 }
 
 /// Whether a run was imported.

@@ -1,17 +1,19 @@
-//! Commits as versions: which there are, and a working tree for each that is measured.
+//! A git repository: its commits, and a working tree for each that is measured.
 //!
-//! Working trees belong to a clone of Plimsoll's own in a temporary folder, which borrows the objects of the repository (`git clone
-//! --shared`). Nothing is written to the repository itself, and nothing is left in it, however this ends. Each commit keeps its tree,
-//! so that what was built in it is built once, and neighbours can be measured in turns.
+//! Working trees belong to a clone of Plimsoll's own, which borrows the objects of the repository (`git clone --shared`). Nothing is written
+//! to the repository itself, however this ends. Each commit keeps its tree, so that what was built in it is built once, and neighbours can be
+//! measured in turns. `bisect` has the clone in a temporary folder, `ab` in the user's cache.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::Version;
 use crate::failure::Failure;
 use crate::measure::MeasureError;
+
+/// The clone's name in the folder of working trees.
+const CLONE: &str = "repository";
 
 /// Variables that point git to another repository than the one that is named.
 const REDIRECTIONS: [&str; 6] = [
@@ -23,83 +25,128 @@ const REDIRECTIONS: [&str; 6] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 ];
 
+/// A commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Commit {
+    /// Its whole hash.
+    pub(crate) hash: String,
+    /// The start of its hash that names it.
+    pub(crate) short: String,
+    /// The first line of its message.
+    pub(crate) subject: String,
+}
+
 /// A repository that is read.
 #[derive(Debug)]
-pub(super) struct Repository {
+pub(crate) struct Repository {
     path: PathBuf,
 }
 
 impl Repository {
     /// The repository that a path is in.
-    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let found = git(path, &["rev-parse", "--absolute-git-dir"])
             .map_err(|error| Failure::Usage(format!("--git {}: {error}", path.display())))?;
         Ok(Self { path: found.trim().into() })
     }
 
+    /// The folder of its working tree that a path in it names, as a relative path.
+    pub(crate) fn prefix(path: &Path) -> Result<PathBuf, Failure> {
+        let found = git(path, &["rev-parse", "--show-prefix"]).map_err(Failure::could_not)?;
+        Ok(found.trim_end_matches('\n').into())
+    }
+
     /// Where it is.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The good commit, and all after it up to the bad one, of first parents only: merges count as one step.
-    pub(super) fn commits(&self, good: &str, bad: &str) -> Result<Vec<Version>, Failure> {
-        let (from, to) = (self.resolve("--good", good)?, self.resolve("--bad", bad)?);
+    pub(crate) fn commits(&self, good: &str, bad: &str) -> Result<Vec<Commit>, Failure> {
+        let resolve = |option: &str, name: &str| {
+            self.resolve(name)
+                .ok_or_else(|| Failure::Usage(format!("{option} {name}: there is no such commit")))
+        };
+        let (from, to) = (resolve("--good", good)?, resolve("--bad", bad)?);
         if from == to || git(&self.path, &["merge-base", "--is-ancestor", &from, &to]).is_err() {
             return Err(Failure::Usage(format!("--good {good} is no ancestor of --bad {bad}")));
         }
-        let format = "--format=%H%x09%h%x09%s";
-        let listed = |args: &[&str]| {
-            let text = git(&self.path, args).map_err(Failure::could_not)?;
-            Ok::<_, Failure>(text.lines().filter_map(commit).collect::<Vec<_>>())
-        };
-        let mut commits = listed(&["log", "-1", "--no-color", format, &from])?;
-        let range = format!("{from}..{to}");
-        commits.extend(listed(&["log", "--no-color", "--first-parent", "--reverse", format, &range])?);
+        let mut commits = self.log(&["-1", &from])?;
+        commits.extend(self.log(&["--first-parent", "--reverse", &format!("{from}..{to}")])?);
         Ok(commits)
     }
 
-    fn resolve(&self, option: &str, name: &str) -> Result<String, Failure> {
+    /// The commit that a revision names; nothing where it names none.
+    pub(crate) fn commit(&self, name: &str) -> Result<Option<Commit>, Failure> {
+        let Some(hash) = self.resolve(name) else { return Ok(None) };
+        Ok(self.log(&["-1", &hash])?.pop())
+    }
+
+    fn log(&self, which: &[&str]) -> Result<Vec<Commit>, Failure> {
+        let args = [&["log", "--no-color", "--format=%H%x09%h%x09%s"], which].concat();
+        let text = git(&self.path, &args).map_err(Failure::could_not)?;
+        Ok(text.lines().filter_map(commit).collect())
+    }
+
+    fn resolve(&self, name: &str) -> Option<String> {
         let commit = format!("{name}^{{commit}}");
-        git(&self.path, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])
-            .map(|hash| hash.trim().to_owned())
-            .map_err(|_| Failure::Usage(format!("{option} {name}: there is no such commit")))
+        let found = git(&self.path, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]);
+        found.ok().map(|hash| hash.trim().to_owned())
     }
 }
 
-fn commit(line: &str) -> Option<Version> {
-    let mut fields = line.splitn(3, '\t');
-    let (name, label) = (fields.next()?.to_owned(), fields.next()?.to_owned());
-    Some(Version { name, label, about: fields.next().map(ToOwned::to_owned) })
+fn commit(line: &str) -> Option<Commit> {
+    let mut fields = line.splitn(3, '\t').map(ToOwned::to_owned);
+    Some(Commit { hash: fields.next()?, short: fields.next()?, subject: fields.next()? })
 }
 
-/// Working trees in a temporary folder, which goes away with this.
+/// Working trees in a folder.
 #[derive(Debug)]
-pub(super) struct Worktrees {
-    folder: TempDir,
+pub(crate) struct Worktrees {
+    folder: PathBuf,
+    /// Goes away with this.
+    _temporary: Option<TempDir>,
 }
 
 impl Worktrees {
-    pub(super) fn of(repository: &Repository) -> Result<Self, Failure> {
+    /// Working trees that go away with this.
+    pub(crate) fn temporary(repository: &Repository) -> Result<Self, Failure> {
         let failed = |error| Failure::could_not(format!("cannot make a folder for working trees: {error}"));
         let folder = tempfile::Builder::new().prefix("plimsoll-bisect-").tempdir().map_err(failed)?;
-        let from = repository.path.to_string_lossy();
-        let clone = ["clone", "--quiet", "--shared", "--no-checkout", "--", &from, "repository"];
-        git(folder.path(), &clone).map_err(Failure::could_not)?;
-        Ok(Self { folder })
+        clone(repository, folder.path())?;
+        Ok(Self { folder: folder.path().to_owned(), _temporary: Some(folder) })
+    }
+
+    /// Working trees in a folder that stays.
+    pub(crate) fn kept(repository: &Repository, folder: &Path) -> Result<Self, Failure> {
+        std::fs::create_dir_all(folder).map_err(|error| Failure::io("make", folder, &error))?;
+        if !folder.join(CLONE).join(".git/HEAD").exists() {
+            clone(repository, folder)?;
+        }
+        Ok(Self { folder: folder.to_owned(), _temporary: None })
     }
 
     /// A fresh working tree of a commit.
-    pub(super) fn add(&self, hash: &str) -> Result<PathBuf, MeasureError> {
-        let tree = self.folder.path().join(hash);
+    pub(crate) fn add(&self, hash: &str) -> Result<PathBuf, MeasureError> {
+        self.add_as(hash, hash)
+    }
+
+    /// A fresh working tree of a commit, in a folder of this name.
+    pub(crate) fn add_as(&self, hash: &str, name: &str) -> Result<PathBuf, MeasureError> {
+        let tree = self.folder.join(name);
         let path = tree.to_string_lossy();
-        git(
-            &self.folder.path().join("repository"),
-            &["worktree", "add", "--quiet", "--detach", "--force", &path, hash],
-        )
-        .map_err(|error| MeasureError::Checkout(format!("cannot check out {hash}: {error}")))?;
+        git(&self.folder.join(CLONE), &["worktree", "add", "--quiet", "--detach", "--force", &path, hash])
+            .map_err(|error| MeasureError::Checkout(format!("cannot check out {hash}: {error}")))?;
         Ok(tree)
     }
+}
+
+/// A clone that borrows the repository's objects.
+fn clone(repository: &Repository, folder: &Path) -> Result<(), Failure> {
+    let from = repository.path.to_string_lossy();
+    git(folder, &["clone", "--quiet", "--shared", "--no-checkout", "--", &from, CLONE])
+        .map(drop)
+        .map_err(Failure::could_not)
 }
 
 /// What git printed; or its complaint.
@@ -142,7 +189,7 @@ mod tests {
     fn commits_are_listed_along_first_parents_from_the_good_one_on() {
         let folder = tempfile::tempdir().unwrap();
         let commits = repository(folder.path()).commits("v1", "HEAD").unwrap();
-        let subjects: Vec<&str> = commits.iter().filter_map(|commit| commit.about.as_deref()).collect();
+        let subjects: Vec<&str> = commits.iter().map(|commit| commit.subject.as_str()).collect();
         assert_eq!(subjects, ["commit 1", "commit 2", "commit 3", "merged", "commit 5"]);
     }
 
@@ -151,8 +198,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let repository = repository(folder.path());
         let commits = repository.commits("v1", "v3").unwrap();
-        let trees = Worktrees::of(&repository).unwrap();
-        let paths: Vec<PathBuf> = commits.iter().map(|commit| trees.add(&commit.name).unwrap()).collect();
+        let trees = Worktrees::temporary(&repository).unwrap();
+        let paths: Vec<PathBuf> = commits.iter().map(|commit| trees.add(&commit.hash).unwrap()).collect();
         let numbers: Vec<String> =
             paths.iter().map(|path| std::fs::read_to_string(path.join("n")).unwrap()).collect();
         assert_eq!(numbers, ["1\n", "2\n", "3\n"]);

@@ -1,0 +1,303 @@
+//! One run of one version: the figure of each series.
+
+use std::time::{Duration, Instant};
+
+use plimsoll_host::Guard;
+use plimsoll_import::figures::{self, Better, Options, Series as Read};
+use plimsoll_judge::stats::median;
+
+use super::sides::Side;
+use crate::args::{AbArgs, AbMetric, CommandMetric, FigureArgs};
+use crate::failure::Failure;
+use crate::measure::{
+    Counter, Figure, Gauge, Interrupts, Invocation, MeasureError, Place, Runner, for_names,
+};
+
+/// The formats of benchmark tools, by which the output of a command is recognised.
+const TOOLS: [&str; 8] =
+    ["go-bench", "criterion", "google-benchmark", "jmh", "pytest-benchmark", "hyperfine", "k6", "wrk"];
+/// Metrics that every run gives at no cost; they show which one repeats best.
+const USED: [CommandMetric; 4] =
+    [CommandMetric::Wall, CommandMetric::Cpu, CommandMetric::Memory, CommandMetric::Faults];
+
+/// Something that each run has a figure of.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Series {
+    /// The benchmark.
+    pub(super) name: String,
+    /// The public name of what is measured of it.
+    pub(super) metric: String,
+    pub(super) unit: String,
+    pub(super) lower_is_better: bool,
+}
+
+/// The figures of one run, by series; nothing where the run had none.
+pub(super) type Sample = Vec<Option<Figure>>;
+
+/// How figures are read off a run.
+enum Reader {
+    /// Each by its gauge, of the whole command.
+    Gauges(Vec<Gauge>),
+    /// The main figures of a tool.
+    Tool(Options),
+}
+
+/// What runs a version once.
+pub(super) struct Sampler<'a> {
+    args: &'a AbArgs,
+    runner: Runner,
+    sides: &'a [Side; 2],
+    invocations: Vec<Invocation>,
+    reader: Reader,
+    pub(super) series: Vec<Series>,
+    /// What one version has and the other has not.
+    pub(super) lacking: Vec<(String, usize)>,
+    start: Instant,
+    runs: u32,
+}
+
+impl<'a> Sampler<'a> {
+    /// Runs each version once, which warms it up and shows what there is to read.
+    pub(super) fn new(args: &'a AbArgs, sides: &'a [Side; 2], runner: Runner) -> Result<Self, Failure> {
+        let paths = [0, 1].map(|side: usize| sides[side].path.to_string_lossy().into_owned());
+        let invocations = for_names(&args.command, &[&paths[0], &paths[1]]);
+        let reader = Reader::Gauges(Vec::new());
+        let mut sampler = Self {
+            args,
+            runner,
+            sides,
+            invocations,
+            reader,
+            series: Vec::new(),
+            lacking: Vec::new(),
+            start: Instant::now(),
+            runs: 0,
+        };
+        sampler.choose_reader()?;
+        Ok(sampler)
+    }
+
+    /// How long one run takes, with what prepares it.
+    pub(super) fn each(&self) -> Duration {
+        self.start.elapsed() / self.runs.max(1)
+    }
+
+    /// Whether the figures are those that the command prints.
+    pub(super) fn reads_output(&self) -> bool {
+        match &self.reader {
+            Reader::Tool(_) => true,
+            Reader::Gauges(gauges) => gauges.iter().any(|gauge| matches!(gauge, Gauge::Printed { .. })),
+        }
+    }
+
+    fn choose_reader(&mut self) -> Result<(), Failure> {
+        let FigureWanted { pattern, tool } = FigureWanted::of(self.args);
+        if let Some(gauge) = pattern.transpose()? {
+            return self.use_gauges(vec![gauge]);
+        }
+        if tool {
+            if let Some(series) = self.tool()? {
+                self.series = series;
+                return Ok(());
+            }
+            if self.args.metric == AbMetric::Figure || self.args.as_format.is_some() {
+                return Err(Failure::Usage(format!(
+                    "nothing that `{}` printed is a figure: expected the output of {}, or --figure REGEX",
+                    self.invocations[0],
+                    self.args.as_format.as_deref().unwrap_or("a benchmark tool")
+                )));
+            }
+        }
+        let mut gauges: Vec<Gauge> = USED.into_iter().map(Gauge::Used).collect();
+        match self.args.metric {
+            AbMetric::Used(metric) if !USED.contains(&metric) => gauges = vec![Gauge::of(metric)?],
+            // Under Valgrind a command takes too long to be chosen unasked.
+            AbMetric::Auto => gauges.extend(Counter::of_cpu().map(Gauge::Counted)),
+            _ => {}
+        }
+        self.use_gauges(gauges)
+    }
+
+    /// Keeps the gauges that have a figure of both versions.
+    fn use_gauges(&mut self, gauges: Vec<Gauge>) -> Result<(), Failure> {
+        self.reader = Reader::Gauges(gauges);
+        let samples = [self.raw(0)?, self.raw(1)?];
+        let Reader::Gauges(gauges) = &mut self.reader else { return Ok(()) };
+        let mut has = samples[0].iter().zip(&samples[1]).map(|(a, b)| a.is_some() && b.is_some());
+        gauges.retain(|_| has.next().unwrap_or(false));
+        let name = self.args.command.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        let series = gauges.iter().map(|gauge| Series {
+            name: name.clone(),
+            metric: gauge.metric().to_owned(),
+            unit: gauge.unit().unwrap_or_default().to_owned(),
+            lower_is_better: gauge.lower_is_better(),
+        });
+        self.series = series.collect();
+        Ok(())
+    }
+
+    /// Keeps what is read off the same run as the series that is judged: their places.
+    pub(super) fn narrow(&mut self, judged: usize) -> Vec<usize> {
+        let Reader::Gauges(gauges) = &mut self.reader else { return (0..self.series.len()).collect() };
+        let counts = |at: usize| matches!(gauges[at], Gauge::Counted(_));
+        let kept: Vec<usize> = (0..gauges.len()).filter(|at| counts(*at) == counts(judged)).collect();
+        let mut place = 0..;
+        gauges.retain(|_| place.next().is_some_and(|at| kept.contains(&at)));
+        self.series = kept.iter().map(|at| self.series[*at].clone()).collect();
+        kept
+    }
+
+    /// The series of a tool's output; nothing where the command printed no figures of any tool.
+    fn tool(&mut self) -> Result<Option<Vec<Series>>, Failure> {
+        let texts = [self.printed(0)?, self.printed(1)?];
+        let formats = self.args.as_format.as_deref().map_or(TOOLS.to_vec(), |format| vec![format]);
+        for format in formats {
+            let options = Options { only: Some(format.to_owned()), ..Options::default() };
+            let read = |text: &str| {
+                main_figures(text, &options)
+                    .map_err(|error| Failure::Usage(format!("--as {format}: {error}")))
+            };
+            let [base, head] = [read(&texts[0])?, read(&texts[1])?];
+            if base.is_empty() && head.is_empty() {
+                continue;
+            }
+            self.reader = Reader::Tool(options);
+            let only = |these: &[Read], others: &[Read], side: usize| {
+                let lacks = |series: &&Read| others.iter().all(|other| other.name() != series.name());
+                these.iter().filter(lacks).map(|series| (title(series), side)).collect::<Vec<_>>()
+            };
+            self.lacking = [only(&base, &head, 0), only(&head, &base, 1)].concat();
+            let both = base.iter().filter(|series| head.iter().any(|other| other.name() == series.name()));
+            return Ok(Some(both.map(|series| self.described(series)).collect()));
+        }
+        Ok(None)
+    }
+
+    fn described(&self, series: &Read) -> Series {
+        let rate = series.unit.starts_with("ops/") || series.unit.ends_with("/s");
+        Series {
+            name: title(series),
+            metric: series.metric.clone(),
+            unit: series.unit.clone(),
+            lower_is_better: match series.better {
+                _ if self.args.higher_is_better => false,
+                Better::Lower => true,
+                Better::Higher => false,
+                // JMH says it by the unit of the score alone.
+                Better::Unknown => !rate,
+            },
+        }
+    }
+
+    fn printed(&mut self, side: usize) -> Result<String, Failure> {
+        let place = self.prepare(side)?;
+        let ran = self.runner.run(&self.invocations[side], &place, true)?;
+        let text = if ran.stdout.is_empty() { ran.stderr } else { ran.stdout };
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    fn prepare(&mut self, side: usize) -> Result<Place, MeasureError> {
+        self.runs += 1;
+        let place = self.sides[side].place.clone();
+        if let Some(line) = &self.args.prepare {
+            self.runner.run_aside(line, &place)?;
+        }
+        Ok(place)
+    }
+
+    /// Runs a version once.
+    pub(super) fn sample(&mut self, side: usize) -> Result<Sample, MeasureError> {
+        let sample = self.raw(side)?;
+        if sample.iter().all(Option::is_none) {
+            return Err(MeasureError::NoFigure {
+                command: self.invocations[side].to_string(),
+                pattern: "what it printed before".into(),
+                wrote: String::new(),
+            });
+        }
+        Ok(sample)
+    }
+
+    fn raw(&mut self, side: usize) -> Result<Sample, MeasureError> {
+        let place = self.prepare(side)?;
+        let invocation = &self.invocations[side];
+        match &self.reader {
+            Reader::Gauges(gauges) => of_gauges(gauges, &mut self.runner, invocation, &place),
+            Reader::Tool(options) => {
+                let ran = self.runner.run(invocation, &place, true)?;
+                let text = if ran.stdout.is_empty() { ran.stderr } else { ran.stdout };
+                let found = main_figures(&String::from_utf8_lossy(&text), options).unwrap_or_default();
+                let value = |series: &Series| {
+                    let of = found.iter().find(|read| title(read) == series.name)?;
+                    let value = median(&of.values()) * figures::factor(&of.unit, &series.unit)?;
+                    (value.is_finite() && value > 0.0).then(|| Figure::plain(value))
+                };
+                Ok(self.series.iter().map(value).collect())
+            }
+        }
+    }
+}
+
+/// What the arguments want of the output.
+struct FigureWanted {
+    /// A number by its pattern.
+    pattern: Option<Result<Gauge, Failure>>,
+    /// The figures of a tool.
+    tool: bool,
+}
+
+impl FigureWanted {
+    fn of(args: &AbArgs) -> Self {
+        let pattern = args.figure.as_ref().map(|pattern| {
+            Gauge::new(&FigureArgs {
+                figure: Some(pattern.clone()),
+                higher_is_better: args.higher_is_better,
+                ..FigureArgs::default()
+            })
+        });
+        Self { pattern, tool: matches!(args.metric, AbMetric::Auto | AbMetric::Figure) }
+    }
+}
+
+/// A counter stands around the command, a size needs no run, and all else is read off the same run.
+fn of_gauges(
+    gauges: &[Gauge],
+    runner: &mut Runner,
+    invocation: &Invocation,
+    place: &Place,
+) -> Result<Sample, MeasureError> {
+    if let [only] = gauges {
+        return only.measure(runner, invocation, place).map(|figure| vec![Some(figure)]);
+    }
+    let counted = gauges.iter().find(|gauge| matches!(gauge, Gauge::Counted(_)));
+    let count = counted.map(|gauge| gauge.measure(runner, invocation, place)).transpose()?;
+    let ran = runner.run(invocation, place, false)?;
+    let read = |gauge: &Gauge| match gauge {
+        Gauge::Counted(_) => count,
+        used => used.read(&ran, invocation).ok(),
+    };
+    Ok(gauges.iter().map(read).collect())
+}
+
+/// The main figures of a text, without the bounds of their estimates.
+fn main_figures(text: &str, options: &Options) -> Result<Vec<Read>, figures::ReadError> {
+    let found = figures::read(text, options)?;
+    let is_bound = |series: &&Read| series.labels.iter().any(|(label, _)| *label == "bound");
+    Ok(found.main().into_iter().filter(|series| !is_bound(series)).cloned().collect())
+}
+
+/// What a benchmark is called: by the label that names it, or by all that sets it apart.
+fn title(series: &Read) -> String {
+    let benchmark = series.labels.iter().find(|(label, _)| *label == "benchmark");
+    match (benchmark, series.labels.len()) {
+        (Some((_, name)), 1) => name.clone(),
+        _ => series.name(),
+    }
+}
+
+/// A runner whose commands end with this process.
+pub(super) fn runner(args: &AbArgs) -> Result<Runner, Failure> {
+    let interrupts = Interrupts::listen()
+        .map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
+    Ok(Runner::new(interrupts, args.ignore_failure)?.guarded(Guard::start()?))
+}

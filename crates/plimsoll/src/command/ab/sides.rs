@@ -1,0 +1,147 @@
+//! The two versions: found, checked out and built.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs::{self, File};
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+use crate::args::AbArgs;
+use crate::failure::Failure;
+use crate::measure::{MeasureError, Place, Runner};
+use crate::messages;
+use crate::place;
+use crate::repository::{Commit, Repository, Worktrees};
+
+/// Number of hexadecimal digits of a commit that name its folder. It is as long for each: a longer path alone can change a time.
+const DIGITS: usize = 16;
+
+/// A version that is ready to be measured.
+#[derive(Debug)]
+pub(super) struct Side {
+    /// What the user calls it.
+    pub(super) name: String,
+    /// The commit, where it is one.
+    pub(super) commit: Option<Commit>,
+    /// What `{}` stands for.
+    pub(super) path: PathBuf,
+    /// Where it runs.
+    pub(super) place: Place,
+    /// Whether that is the top folder of its commit.
+    pub(super) is_root: bool,
+}
+
+/// What a word names.
+enum Origin {
+    Commit(Commit),
+    Folder(PathBuf),
+    Program(PathBuf),
+}
+
+/// Both versions, checked out and built.
+pub(super) fn ready(args: &AbArgs, runner: &mut Runner) -> Result<[Side; 2], Failure> {
+    let repository = Repository::open(&args.git).ok();
+    let origins = [&args.base, &args.head].map(|word| origin(word, repository.as_ref()));
+    let [base, head] = origins;
+    let (base, head) = (base?, head?);
+    let of_programs = [&base, &head].iter().any(|origin| matches!(origin, Origin::Program(_)));
+    if of_programs && !args.command.iter().any(|word| word.contains("{}")) {
+        return Err(Failure::Usage("the command has no `{}`, where the program goes".into()));
+    }
+    let mut builder = Builder { args, runner, repository };
+    Ok([builder.side(&args.base, base)?, builder.side(&args.head, head)?])
+}
+
+fn origin(word: &str, repository: Option<&Repository>) -> Result<Origin, Failure> {
+    let path = Path::new(word);
+    let commit = repository.map(|repository| repository.commit(word)).transpose()?.flatten();
+    let found = path.metadata().ok();
+    match (commit, found) {
+        (Some(_), Some(_)) => {
+            Err(Failure::Usage(format!("{word} is a revision and a path: write ./{word} for the path")))
+        }
+        (Some(commit), None) => Ok(Origin::Commit(commit)),
+        (None, Some(found)) => {
+            let path = fs::canonicalize(path).map_err(|error| Failure::io("find", path, &error))?;
+            Ok(if found.is_dir() { Origin::Folder(path) } else { Origin::Program(path) })
+        }
+        (None, None) => {
+            let no_repository = if repository.is_none() { ", and --git names no repository" } else { "" };
+            Err(Failure::Usage(format!("{word} is no revision, no folder and no program{no_repository}")))
+        }
+    }
+}
+
+struct Builder<'a> {
+    args: &'a AbArgs,
+    runner: &'a mut Runner,
+    repository: Option<Repository>,
+}
+
+impl Builder<'_> {
+    fn side(&mut self, name: &str, origin: Origin) -> Result<Side, Failure> {
+        let name = name.to_owned();
+        Ok(match origin {
+            Origin::Program(path) => {
+                Side { name, commit: None, path, place: Place::default(), is_root: true }
+            }
+            Origin::Folder(path) => {
+                self.build(&path)?;
+                Side { name, commit: None, place: Place(Some(path.clone())), path, is_root: true }
+            }
+            Origin::Commit(commit) => {
+                let prefix = Repository::prefix(&self.args.git)?;
+                let path = self.commit(&commit, &prefix)?;
+                let is_root = prefix.as_os_str().is_empty();
+                Side { name, commit: Some(commit), place: Place(Some(path.clone())), path, is_root }
+            }
+        })
+    }
+
+    /// The folder of a commit, in which it was built now or before.
+    fn commit(&mut self, commit: &Commit, prefix: &Path) -> Result<PathBuf, Failure> {
+        let Some(repository) = &self.repository else {
+            return Err(Failure::could_not("a commit without a repository"));
+        };
+        let folder = self.folder(repository)?;
+        let trees = Worktrees::kept(repository, &folder)?;
+        let lock = folder.join("lock");
+        let locked = File::create(&lock).and_then(|file| file.lock().map(|()| file));
+        // Another process that builds here is waited for; the lock ends with the file.
+        let _locked = locked.map_err(|error| Failure::io("lock", &lock, &error))?;
+        let name = format!("{}-{:08x}", &commit.hash[..DIGITS], hash(&self.args.build) as u32);
+        let (tree, built) = (folder.join(&name), folder.join(format!("{name}.built")));
+        if !(tree.is_dir() && built.exists()) {
+            if tree.exists() {
+                fs::remove_dir_all(&tree).map_err(|error| Failure::io("remove", &tree, &error))?;
+            }
+            trees.add_as(&commit.hash, &name)?;
+            self.build(&tree.join(prefix))?;
+            File::create(&built).map_err(|error| Failure::io("write", &built, &error))?;
+        }
+        Ok(tree.join(prefix))
+    }
+
+    fn folder(&self, repository: &Repository) -> Result<PathBuf, Failure> {
+        let all = self.args.builds.clone().or_else(place::of_builds).ok_or_else(|| {
+            Failure::Usage(
+                "neither XDG_CACHE_HOME nor HOME says where builds are kept; name a folder with --builds"
+                    .into(),
+            )
+        })?;
+        let all = std::path::absolute(&all).map_err(|error| Failure::io("find", &all, &error))?;
+        Ok(all.join(format!("{:016x}", hash(repository.path()))))
+    }
+
+    fn build(&mut self, folder: &Path) -> Result<(), Failure> {
+        let Some(line) = &self.args.build else { return Ok(()) };
+        messages::note(format_args!("building in {}", folder.display()));
+        let place = Place(Some(folder.to_owned()));
+        self.runner.run_aside(line, &place).map_err(|error: MeasureError| error.into())
+    }
+}
+
+fn hash(of: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}

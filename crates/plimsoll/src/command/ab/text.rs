@@ -1,0 +1,354 @@
+//! The answer: one line of verdict, and a row for each benchmark.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use plimsoll_judge::compare::Comparison;
+use plimsoll_judge::stats::median;
+use plimsoll_model::verdict::{Outcome, Verdict};
+use plimsoll_report::escape::{markdown, terminal};
+use plimsoll_report::seconds;
+use serde_json::json;
+
+use super::noise::{Noise, Reach};
+use super::sampler::Series;
+use super::sides::Side;
+use super::trial::{Judged, Trial};
+use crate::amount;
+use crate::progress::spark;
+
+/// The name and version of the JSON form. The number rises when a field changes its meaning or goes away.
+const SCHEMA: &str = "plimsoll.ab/1";
+/// Number of benchmarks that have a line of their own in a comment.
+const LINES: usize = 3;
+/// Bars of a sparkline.
+const BARS: usize = 16;
+/// Longest name in a table, in characters.
+const NAME: usize = 48;
+
+/// All that there is to print.
+pub(super) struct Report<'a> {
+    pub(super) sides: &'a [Side; 2],
+    pub(super) series: &'a [Series],
+    pub(super) lacking: &'a [(String, usize)],
+    pub(super) noise: &'a Noise,
+    pub(super) trial: &'a Trial,
+    pub(super) judged: Vec<Judged>,
+    /// The worst of the judged series.
+    pub(super) reach: Reach,
+    pub(super) detect: f64,
+    pub(super) margin: f64,
+    pub(super) elapsed: Duration,
+    pub(super) budget: Duration,
+    pub(super) seed: u64,
+    pub(super) interrupted: bool,
+}
+
+impl Report<'_> {
+    fn with(&self, outcomes: &[Outcome]) -> Vec<&Judged> {
+        self.judged.iter().filter(|one| outcomes.contains(&one.found.verdict.outcome)).collect()
+    }
+
+    /// Whether any benchmark is worse.
+    pub(super) fn is_worse(&self) -> bool {
+        !self.with(&[Outcome::Slower]).is_empty()
+    }
+
+    /// The line that says it all.
+    fn headline(&self) -> String {
+        let head = self.side(1);
+        let (slower, faster) = (self.with(&[Outcome::Slower]), self.with(&[Outcome::Faster]));
+        let invalid = self.with(&[Outcome::Invalid]).len();
+        let open = self.with(&[Outcome::Undecided]).len();
+        if let [only] = self.judged.as_slice() {
+            return self.sentence(only);
+        }
+        let all = self.judged.len();
+        let parts =
+            [(slower.len(), "worse"), (faster.len(), "better"), (invalid, "invalid"), (open, "undecided")];
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        if parts.is_empty() {
+            return format!("{head} is the same in all {all} benchmarks, within {}.", percent(self.margin));
+        }
+        format!("{head}: of {all} benchmarks, {}.", parts.join(", "))
+    }
+
+    fn sentence(&self, one: &Judged) -> String {
+        let (head, base) = (self.side(1), self.side(0));
+        let Verdict { outcome, estimate, .. } = &one.found.verdict;
+        let ratio = estimate.unwrap_or(1.0);
+        let comparative = amount::comparative(&self.series[one.series].metric, ratio);
+        match outcome {
+            Outcome::Same => format!("{head} is the same as {base} within {}.", percent(self.margin)),
+            Outcome::Slower | Outcome::Faster => format!("{head} {comparative} than {base}."),
+            Outcome::Invalid => format!("Invalid: {base} differs from itself on this machine."),
+            _ => format!("Undecided: {head} {comparative} than {base} so far."),
+        }
+    }
+
+    fn side(&self, which: usize) -> String {
+        let side = &self.sides[which];
+        match &side.commit {
+            Some(commit) if !commit.hash.starts_with(&side.name) => {
+                format!("{} ({})", side.name, commit.short)
+            }
+            _ => side.name.clone(),
+        }
+    }
+
+    /// What the noise was, and what it leaves to find.
+    fn limits(&self) -> String {
+        let spent = format!(
+            "{} in {} of {}",
+            amount::counted(2 * self.trial.blocks, "pair"),
+            seconds(self.elapsed.as_secs_f64()),
+            seconds(self.budget.as_secs_f64()),
+        );
+        if self.reach.needs.is_none() {
+            return spent;
+        }
+        let shows =
+            if self.reach.detectable.is_finite() { percent(self.reach.detectable) } else { "nothing".into() };
+        let spreads = self.judged.iter().map(|one| self.noise.spread[one.series]);
+        let spread = percent(spreads.fold(0.0, f64::max));
+        format!("{spent}; neighbours differ by {spread}, so that the budget shows {shows}")
+    }
+
+    /// What decides what is open.
+    fn advice(&self) -> Option<String> {
+        let open = self.with(&[Outcome::Undecided]);
+        let pairs = open.iter().filter_map(|one| one.found.needed).max();
+        let longer = |pairs: usize| {
+            let time = 2.0 * pairs as f64 * self.noise.each.as_secs_f64() + self.budget.as_secs_f64() / 10.0;
+            format!("--budget {}s, or a wider --margin", time.ceil())
+        };
+        let advice = advice(&self.reach, self.detect).or_else(|| pairs.map(longer));
+        advice.filter(|_| !open.is_empty())
+    }
+}
+
+/// What helps where the budget cannot show what must be found.
+pub(super) fn advice(reach: &Reach, detect: f64) -> Option<String> {
+    let seconds = |time: Duration| time.as_secs().max(1) + 1;
+    match reach.needs.filter(|needs| *needs > reach.fewest) {
+        _ if !reach.hides() => None,
+        None => Some(format!("the fewest runs that decide take --budget {}s", seconds(2 * reach.fewest))),
+        Some(needs) => Some(format!(
+            "this machine is too noisy: a change of {} needs --budget {}s, or a metric that repeats better (--metric instructions)",
+            percent(detect),
+            seconds(needs)
+        )),
+    }
+}
+
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if percent < 0.1 { format!("{percent:.2} %") } else { format!("{percent:.1} %") }.replace(".0 %", " %")
+}
+
+fn outcome(found: &Comparison, lower_is_better: bool) -> &'static str {
+    match (found.verdict.outcome, lower_is_better) {
+        (Outcome::Same, _) => "same",
+        (Outcome::Slower, true) => "slower",
+        (Outcome::Slower, false) => "worse",
+        (Outcome::Faster, true) => "faster",
+        (Outcome::Faster, false) => "better",
+        (Outcome::Invalid, _) => "invalid",
+        _ => "undecided",
+    }
+}
+
+/// A row of the table, as its cells.
+fn row(answer: &Report<'_>, one: &Judged) -> [String; 7] {
+    let series = &answer.series[one.series];
+    let pairs = &answer.trial.pairs[one.series];
+    let of = |side: usize| {
+        let values: Vec<f64> = pairs.iter().map(|pair| pair[side]).collect();
+        let value = median(&values);
+        match series.unit.as_str() {
+            "" => amount::amount(value, None),
+            unit @ ("s" | "bytes") => amount::amount(value, Some(unit)),
+            unit => format!("{} {unit}", amount::amount(value, None)),
+        }
+    };
+    let change = one.found.verdict.estimate.map_or_else(|| "-".into(), amount::change);
+    [
+        cut(&series.name),
+        of(0),
+        of(1),
+        change,
+        range(&one.found.verdict),
+        range(&one.control.verdict),
+        outcome(&one.found, series.lower_is_better).to_owned(),
+    ]
+}
+
+/// An interval of changes.
+fn range(verdict: &Verdict) -> String {
+    let bounded = verdict.interval.filter(|interval| interval.lo() > 0.0 && interval.hi().is_finite());
+    bounded.map_or_else(
+        || "-".into(),
+        |interval| format!("{} to {}", amount::change(interval.lo()), amount::change(interval.hi())),
+    )
+}
+
+const HEADINGS: [&str; 7] =
+    ["benchmark", "base", "head", "change", "95 % interval", "base against base", "verdict"];
+
+fn cut(name: &str) -> String {
+    if name.chars().count() <= NAME {
+        return name.to_owned();
+    }
+    name.chars().take(NAME - 1).chain(['…']).collect()
+}
+
+/// For people.
+pub(super) fn text(out: &mut dyn Write, answer: &Report<'_>) -> io::Result<()> {
+    if answer.interrupted {
+        writeln!(out, "Interrupted. What is known so far:")?;
+    }
+    writeln!(out, "{}\n", answer.headline())?;
+    let rows: Vec<[String; 7]> = std::iter::once(HEADINGS.map(ToOwned::to_owned))
+        .chain(answer.judged.iter().map(|one| row(answer, one)))
+        .map(|cells| cells.map(|cell| terminal(&cell).into_owned()))
+        .collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..HEADINGS.len()).map(width).collect();
+    for row in &rows {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        writeln!(out, "  {}", cells.join("  ").trim_end())?;
+    }
+    writeln!(out, "\n{} ({}).", answer.limits(), metric(answer))?;
+    beside(out, answer)?;
+    for (name, side) in answer.lacking {
+        writeln!(out, "Only {} has {name}.", answer.side(*side))?;
+    }
+    if let Some(advice) = answer.advice() {
+        writeln!(out, "To decide it: {advice}.")?;
+    }
+    Ok(())
+}
+
+/// The judged metric, in words.
+fn metric(answer: &Report<'_>) -> String {
+    let name = answer.judged.first().map_or("", |one| answer.series[one.series].metric.as_str());
+    name.replace('_', " ")
+}
+
+/// What else was read off the same runs, the steadiest first.
+fn beside(out: &mut dyn Write, answer: &Report<'_>) -> io::Result<()> {
+    let judged = |at: &usize| answer.judged.iter().any(|one| one.series == *at);
+    let mut others: Vec<usize> = (0..answer.series.len()).filter(|at| !judged(at)).collect();
+    others.retain(|at| answer.noise.spread[*at].is_finite());
+    others.sort_by(|a, b| answer.noise.spread[*a].total_cmp(&answer.noise.spread[*b]));
+    let parts: Vec<String> = others
+        .iter()
+        .map(|&at| {
+            let ratios: Vec<f64> = answer.trial.pairs[at].iter().map(|[base, head]| head / base).collect();
+            let name = answer.series[at].metric.replace('_', " ");
+            format!(
+                "{name} {} (repeats within {})",
+                amount::change(median(&ratios)),
+                percent(answer.noise.spread[at])
+            )
+        })
+        .collect();
+    if parts.is_empty() { Ok(()) } else { writeln!(out, "Not judged: {}.", parts.join(", ")) }
+}
+
+/// For a pull request: at most five lines, which are the comment, then a blank one and the table.
+pub(super) fn as_markdown(out: &mut dyn Write, answer: &Report<'_>) -> io::Result<()> {
+    writeln!(out, "**Plimsoll: {}**", markdown(&answer.headline()))?;
+    let mut order: Vec<&Judged> = answer.judged.iter().collect();
+    let rank = |one: &&Judged| match one.found.verdict.outcome {
+        Outcome::Slower => 0,
+        Outcome::Invalid => 1,
+        Outcome::Undecided => 2,
+        Outcome::Faster => 3,
+        _ => 4,
+    };
+    order.sort_by_key(rank);
+    for one in order.iter().take(LINES) {
+        writeln!(out, "- {}", line(answer, one))?;
+    }
+    let more = order.len().saturating_sub(LINES);
+    let more = if more > 0 { format!("{more} more below. ") } else { String::new() };
+    writeln!(out, "- {more}{} ({}).", answer.limits(), metric(answer))?;
+    writeln!(out, "\n| {} |", HEADINGS.join(" | "))?;
+    writeln!(out, "|{}", " --- |".repeat(HEADINGS.len()))?;
+    for one in &answer.judged {
+        writeln!(out, "| {} |", row(answer, one).map(|cell| markdown(&cell)).join(" | "))?;
+    }
+    answer.advice().map_or(Ok(()), |advice| writeln!(out, "\n{advice}."))
+}
+
+fn line(answer: &Report<'_>, one: &Judged) -> String {
+    let [name, _, _, change, interval, _, verdict] = row(answer, one);
+    format!(
+        "{} {change} ({interval}) {verdict} {}",
+        markdown(&name),
+        sparkline(&answer.trial.pairs[one.series])
+    )
+}
+
+/// The ratios of head to base over time, between the least and the greatest.
+fn sparkline(pairs: &[[f64; 2]]) -> String {
+    let each = pairs.len().div_ceil(BARS).max(1);
+    let ratio =
+        |chunk: &[[f64; 2]]| median(&chunk.iter().map(|[base, head]| head / base).collect::<Vec<_>>());
+    let ratios: Vec<f64> = pairs.chunks(each).map(ratio).collect();
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    spark(ratios.iter().map(|ratio| ratio - least), BARS)
+}
+
+/// For programs.
+pub(super) fn json(answer: &Report<'_>) -> serde_json::Value {
+    let side = |which: usize| {
+        let Side { name, commit, .. } = &answer.sides[which];
+        json!({"name": name, "commit": commit.as_ref().map(|commit| &commit.hash)})
+    };
+    let benchmark = |one: &Judged| {
+        let series = &answer.series[one.series];
+        json!({
+            "benchmark": series.name,
+            "unit": series.unit,
+            "lower_is_better": series.lower_is_better,
+            "verdict": one.found.verdict,
+            "p": one.found.p,
+            "base_against_base": one.control.verdict,
+            "spread": finite(answer.noise.spread[one.series]),
+            "pairs": answer.trial.pairs[one.series],
+        })
+    };
+    let series = answer.series.iter().enumerate().map(|(at, series)| {
+        json!({
+            "benchmark": series.name,
+            "metric": series.metric,
+            "spread": finite(answer.noise.spread[at]),
+            "pairs": answer.trial.pairs[at],
+        })
+    });
+    json!({
+        "schema": SCHEMA,
+        "base": side(0),
+        "head": side(1),
+        "benchmarks": answer.judged.iter().map(benchmark).collect::<Vec<_>>(),
+        "series": series.collect::<Vec<_>>(),
+        "blocks": answer.trial.blocks,
+        "elapsed_s": answer.elapsed.as_secs_f64(),
+        "budget_s": answer.budget.as_secs_f64(),
+        "detectable": finite(answer.reach.detectable),
+        "noise_runs": answer.noise.runs,
+        "seed": answer.seed,
+        "interrupted": answer.interrupted,
+    })
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
