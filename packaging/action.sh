@@ -1,8 +1,10 @@
 #!/bin/bash
-# What the action of action.yml does: an experiment is run, and its verdicts go to the job's summary and, where that is asked for, to the pull request.
+# What the action of action.yml does: two revisions are compared or an experiment is run. The verdicts go to the job's summary and, where that is
+# asked for, to the pull request.
 #
-# What it gets stands in the environment: EXPERIMENT, OPTIONS (one option a line), URL and SHA256 (both empty: the plimsoll of the path), COMMENT (true or
-# false), PULL_REQUEST (its number), and GitHub's own RUNNER_TEMP, GITHUB_STEP_SUMMARY, GITHUB_OUTPUT and GITHUB_PATH. No word of them is given to a shell.
+# What it gets stands in the environment: BASE, BENCH and BUILD (`plimsoll ab`), or EXPERIMENT (`plimsoll run`), OPTIONS (one option a line), URL and SHA256 (both empty: the plimsoll of the path), COMMENT (true or
+# false), PULL_REQUEST (its number), and GitHub's own RUNNER_TEMP, GITHUB_STEP_SUMMARY, GITHUB_OUTPUT and GITHUB_PATH. BENCH and BUILD are
+# command lines of the workflow; no word of the others is given to a shell.
 # It ends with 0 once plimsoll ran: the exit status that is the verdict is the output `status`, for the step that follows the upload of the page.
 set -euo pipefail
 
@@ -39,9 +41,22 @@ while IFS= read -r option; do
 done <<<"$OPTIONS"
 
 status=0
-plimsoll run --format markdown --html "$page" "${arguments[@]}" -- "$EXPERIMENT" >"$summary" || status=$?
+if [ -n "$BENCH" ]; then
+    what=$BENCH
+    if [ -z "$BASE" ] || [ "${BASE:0:1}" = - ]; then
+        echo "::error::the input bench needs the input base: the revision to compare with"
+        exit 2
+    fi
+    # A shallow checkout has the head alone.
+    git rev-parse --verify --quiet --end-of-options "$BASE^{commit}" >/dev/null || git fetch --quiet --no-tags --depth=1 origin "$BASE"
+    [ -z "$BUILD" ] || arguments+=("--build=$BUILD")
+    plimsoll ab "$BASE" HEAD --format markdown "${arguments[@]}" -- "$BENCH" >"$summary" || status=$?
+else
+    what=$EXPERIMENT
+    plimsoll run --format markdown --html "$page" "${arguments[@]}" -- "$EXPERIMENT" >"$summary" || status=$?
+fi
 if [ ! -s "$summary" ]; then
-    echo "Plimsoll came to no verdict on \`$EXPERIMENT\` (exit status $status); the log of the job says why." >"$summary"
+    echo "Plimsoll came to no verdict on \`$what\` (exit status $status); the log of the job says why." >"$summary"
 fi
 cat "$summary" >>"$GITHUB_STEP_SUMMARY"
 {
@@ -52,8 +67,13 @@ cat "$summary" >>"$GITHUB_STEP_SUMMARY"
 
 if [ "$COMMENT" = true ]; then
     if [ -n "$PULL_REQUEST" ]; then
+        body=$summary
+        if [ -n "$BENCH" ]; then
+            body=$folder/comment.md
+            sed '/^$/,$d' "$summary" >"$body"
+        fi
         # Forks' jobs may not write to the pull request: the verdict is more than its comment.
-        gh pr comment "$PULL_REQUEST" --body-file "$summary" || echo "::warning::the pull request could not be commented on"
+        gh pr comment "$PULL_REQUEST" --body-file "$body" || echo "::warning::the pull request could not be commented on"
     else
         echo "::notice::there is no pull request to comment on"
     fi

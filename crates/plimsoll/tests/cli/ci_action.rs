@@ -17,7 +17,7 @@ printf '#!/bin/sh\necho "$@" >>gh.txt\ncat "$5" >>gh.txt\n' >tools/gh
 chmod 755 tools/gh
 export PATH=$PWD/tools:$PATH RUNNER_TEMP=$PWD/temp
 export GITHUB_STEP_SUMMARY=$PWD/summary GITHUB_OUTPUT=$PWD/output GITHUB_PATH=$PWD/path
-export EXPERIMENT OPTIONS URL SHA256 COMMENT PULL_REQUEST
+export BASE BENCH BUILD EXPERIMENT OPTIONS URL SHA256 COMMENT PULL_REQUEST
 SHA256=${SHA256-$(sha256sum $PLIMSOLL | cut -d' ' -f1)}
 URL=${URL-file://$PLIMSOLL}
 exec SCRIPT
@@ -30,7 +30,10 @@ fn project() -> PathBuf {
 /// The script of a job with these variables.
 fn job(variables: &str) -> String {
     let script = project().join("packaging/action.sh").display().to_string();
-    format!("OPTIONS= COMMENT=false PULL_REQUEST=\n{variables}\n{}", JOB.replace("SCRIPT", &script))
+    format!(
+        "BASE= BENCH= BUILD= EXPERIMENT= OPTIONS= COMMENT=false PULL_REQUEST=\n{variables}\n{}",
+        JOB.replace("SCRIPT", &script)
+    )
 }
 
 #[test]
@@ -53,6 +56,32 @@ fn a_job_gets_verdict_summary_page_and_comment() {
     assert_eq!(runs[0]["note"], "two words; $(id)", "options are words, and nothing that a shell reads");
     // Whoever uses it in a later step finds the program.
     assert!(Path::new(file("path").trim()).join("plimsoll").exists());
+}
+
+#[test]
+fn a_change_is_compared_with_its_base_and_no_name_of_a_commit_reaches_a_shell() {
+    let lab = Lab::new();
+    let file = |name: &str| fs::read_to_string(lab.path(name)).unwrap_or_default();
+    let commit = r#"git add bench && git commit -q -m '$(touch pwned) `touch pwned` </b>'"#;
+    let base = "a;touch${IFS}pwned;$(touch${IFS}pwned)";
+    let history = format!(
+        "set -e; export GIT_CONFIG_GLOBAL=/dev/null; git init -q . && git config user.name t && git config user.email t@example.org
+        echo 'echo BenchmarkA 100 100.$(date +%N) ns/op' >bench; {commit}; git branch '{base}'
+        echo 'echo BenchmarkA 100 120.$(date +%N) ns/op' >bench; {commit}"
+    );
+    lab.script(&history).exits(0);
+    let variables = format!(
+        "BASE='{base}' BENCH='sh bench' BUILD=true COMMENT=true PULL_REQUEST=7 OPTIONS=--builds=$PWD/builds"
+    );
+    lab.script(&job(&variables)).exits(0);
+    assert!(file("output").starts_with("status=1\n"), "{}", file("output"));
+    let comment = file("gh.txt");
+    let lines: Vec<&str> = comment.lines().skip(1).collect();
+    assert!(lines[0].starts_with("**Plimsoll: HEAD ") && lines[0].contains("higher"), "{comment}");
+    assert!(lines.len() <= 5 && lines[1].contains("BenchmarkA"), "{comment}");
+    assert!(file("summary").contains("| benchmark | base | head |"), "{}", file("summary"));
+    assert!(!lab.path("pwned").exists());
+    lab.script(&job("BENCH=true BASE=--build=touch${IFS}pwned")).exits(2).prints("needs the input base");
 }
 
 #[test]
