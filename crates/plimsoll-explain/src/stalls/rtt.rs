@@ -59,6 +59,11 @@ impl HalfRtt {
         self.known && DELAYED.contains(&ns.saturating_sub(self.lowest))
     }
 
+    /// Whether samples hardly scatter beside the time for which Linux holds an acknowledgement back.
+    pub(super) fn is_steady(&self) -> bool {
+        self.known && self.smoothed.saturating_sub(self.lowest) < DELAYED.start / 2
+    }
+
     /// Takes a sample that only the sender's own timer is to go by.
     #[inline]
     pub(super) fn feel(&mut self, ns: u64) {

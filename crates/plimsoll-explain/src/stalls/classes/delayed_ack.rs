@@ -2,21 +2,30 @@
 //! the sender, with data at hand, waited for it: Nagle's algorithm (RFC 896) allows one partial segment in flight.
 
 use crate::stalls::gap::LateAck;
-use crate::stalls::time::ms;
+use crate::stalls::time::{MILLISECOND, ms};
 use plimsoll_model::trace::Class;
 
 use super::{Finding, ender};
+
+/// A shorter round trip is no part of the silence that a reader would ask about.
+const WORTH_STATING: u64 = 5 * MILLISECOND;
 
 /// The acknowledgement ended the silence, and data of the other side followed at once.
 pub(super) fn judge(late: &LateAck) -> Option<Finding> {
     if late.acked == 0 {
         return None;
     }
+    let round_trip = late.gap.rtt.map_or(0, |rtt| rtt.lowest);
+    let beside = if round_trip >= WORTH_STATING {
+        format!(" (the round trip takes {:.1} ms)", ms(round_trip))
+    } else {
+        String::new()
+    };
     Some(Finding {
         class: Class::DelayedAck,
         waiting_for: ender(&late.gap),
         evidence: format!(
-            "{} bytes in flight were acknowledged only after {:.1} ms, and {:.2} ms later the sender went on",
+            "{} bytes in flight were acknowledged only after {:.1} ms{beside}, and {:.2} ms later the sender went on",
             late.gap.in_flight,
             ms(late.gap.length()),
             ms(late.followed_after)

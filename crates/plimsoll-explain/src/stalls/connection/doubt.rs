@@ -9,6 +9,7 @@ use crate::stalls::classes::{self, Finding, side};
 use crate::stalls::gap::{Gap, LateAck};
 use crate::stalls::recovery::Recovery;
 use crate::stalls::sequence::{after, beyond};
+use crate::stalls::time::MILLISECOND;
 use crate::stalls::timeline::Ticket;
 
 /// An acknowledgement or an opening window that came late, until it shows whether somebody waited for it.
@@ -17,6 +18,8 @@ pub(super) struct PendingAck {
     pub(super) late: LateAck,
     /// The side that may have waited.
     pub(super) waiter: usize,
+    /// How soon the waiter has to send for its data to be what waited.
+    pub(super) within: u64,
     /// Since when the window was closed, where it is one that opened.
     pub(super) closed_since: Option<u64>,
     /// Whether the silence behind it was longer than the threshold already when another acknowledgement came. That one may lengthen the
@@ -45,6 +48,9 @@ pub(super) enum DoubtOf {
     HalfClosed { answered: Finding },
 }
 
+/// How long a kernel takes to send what an acknowledgement allows, on a machine that is busy.
+const REACTION: u64 = 10 * MILLISECOND;
+
 /// More doubts than this at a time stay what they look like.
 const DOUBTS: usize = 6;
 
@@ -52,9 +58,11 @@ impl Connection {
     /// Whether somebody waited for an acknowledgement that came late shows in who sends next, and how soon.
     #[cold]
     pub(super) fn settle_pending(&mut self, facts: &Facts) {
-        let Some(PendingAck { mut late, waiter, closed_since, silent_again }) = self.pending else { return };
+        let Some(PendingAck { mut late, waiter, within, closed_since, silent_again }) = self.pending else {
+            return;
+        };
         let since = facts.now.saturating_sub(late.gap.end);
-        let soon = since <= reaction_time(facts.rtt);
+        let soon = since <= within;
         if facts.new_data && facts.me == waiter && soon {
             late.followed_after = since;
             if let Some(since) = closed_since {
@@ -146,8 +154,26 @@ impl Connection {
         self.doubts.push(doubt);
     }
 
+    /// Whether an acknowledgement came later than the way takes by the time for which Linux holds one back, though on a long way that is no
+    /// silence by itself. One partial segment in flight, on a way that hardly varies: Nagle's algorithm makes its sender wait.
+    #[inline]
+    pub(super) fn may_be_held_back(&self, facts: &Facts) -> bool {
+        let (mine, theirs) = (&self.halves[facts.me], &self.halves[1 - facts.me]);
+        theirs.rtt.is_held_back(facts.silence)
+            && theirs.rtt.is_steady()
+            && self.active_by != facts.me
+            && theirs.in_flight() < theirs.segment_size(mine)
+            && !theirs.is_stopped_by(mine, facts.now)
+    }
+
+    /// How soon a side sends that waited for the acknowledgement which has just been seen: the way to it and back, and its own delay.
+    pub(super) fn way_to_waiter(&self, facts: &Facts) -> u64 {
+        self.halves[facts.me].rtt.lowest() + REACTION
+    }
+
     /// An acknowledgement or a window update after a silence.
-    pub(super) fn acknowledges_late(&mut self, facts: &Facts, segment: &Segment, mut gap: Gap) {
+    /// It was waited for if the other side sends `within` this time.
+    pub(super) fn acknowledges_late(&mut self, facts: &Facts, segment: &Segment, mut gap: Gap, within: u64) {
         let (mine, theirs) = (&self.halves[facts.me], &self.halves[1 - facts.me]);
         let acked = theirs.acked_to.map_or(0, |acked_to| beyond(segment.ack, acked_to));
         let edge = segment.ack.wrapping_add(u32::from(segment.window) << mine.shift);
@@ -167,6 +193,6 @@ impl Connection {
         gap.segment_size = theirs.segment_size(mine);
         let late = LateAck { gap, acked, followed_after: 0 };
         self.pending =
-            Some(PendingAck { late, waiter: 1 - facts.me, closed_since: None, silent_again: false });
+            Some(PendingAck { late, waiter: 1 - facts.me, within, closed_since: None, silent_again: false });
     }
 }

@@ -195,6 +195,10 @@ impl Connection {
         if self.is_silent || now.saturating_sub(self.active) > facts.threshold {
             self.silence_ends(&facts, segment);
         } else if !facts.is_pure || facts.advances {
+            if facts.is_pure && self.may_be_held_back(&facts) {
+                let gap = self.gap(&facts, segment);
+                self.acknowledges_late(&facts, segment, gap, self.way_to_waiter(&facts));
+            }
             self.go_on(now, me);
         }
         self.take_in(&facts, segment, ip_id);

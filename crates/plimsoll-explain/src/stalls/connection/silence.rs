@@ -4,7 +4,7 @@ use plimsoll_model::packet::{Flags, Segment};
 use plimsoll_model::trace::Class;
 
 use super::doubt::{Doubt, DoubtOf};
-use super::{Connection, Facts};
+use super::{Connection, Facts, reaction_time};
 use crate::stalls::classes::{self, Finding, side};
 use crate::stalls::gap::{Gap, LastWord};
 use crate::stalls::recovery::{Recovery, Trigger};
@@ -37,7 +37,7 @@ impl Connection {
             self.put(start, end, classes::capture_gap::judge(gap.length(), missing));
         } else if facts.is_pure || facts.probes_window {
             // A silence goes on over acknowledgements and probes that nobody waited for.
-            self.acknowledges_late(facts, segment, gap);
+            self.acknowledges_late(facts, segment, gap, reaction_time(facts.rtt));
             return;
         } else if segment.flags.has(Flags::SYN) {
             let syns = self.handshake.syns + u32::from(!segment.flags.has(Flags::ACK));

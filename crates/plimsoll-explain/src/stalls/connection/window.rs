@@ -43,8 +43,8 @@ impl Connection {
                 (gap.start, gap.window) = (since, Some(opened_to));
                 let late = LateAck { gap, acked: 0, followed_after: 0 };
                 let waiter = 1 - facts.me;
-                self.pending =
-                    Some(PendingAck { late, waiter, closed_since: Some(since), silent_again: false });
+                let (within, closed_since) = (reaction_time(facts.rtt), Some(since));
+                self.pending = Some(PendingAck { late, waiter, within, closed_since, silent_again: false });
             }
         }
     }
