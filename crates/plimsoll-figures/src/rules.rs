@@ -11,7 +11,8 @@
 //! | `{#}`, `{_}`, `{...}` | a number, a word, any text, which are not kept |
 //!
 //! A blank matches any number of blanks. A pattern begins with `^` where its line is the first of a call, with `+` where its figures come again in one
-//! call, with `-` where its line is recognised inside of other output of the tool only.
+//! call, with `-` where its line is recognised inside of other output of the tool only. One with `!` is a heading with other units than the readers
+//! know: no figure behind it is read.
 
 use super::format::{Fit, Out, Reader, Start};
 use super::line::Line;
@@ -28,7 +29,7 @@ enum Capture<'t> {
 /// Whether a line fits a pattern from its beginning to its end; with what was found.
 fn captures<'t>(pattern: &'static str, text: &'t str) -> Option<Vec<Capture<'t>>> {
     let mut found = Vec::new();
-    fits(pattern.strip_prefix(['^', '+', '-']).unwrap_or(pattern), text, &mut found).then_some(found)
+    fits(pattern.strip_prefix(['^', '+', '-', '!']).unwrap_or(pattern), text, &mut found).then_some(found)
 }
 
 fn fits<'t>(pattern: &'static str, text: &'t str, found: &mut Vec<Capture<'t>>) -> bool {
@@ -95,7 +96,7 @@ fn value<'t>(its_unit: &'static str, text: &'t str) -> Option<(f64, &'static str
 
 /// Where in a tool's output a line stands, if it is one of these patterns.
 pub(super) fn start(patterns: &'static [&'static str], line: &Line<'_>) -> Option<Start> {
-    patterns.iter().filter(|pattern| !pattern.starts_with('-')).find_map(|pattern| {
+    patterns.iter().filter(|pattern| !pattern.starts_with(['-', '!'])).find_map(|pattern| {
         let found = captures(pattern, line.text)?;
         let head = pattern.starts_with('^');
         let figures = found.iter().any(|capture| matches!(capture, Capture::Figure { .. }));
@@ -105,7 +106,7 @@ pub(super) fn start(patterns: &'static [&'static str], line: &Line<'_>) -> Optio
 
 /// A reader of the lines that fit these patterns.
 pub(super) fn reader(patterns: &'static [&'static str]) -> Box<dyn Reader> {
-    Box::new(Rules { patterns, kept: Vec::new(), seen: Vec::new() })
+    Box::new(Rules { patterns, kept: Vec::new(), seen: Vec::new(), other_units: false })
 }
 
 struct Rules {
@@ -113,12 +114,19 @@ struct Rules {
     kept: Vec<(&'static str, String)>,
     /// Figures of this call, by name and labels.
     seen: Vec<String>,
+    /// A heading has named units that are not known.
+    other_units: bool,
 }
 
 impl Reader for Rules {
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
         let fitting = |pattern: &&'static str| Some((*pattern, captures(pattern, line.text)?));
         let Some((pattern, found)) = self.patterns.iter().find_map(fitting) else { return Fit::Foreign };
+        let has_figures = found.iter().any(|capture| matches!(capture, Capture::Figure { .. }));
+        self.other_units |= pattern.starts_with('!');
+        if pattern.starts_with('!') || (self.other_units && has_figures) {
+            return out.refuse("the heading names units that are not known");
+        }
         let mut kept = self.kept.clone();
         for capture in &found {
             if let Capture::Kept(name, value) = capture {

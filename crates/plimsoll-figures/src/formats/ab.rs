@@ -3,6 +3,7 @@
 use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
 use super::super::line::Line;
 use super::super::number::{leading, number};
+use super::super::unit;
 
 pub(super) const FORMAT: Format = Format {
     name: "ab",
@@ -67,7 +68,7 @@ const KEYS: [(&str, &str, &str); 8] = [
     ("Time per request:", "latency", "ms"),
 ];
 /// Lines that have no figures worth keeping.
-const KNOWN: [&str; 21] = [
+const KNOWN: [&str; 19] = [
     "This is ApacheBench",
     "Copyright",
     "Licensed to",
@@ -83,19 +84,22 @@ const KNOWN: [&str; 21] = [
     "HTML transferred:",
     "Keep-Alive requests:",
     "Write errors:",
-    "Connection Times (ms)",
     "min",
-    "Percentage of the requests",
     "(Connect:",
     "SSL/TLS Protocol:",
     "..done",
 ];
+/// Headings, with the unit of what stands below them in parentheses.
+const HEADINGS: [&str; 2] =
+    ["Connection Times (", "Percentage of the requests served within a certain time ("];
 const PHASES: [&str; 4] = ["Connect:", "Processing:", "Waiting:", "Total:"];
 const STATS: [&str; 5] = ["min", "mean", "stdev", "median", "max"];
 
 #[derive(Default)]
 struct Ab {
     seen: Vec<&'static str>,
+    /// The unit that the last heading named, if it is one of time.
+    heading: Option<Option<&'static str>>,
 }
 
 impl Reader for Ab {
@@ -126,28 +130,43 @@ impl Reader for Ab {
             return Fit::Mine;
         }
         if let Some(phase) = PHASES.iter().find(|phase| line.text.starts_with(**phase)) {
-            return times(line, phase, out);
+            return self.times(line, phase, out);
         }
         if let Some((percent, rest)) = leading(line.text)
             && let Some(value) =
                 rest.strip_prefix('%').and_then(|rest| number(rest.split_whitespace().next()?))
         {
-            out.put("latency", value, "ms", &[("percentile", &percent.to_string())]);
+            let Some(its_unit) = self.unit() else { return out.refuse(NO_UNIT) };
+            out.put("latency", value, its_unit, &[("percentile", &percent.to_string())]);
+            return Fit::Mine;
+        }
+        if let Some(rest) = HEADINGS.iter().find_map(|heading| line.after(heading)) {
+            self.heading = Some(unit::time(rest.trim_end_matches(')')));
             return Fit::Mine;
         }
         if KNOWN.iter().any(|known| line.text.starts_with(known)) { Fit::Mine } else { Fit::Foreign }
     }
 }
 
-/// `Processing:     0    0   0.1      0       1`.
-fn times(line: &Line<'_>, phase: &str, out: &mut Out<'_>) -> Fit {
-    let values: Vec<f64> = line.words().skip(1).map_while(number).collect();
-    if values.len() != STATS.len() || line.words().count() != STATS.len() + 1 {
-        return Fit::Foreign;
+const NO_UNIT: &str = "the heading names a unit of time that is not known";
+
+impl Ab {
+    /// The unit of the figures below a heading; that of ab where the text has none.
+    fn unit(&self) -> Option<&'static str> {
+        self.heading.unwrap_or(Some("ms"))
     }
-    let phase = phase.trim_end_matches(':').to_lowercase();
-    for (stat, value) in STATS.iter().zip(values) {
-        out.put("connection_time", value, "ms", &[("phase", &phase), ("stat", stat)]);
+
+    /// `Processing:     0    0   0.1      0       1`.
+    fn times(&self, line: &Line<'_>, phase: &str, out: &mut Out<'_>) -> Fit {
+        let values: Vec<f64> = line.words().skip(1).map_while(number).collect();
+        if values.len() != STATS.len() || line.words().count() != STATS.len() + 1 {
+            return Fit::Foreign;
+        }
+        let Some(its_unit) = self.unit() else { return out.refuse(NO_UNIT) };
+        let phase = phase.trim_end_matches(':').to_lowercase();
+        for (stat, value) in STATS.iter().zip(values) {
+            out.put("connection_time", value, its_unit, &[("phase", &phase), ("stat", stat)]);
+        }
+        Fit::Mine
     }
-    Fit::Mine
 }

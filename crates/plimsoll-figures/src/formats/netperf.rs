@@ -3,6 +3,7 @@
 use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
 use super::super::line::Line;
 use super::super::number::number;
+use super::super::unit;
 
 pub(super) const FORMAT: Format = Format {
     name: "netperf",
@@ -166,6 +167,8 @@ struct Netperf {
     rows: u32,
     /// The unit of throughput, as it was stated.
     unit: Option<String>,
+    /// The unit of the elapsed time that a heading names, if it is one of time.
+    elapsed: Option<Option<&'static str>>,
     /// The names of the columns of `-o`.
     columns: Vec<String>,
 }
@@ -198,9 +201,10 @@ impl Reader for Netperf {
             && let (Some(seconds), Some(rate), Some((metric, unit))) =
                 (number(seconds), number(rate), throughput(unit))
         {
+            let Some(of_time) = self.elapsed.unwrap_or(Some("s")) else { return out.refuse(NO_UNIT_OF_TIME) };
             self.rows += 1;
             out.put(metric, rate, unit, &[]);
-            out.put("duration", seconds, "s", &[]);
+            out.put("duration", seconds, of_time, &[]);
             return Fit::Mine;
         }
         // That a confidence was not achieved.
@@ -239,6 +243,9 @@ impl Reader for Netperf {
             if self.kind.is_none() {
                 self.kind = kind_of_heading(line.text);
             }
+            if let Some(stated) = unit_of_elapsed(&words) {
+                self.elapsed = Some(unit::time(stated.trim_matches(['(', ')', '.'])));
+            }
             let unit = words.iter().find(|word| throughput(word).is_some());
             // `per sec` of transactions.
             let per_second = words.windows(2).any(|pair| pair == ["per", "sec"]).then_some("Trans/s");
@@ -248,6 +255,17 @@ impl Reader for Netperf {
             return Fit::Mine;
         };
         self.row(&values, out)
+    }
+}
+
+const NO_UNIT_OF_TIME: &str = "the heading names a unit of time that is not known";
+
+/// What the last line of a heading has below `Elapsed Time`: the word behind the sizes, `(sec)` or `secs.`.
+fn unit_of_elapsed<'t>(words: &[&'t str]) -> Option<&'t str> {
+    match words {
+        ["Size", .., last] if last.starts_with('(') => Some(last),
+        ["bytes", ..] => words.rsplit(|word| *word == "bytes").next()?.first().copied(),
+        _ => None,
     }
 }
 
@@ -286,11 +304,12 @@ impl Netperf {
         let Some((metric, unit)) = self.unit.as_deref().and_then(throughput) else {
             return out.refuse("no line above states the unit of the throughput");
         };
+        let Some(of_time) = self.elapsed.unwrap_or(Some("s")) else { return out.refuse(NO_UNIT_OF_TIME) };
         self.rows += 1;
         let side = side.map(|side| ("side", side));
         out.put(metric, rate, unit, side.as_slice());
         if let Some(seconds) = seconds {
-            out.put("duration", seconds, "s", &[]);
+            out.put("duration", seconds, of_time, &[]);
         }
         of_sides(cpu, if self.kind == Some(Kind::Transactions) { "us/Tr" } else { "us/KB" }, out);
         Fit::Mine

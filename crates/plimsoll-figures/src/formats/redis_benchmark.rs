@@ -3,6 +3,7 @@
 use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
 use super::super::line::Line;
 use super::super::number::{leading, number};
+use super::super::unit;
 
 pub(super) const FORMAT: Format = Format {
     name: "redis-benchmark",
@@ -81,6 +82,8 @@ struct Redis {
     /// The names of the columns of the latency summary, or of the CSV.
     columns: Vec<String>,
     csv: bool,
+    /// The unit that the heading of the latency summary names, if it is one of time.
+    heading: Option<Option<&'static str>>,
     /// Whether a heading has named the operation of the following lines.
     within: bool,
 }
@@ -158,7 +161,7 @@ impl Redis {
             if column == "rps" {
                 out.put("requests_per_second", value, "1/s", &[("operation", name)]);
             } else if let Some(stat) = column.strip_suffix("_latency_ms") {
-                latency(stat, value, name, out);
+                latency(stat, (value, "ms"), name, out);
             }
         }
         Fit::Mine
@@ -182,8 +185,12 @@ impl Redis {
             [first, ..] if self.columns.len() == words.len() && !self.csv && number(first).is_some() => {
                 let values: Option<Vec<f64>> = words.iter().map(|word| number(word)).collect();
                 let Some(values) = values else { return Fit::Foreign };
-                for (column, value) in std::mem::take(&mut self.columns).iter().zip(values) {
-                    latency(column, value, &self.operation, out);
+                let columns = std::mem::take(&mut self.columns);
+                let Some(its_unit) = self.heading.unwrap_or(Some("ms")) else {
+                    return out.refuse("the heading names a unit of time that is not known");
+                };
+                for (column, value) in columns.iter().zip(values) {
+                    latency(column, (value, its_unit), &self.operation, out);
                 }
                 Fit::Mine
             }
@@ -201,10 +208,11 @@ impl Redis {
             [share, "<=", ..] if share.ends_with('%') => Fit::Mine,
             [_, "parallel", "clients"] | [_, "bytes", "payload"] => Fit::Mine,
             ["keep", "alive:", ..] | ["host", "configuration", ..] | ["multi-thread:", ..] => Fit::Mine,
-            ["Latency", "by", ..]
-            | ["Cumulative", "distribution", ..]
-            | ["Summary:"]
-            | ["latency", "summary", ..] => Fit::Mine,
+            ["latency", "summary", unit] => {
+                self.heading = Some(unit::time(unit.trim_matches(['(', ')', ':'])));
+                Fit::Mine
+            }
+            ["Latency", "by", ..] | ["Cumulative", "distribution", ..] | ["Summary:"] => Fit::Mine,
             _ if line.text.contains("rps=") && line.text.contains("overall:") => Fit::Mine,
             [share, "<=", _] if leading(share).is_some() => Fit::Mine,
             _ => Fit::Foreign,
@@ -212,7 +220,7 @@ impl Redis {
     }
 }
 
-fn latency(column: &str, value: f64, operation: &str, out: &mut Out<'_>) {
+fn latency(column: &str, (value, its_unit): (f64, &str), operation: &str, out: &mut Out<'_>) {
     let kind = match column {
         "avg" => ("stat", "mean"),
         "min" | "max" => ("stat", column),
@@ -221,5 +229,5 @@ fn latency(column: &str, value: f64, operation: &str, out: &mut Out<'_>) {
             None => return,
         },
     };
-    out.put("latency", value, "ms", &[("operation", operation), kind]);
+    out.put("latency", value, its_unit, &[("operation", operation), kind]);
 }

@@ -32,6 +32,7 @@ pub(super) const FORMAT: Format = Format {
 const LINES: &[&str] = &[
     "^{...}stressor bogo ops real time usr time sys time bogo ops/s bogo ops/s{...}",
     "-{...}(secs) (secs) (secs) (real time) (usr+sys time){...}",
+    "!{...}({_}) ({_}) ({_}) (real time) (usr+sys time){...}",
     "-{@stressor} {operations} {time s} {cpu,mode=user s} {cpu,mode=system s} {operations_per_second,of=real 1/s} {operations_per_second,of=cpu 1/s}",
     "-{@stressor} {operations} {time s} {cpu,mode=user s} {cpu,mode=system s} {operations_per_second,of=real 1/s} {operations_per_second,of=cpu 1/s} {#} {#}",
     "-stress-ng: {_} [{_}] {@stressor} {operations} {time s} {cpu,mode=user s} {cpu,mode=system s} {operations_per_second,of=real 1/s} {operations_per_second,of=cpu 1/s}",

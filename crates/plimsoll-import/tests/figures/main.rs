@@ -4,6 +4,7 @@
 //! pages in the style of what people post.
 
 mod damaged;
+mod headings;
 mod mixed;
 mod pages;
 mod registry;
