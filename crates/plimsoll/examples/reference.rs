@@ -79,11 +79,23 @@ fn causes() -> String {
     text
 }
 
+/// What is asked of the readers, with the commands that measure it.
+const GOALS: &str = r"
+**What is asked of the readers, and what they reach.** No value is read that is not in its line with that unit, and each line of a known block is read or reported. The commands draw new texts each time, which no reader was written for:
+
+| command | what it tries | reached |
+| --- | --- | --- |
+| `cargo test -p plimsoll-import --test figures mixed` | 3,000 texts of lines of all samples: shuffled, repeated, cut, quoted, in bold, with other units behind numbers | no wrong value, no wrong unit |
+| `cargo test -p plimsoll-import --test figures headings` | each unit in a heading of each sample, changed to each other one and to one that nobody knows | no value keeps the old unit |
+| `cargo test -p plimsoll-import --test figures damaged` | 200 damaged copies of each sample | no panic, no value that is not there |
+";
+
 fn formats() -> String {
     let mut text = "# Formats\n\nMade by `cargo xtask docs` from the readers. What `plimsoll import` reads from what other tools print; the name is that \
                     of `--as`. Where a metric is `*`, the columns keep the names that the tool gives them. Values keep the tool's unit; the column has the \
                     usual one.\n"
         .to_owned();
+    text.push_str(GOALS);
     for format in ALL {
         let checked = match format.checked {
             Checked::Run(version) => {
