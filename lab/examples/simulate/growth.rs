@@ -4,6 +4,7 @@
 use plimsoll_judge::models::growth::{Growth, GrowthPoint, Kind, fit_growth};
 use plimsoll_judge::stats::rng::SmallRng;
 use plimsoll_lab::row::{row, share};
+use rayon::prelude::*;
 
 /// An experiment: the numbers of workers with their repeats, and how much a time scatters.
 struct Design {
@@ -51,10 +52,10 @@ impl Design {
 
 /// The rows of the table.
 pub(crate) fn rows(quick: bool) -> Vec<String> {
-    let count = if quick { 60 } else { 1_000 };
+    let count = if quick { 60 } else { 400 };
     let each = |judge: fn(&mut SmallRng) -> bool, stream: u64| {
         let right = |&i: &usize| judge(&mut SmallRng::new((stream << 32) + i as u64));
-        share((0..count).filter(right).count(), count)
+        share((0..count).into_par_iter().filter(right).count(), count)
     };
     let drawn = "growth, 6 to 10 numbers, 3 to 6 points each, time ± 1 to 6 % with heavy tails";
     let none = "growth, the same, of no kind";

@@ -6,6 +6,11 @@ use crate::models::least_squares::{self, Row};
 /// Places at which a knee is looked for.
 pub(super) const PLACES: usize = 120;
 
+/// Places between the neighbours of the best one at which a knee is looked for then, and how often: precise times tell a knee more exactly than
+/// the first places lie apart.
+const FINER: usize = 8;
+const FINER_ROUNDS: usize = 2;
+
 /// The terms whose sum a curve is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Basis {
@@ -79,17 +84,40 @@ pub(super) fn fitted(kind: Kind, points: &[GrowthPoint], (numbers, count): (&[f6
         Kind::Power => power(points),
         Kind::Quadratic => square(points),
         Kind::Knee => {
-            let all = places(numbers, count).map(|knee| with_knee(points, knee));
-            let least = all.min_by(|a, b| a.squares(points).total_cmp(&b.squares(points)));
-            least.unwrap_or_else(|| with_knee(points, numbers[0]))
+            let tried = |places: &mut dyn Iterator<Item = f64>| {
+                let curves = places.map(|knee| (knee, with_knee(points, knee)));
+                curves.min_by(|a, b| a.1.squares(points).total_cmp(&b.1.squares(points)))
+            };
+            let mut best = tried(&mut places(numbers, count))
+                .unwrap_or_else(|| (numbers[0], with_knee(points, numbers[0])));
+            let [low, high] = ends(numbers);
+            let mut step = (high / low).powf(1.0 / count as f64);
+            for _ in 0..FINER_ROUNDS {
+                let near = (best.0 / step).max(low)..(best.0 * step).min(high);
+                let finer = tried(&mut between(near.start, near.end, FINER));
+                best =
+                    finer.filter(|(_, curve)| curve.squares(points) < best.1.squares(points)).unwrap_or(best);
+                step = step.powf(2.0 / FINER as f64);
+            }
+            best.1
         }
     }
 }
 
 /// Where a knee may be: between the second and the last but one number of workers.
 pub(super) fn places(numbers: &[f64], count: usize) -> impl Iterator<Item = f64> + use<> {
+    let [low, high] = ends(numbers);
+    between(low, high, count)
+}
+
+fn ends(numbers: &[f64]) -> [f64; 2] {
     let last = numbers.len() - 1;
-    let (low, high) = (numbers[1.min(last)].ln(), numbers[last.saturating_sub(1)].ln());
+    [numbers[1.min(last)], numbers[last.saturating_sub(1)]]
+}
+
+/// So many steps from one place to another, and both.
+pub(super) fn between(low: f64, high: f64, count: usize) -> impl Iterator<Item = f64> + use<> {
+    let (low, high) = (low.ln(), high.ln());
     (0..=count).map(move |i| (low + (high - low) * i as f64 / count as f64).exp())
 }
 

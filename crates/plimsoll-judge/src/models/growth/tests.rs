@@ -192,3 +192,24 @@ fn doubling_behind_a_knee_is_within_its_interval_as_often_as_it_says() {
     let held = held.count();
     assert!(found >= 80 && held * 100 >= 88 * found, "{held} of {found}");
 }
+
+#[test]
+fn doubling_behind_a_knee_that_is_known_exactly_is_within_its_interval() {
+    let mut found = 0;
+    let held = (0..120).filter(|seed| {
+        let knee = 60.0 + 5.0 * *seed as f64;
+        let time = |n: f64| 3.0 * (n + 4.0 * (n - knee).max(0.0));
+        let mut rng = SmallRng::new(9_000 + *seed);
+        let numbers = (0..9).flat_map(|k| std::iter::repeat_n(5.0 * 2.5_f64.powi(k), 5));
+        let points: Vec<GrowthPoint> =
+            numbers.map(|n| GrowthPoint { n, time: time(n) * (0.01 * rng.normal()).exp() }).collect();
+        let growth = fit_growth(&points).unwrap();
+        let Interval(low, high) = growth.doubling_interval;
+        let largest = growth.largest;
+        let truth = time(largest) / time(largest / 2.0);
+        found += usize::from(growth.kind == Kind::Knee);
+        growth.kind == Kind::Knee && low <= truth && truth <= high
+    });
+    let held = held.count();
+    assert!(found >= 100 && held * 100 >= 90 * found, "{held} of {found}");
+}
