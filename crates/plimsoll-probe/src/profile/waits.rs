@@ -27,6 +27,10 @@ use super::quotas::Groups;
 const EVERY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 /// The part of the time that looking may take, of one CPU.
 const MOST_COST: f64 = 0.01;
+/// The CPU time that one look may take. Threads left over come first the next time, so that thousands of processes cost no more than a few.
+const MOST_OF_A_LOOK: Duration = Duration::from_millis(2);
+/// New processes identified at each look, however long the list of all takes.
+const LEAST_IDENTIFIED: usize = 16;
 /// The frames of a stack that are kept, from the innermost on, up to the system call.
 const FRAMES: usize = 6;
 /// The most threads that are read, by up to three files each.
@@ -99,8 +103,14 @@ pub(super) struct Looker {
     groups: ControlGroups,
     /// The process that was asked last for its groups, of those that are asked in turn.
     last_asked: u32,
+    /// The process that was identified last, of those that are new.
+    last_identified: u32,
+    /// The process that was looked at last, of each [`Pace`].
+    last_looked_at: BTreeMap<Pace, u32>,
     /// How many files are kept open at the most.
     most_kept: usize,
+    /// How long a look may take.
+    most_of_a_look: Duration,
     last: Instant,
     due: Instant,
     looks: u64,
@@ -122,7 +132,18 @@ struct Process {
     /// a group.
     groups: Option<Arc<str>>,
     threads: HashMap<u32, Thread>,
-    look: u64,
+    pace: Pace,
+}
+
+/// How eagerly a process is looked at: those that run come before those that only sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Pace {
+    /// Some of its threads ran since it was looked at before.
+    Runs,
+    /// It was not looked at yet.
+    New,
+    /// None of its threads ran.
+    Sleeps,
 }
 
 #[derive(Debug)]
@@ -133,6 +154,8 @@ struct Thread {
     schedstat: Option<KeptFile>,
     /// The time that it had waited for a CPU when it was last looked at, in nanoseconds.
     delay_ns: Option<u64>,
+    /// The time that it had run by then, in nanoseconds.
+    ran_ns: Option<u64>,
     look: u64,
 }
 
@@ -144,7 +167,10 @@ impl Looker {
             names: HashMap::new(),
             groups: ControlGroups::default(),
             last_asked: 0,
+            last_identified: 0,
+            last_looked_at: BTreeMap::new(),
             most_kept: kept::room(),
+            most_of_a_look: MOST_OF_A_LOOK,
             last: now,
             due: now,
             looks: 0,
@@ -220,35 +246,41 @@ impl Looker {
         self.looks += 1;
         waiting.looks += 1;
         let mut room = self.most_kept.saturating_sub(self.kept());
-        self.find_processes(hosts, &mut room);
+        let most = self.most_of_a_look;
+        let is_in_time = || cpu_time().saturating_sub(cpu_before) < most;
+        self.find_processes(hosts, &mut room, &is_in_time);
         let look = self.looks;
         let mut buffer = vec![0; 4096];
         let mut threads = 0;
-        self.processes.retain(|pid, seen| match seen {
-            Seen::Other => true,
-            // Those of hosts that are not looked at now, as of the other arm, are only kept.
-            Seen::Host(process) if !process.is_of(hosts) => process.look == look,
-            Seen::Host(process) => process.look == look && process.renew(*pid, look, &mut threads, &mut room),
-        });
-        for (pid, seen) in &mut self.processes {
-            let Seen::Host(process) = seen else { continue };
-            if !process.is_of(hosts) {
-                continue;
+        for (pace, pids) in self.in_turn(hosts) {
+            let mut looked_at = Vec::new();
+            for &pid in &pids {
+                // Each look makes some progress, however little time there is.
+                if !looked_at.is_empty() && !is_in_time() {
+                    break;
+                }
+                let Some(Seen::Host(process)) = self.processes.get_mut(&pid) else { continue };
+                if !process.renew(pid, look, &mut threads, &mut room) {
+                    self.processes.remove(&pid);
+                    continue;
+                }
+                if process.groups.is_none() {
+                    process.watch_groups(pid, &mut self.groups, &mut self.names);
+                }
+                looked_at.push((process.identity.clone(), process.look(&mut buffer, &mut self.names)));
+                self.last_looked_at.insert(pace, pid);
             }
-            if process.groups.is_none() {
-                process.watch_groups(*pid, &mut self.groups, &mut self.names);
-            }
-            for thread in process.threads.values_mut() {
-                let mut found = |site, us| {
-                    let waited = waiting.sites.entry((process.identity.clone(), site)).or_default();
+            // Those that were reached stand for the others of their pace. Of new ones nobody knows yet what they are like.
+            let stand_for = match pace {
+                Pace::New => 1.0,
+                Pace::Runs | Pace::Sleeps => pids.len() as f64 / looked_at.len().max(1) as f64,
+            };
+            for (identity, found) in looked_at {
+                for (site, queued_us) in found {
+                    let us = queued_us.unwrap_or((us as f64 * stand_for) as u64);
+                    let waited = waiting.sites.entry((identity.clone(), site)).or_default();
                     waited.found += 1;
                     waited.us += us;
-                };
-                if let Some(us) = thread.queued_us(&mut buffer) {
-                    found(WaitSite::Cpu, us);
-                }
-                if let Some(site) = thread.asleep(&mut buffer, &mut self.names) {
-                    found(site, us);
                 }
             }
         }
@@ -266,22 +298,40 @@ impl Looker {
         hosts.flat_map(Process::files).filter(|file| file.is_kept()).count()
     }
 
-    /// Finds processes that are new, and forgets those that have ended.
-    fn find_processes(&mut self, hosts: &HostNamespaces, room: &mut usize) {
-        let Ok(entries) = fs::read_dir("/proc") else { return };
-        let pids: Vec<u32> =
-            entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
-        let mut known = std::mem::take(&mut self.processes);
-        for pid in pids {
-            let seen = match known.remove(&pid) {
-                Some(seen) => seen,
-                None => seen(pid, hosts, room).unwrap_or(Seen::Other),
-            };
-            self.processes.insert(pid, seen);
+    /// The processes of these hosts by their pace; of each pace those first that were not reached the last time.
+    fn in_turn(&self, hosts: &HostNamespaces) -> BTreeMap<Pace, Vec<u32>> {
+        let mut in_turn: BTreeMap<Pace, Vec<u32>> = BTreeMap::new();
+        for (pid, seen) in &self.processes {
+            // Those of hosts that are not looked at now, as of the other arm, are only kept.
+            if let Seen::Host(process) = seen
+                && process.is_of(hosts)
+            {
+                in_turn.entry(process.pace).or_default().push(*pid);
+            }
         }
-        for seen in self.processes.values_mut() {
-            if let Seen::Host(process) = seen {
-                process.look = self.looks;
+        for (pace, pids) in &mut in_turn {
+            let last = self.last_looked_at.get(pace).copied().unwrap_or(0);
+            pids.sort_unstable_by_key(|pid| (*pid <= last, *pid));
+        }
+        in_turn
+    }
+
+    /// Finds processes that are new, as far as there is time, and forgets those that have ended.
+    fn find_processes(&mut self, hosts: &HostNamespaces, room: &mut usize, is_in_time: &impl Fn() -> bool) {
+        let Ok(entries) = fs::read_dir("/proc") else { return };
+        let mut pids: Vec<u32> =
+            entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+        let last = self.last_identified;
+        pids.sort_unstable_by_key(|pid| (*pid <= last, *pid));
+        let mut known = std::mem::take(&mut self.processes);
+        let mut identified = 0;
+        for pid in pids {
+            if let Some(seen) = known.remove(&pid) {
+                self.processes.insert(pid, seen);
+            } else if identified < LEAST_IDENTIFIED || is_in_time() {
+                identified += 1;
+                self.processes.insert(pid, seen(pid, hosts, room).unwrap_or(Seen::Other));
+                self.last_identified = pid;
             }
         }
     }
@@ -296,7 +346,7 @@ fn seen(pid: u32, hosts: &HostNamespaces, room: &mut usize) -> Option<Seen> {
     let identity =
         Identity { name: "unknown".into(), namespace: Some(namespace), kind: ProcessKind::Program };
     let comm = KeptFile::open(format!("/proc/{pid}/comm"), room).ok()?;
-    Some(Seen::Host(Process { identity, comm, groups: None, threads: HashMap::new(), look: 0 }))
+    Some(Seen::Host(Process { identity, comm, groups: None, threads: HashMap::new(), pace: Pace::New }))
 }
 
 impl Process {
@@ -346,25 +396,57 @@ impl Process {
         self.threads.retain(|_, thread| thread.look == look);
         true
     }
+
+    /// Where its threads are, and how long they waited for a CPU where they did, in microseconds.
+    fn look(
+        &mut self,
+        buffer: &mut [u8],
+        names: &mut HashMap<String, Arc<str>>,
+    ) -> Vec<(WaitSite, Option<u64>)> {
+        let mut found = Vec::new();
+        let mut runs = false;
+        for thread in self.threads.values_mut() {
+            if let Some(schedule) = thread.schedule(buffer) {
+                runs |= schedule.ran;
+                found.extend(schedule.queued_us.map(|us| (WaitSite::Cpu, Some(us))));
+            }
+            match thread.asleep(buffer, names) {
+                Some(site) => found.push((site, None)),
+                None => runs = true,
+            }
+        }
+        self.pace = if runs { Pace::Runs } else { Pace::Sleeps };
+        found
+    }
+}
+
+/// What a thread did since it was last looked at.
+struct Schedule {
+    ran: bool,
+    /// How long it waited for a CPU, in microseconds; nothing where it did not.
+    queued_us: Option<u64>,
 }
 
 impl Thread {
     fn open(pid: u32, tid: u32, look: u64, room: &mut usize) -> Option<Self> {
         let mut open = |name: &str| KeptFile::open(format!("/proc/{pid}/task/{tid}/{name}"), room);
         let (wchan, stack) = (open("wchan").ok()?, open("stack").ok());
-        Some(Self { wchan, stack, schedstat: open("schedstat").ok(), delay_ns: None, look })
+        Some(Self { wchan, stack, schedstat: open("schedstat").ok(), delay_ns: None, ran_ns: None, look })
     }
 
     fn files(&self) -> impl Iterator<Item = &KeptFile> {
         std::iter::once(&self.wchan).chain(&self.stack).chain(&self.schedstat)
     }
 
-    /// How long it waited for a CPU since it was last looked at, in microseconds; nothing where it did not.
-    fn queued_us(&mut self, buffer: &mut [u8]) -> Option<u64> {
+    /// What it did since it was last looked at; nothing where the kernel does not tell.
+    fn schedule(&mut self, buffer: &mut [u8]) -> Option<Schedule> {
         let text = read(self.schedstat.as_ref()?, buffer).ok()?;
-        let delay_ns: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
-        let before_ns = self.delay_ns.replace(delay_ns)?;
-        Some(delay_ns.saturating_sub(before_ns) / 1000).filter(|us| *us > 0)
+        let mut fields = text.split_ascii_whitespace().map(str::parse::<u64>);
+        let (ran_ns, delay_ns) = (fields.next()?.ok()?, fields.next()?.ok()?);
+        let ran = self.ran_ns.replace(ran_ns).is_some_and(|before_ns| before_ns != ran_ns);
+        let queued_ns =
+            self.delay_ns.replace(delay_ns).map_or(0, |before_ns| delay_ns.saturating_sub(before_ns));
+        Some(Schedule { ran, queued_us: Some(queued_ns / 1000).filter(|us| *us > 0) })
     }
 
     /// Where it sleeps; nothing where it runs, or could.
@@ -485,7 +567,8 @@ mod tests {
             .collect();
         let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
         let hosts = HostNamespaces::from([(here, "here".to_owned())]);
-        let (mut looker, mut waiting) = (Looker { most_kept: 6, ..Looker::new() }, Waiting::default());
+        let (mut looker, mut waiting) =
+            (Looker { most_kept: 6, most_of_a_look: Duration::MAX, ..Looker::new() }, Waiting::default());
         for _ in 0..3 {
             thread::sleep(Duration::from_millis(50));
             looker.look(&hosts, &mut waiting);
@@ -498,6 +581,36 @@ mod tests {
         // Who has the id of a process whose file is not kept is asked again.
         looker.begin();
         assert!(looker.processes.len() <= 6 && looker.kept() <= 6);
+    }
+
+    #[test]
+    fn hundreds_of_sleepers_cost_no_more_than_a_few_and_are_found_for_all_their_time() {
+        let number = 400;
+        let sleep = || Command::new("/bin/sleep").arg("60").stdout(Stdio::null()).spawn().unwrap();
+        let children: Vec<Ended> = (0..number).map(|_| Ended(sleep())).collect();
+        let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
+        let hosts = HostNamespaces::from([(here, "here".to_owned())]);
+        let (mut looker, mut waiting) = (Looker::new(), Waiting::default());
+        let (mut looked, mut cost) = (Duration::ZERO, Duration::ZERO);
+        let is_asleep = |looker: &Looker, pid: u32| matches!(looker.processes.get(&pid), Some(Seen::Host(process)) if process.pace == Pace::Sleeps);
+        let mut known = false;
+        while !known {
+            looker.look(&hosts, &mut waiting);
+            known = children.iter().all(|child| is_asleep(&looker, child.0.id()));
+        }
+        waiting = Waiting::default();
+        for _ in 0..30 {
+            thread::sleep(Duration::from_millis(10));
+            let (before, last) = (cpu_time(), looker.last);
+            looker.look(&hosts, &mut waiting);
+            looked += looker.last.duration_since(last);
+            cost += cpu_time().saturating_sub(before);
+        }
+        let slept: u64 = of(&waiting, "sleep").iter().map(|(_, waited)| waited.us).sum();
+        let true_us = number as f64 * looked.as_micros() as f64;
+        assert!((slept as f64 / true_us - 1.0).abs() < 0.2, "{slept} of {true_us}");
+        // What is to be found out of each process at all, such as that it is there, comes on top.
+        assert!(cost < 30 * 4 * MOST_OF_A_LOOK, "{cost:?}");
     }
 
     #[test]
@@ -520,7 +633,7 @@ mod tests {
         let sleep = || Command::new("/bin/sleep").arg("30").stdout(Stdio::null()).spawn().unwrap();
         let children: Vec<Ended> = (0..number).map(|_| Ended(sleep())).collect();
         let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
-        let mut looker = Looker { most_kept: usize::MAX, ..Looker::new() };
+        let mut looker = Looker { most_kept: usize::MAX, most_of_a_look: Duration::MAX, ..Looker::new() };
         looker.look(&HostNamespaces::from([(here, "here".to_owned())]), &mut Waiting::default());
         // Other tests run beside this one.
         looker.processes.retain(|pid, _| children.iter().any(|child| child.0.id() == *pid));
