@@ -136,7 +136,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
     let to_explain = profile.as_ref().filter(|_| explained);
     let phase = compared.as_ref().and_then(|sides| Some(sides.phases.first()?.0.name.as_str()));
     let better = compared.as_ref().map(sides::Compared::better).unwrap_or_default();
-    let causes = causes::named(&Known {
+    let mut causes = causes::named(&Known {
         evidence: &moved,
         profile: to_explain,
         measured: sides::measured(plan, phase.unwrap_or_default(), to_explain),
@@ -147,6 +147,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         probes: probes::effect(plan, &findings),
         saved: Vec::new(),
     });
+    probes::object_to_own(&mut causes, &mut findings);
     let evidence = moved.iter().take(MOST_EVIDENCE).cloned().collect();
     RunReport {
         schema: RUN_SCHEMA.to_owned(),
@@ -288,5 +289,6 @@ fn sampling(trials: &[TrialRecord]) -> SamplingCost {
         cpu_us: sum.cpu_us + trial.sampling.cpu_us,
         elapsed_us: sum.elapsed_us + trial.sampling.elapsed_us,
         controller_us: sum.controller_us + trial.sampling.controller_us,
+        machine_us: sum.machine_us + trial.sampling.machine_us,
     })
 }

@@ -1,6 +1,6 @@
 //! Whether the probes changed what they measured.
 
-use plimsoll_model::cause::CauseEvidence;
+use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::plan::{Plan, audit};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
@@ -22,6 +22,25 @@ pub(super) fn object(plan: &Plan, findings: &mut [Finding]) {
     }
 }
 
+/// Where our own processes took CPUs that the worse side lacks, no difference is known to be the system's, and nothing else is named.
+pub(super) fn object_to_own(causes: &mut Vec<Cause>, findings: &mut [Finding]) {
+    let own = |cause: &Cause| cause.id == CauseId::ProbeEffect && !cause.confirmed;
+    let Some(evidence) = causes.iter().find(|cause| own(cause)).and_then(|cause| cause.evidence.first())
+    else {
+        return;
+    };
+    let reason = format!(
+        "Plimsoll's own processes took {:.2} CPUs on one side and {:.2} on the other",
+        evidence.after, evidence.before
+    );
+    causes.retain(own);
+    for finding in findings {
+        if matches!(finding.verdict.outcome, Outcome::Slower | Outcome::Faster) {
+            finding.verdict.invalidate(reason.as_str());
+        }
+    }
+}
+
 /// What the probes changed the figure by: how sure that is, and the figure with them relative to without.
 pub(super) fn effect(plan: &Plan, findings: &[Finding]) -> Option<(f64, CauseEvidence)> {
     let (_, changed) = changed(plan, findings)?;
@@ -37,7 +56,6 @@ pub(super) fn effect(plan: &Plan, findings: &[Finding]) -> Option<(f64, CauseEvi
 #[cfg(test)]
 mod tests {
     use plimsoll_explain::causes::{Known, named};
-    use plimsoll_model::cause::CauseId;
     use plimsoll_model::plan::Settings;
 
     use super::*;

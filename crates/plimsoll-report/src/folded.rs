@@ -54,7 +54,11 @@ fn name(frame: &Frame) -> String {
     match frame.kind {
         FrameKind::Kernel => format!("{name}_[k]"),
         FrameKind::User => name,
-        FrameKind::Host | FrameKind::Shared | FrameKind::Others | FrameKind::Process => format!("[{name}]"),
+        FrameKind::Host
+        | FrameKind::Shared
+        | FrameKind::Others
+        | FrameKind::Plimsoll
+        | FrameKind::Process => format!("[{name}]"),
     }
 }
 

@@ -99,7 +99,11 @@ fn write(out: &mut dyn Write, sides: &[(&str, &Profile, f64)]) -> io::Result<()>
 fn name(frame: &Frame) -> String {
     match frame.kind {
         FrameKind::Kernel | FrameKind::User => frame.name.clone(),
-        FrameKind::Host | FrameKind::Shared | FrameKind::Others | FrameKind::Process => {
+        FrameKind::Host
+        | FrameKind::Shared
+        | FrameKind::Others
+        | FrameKind::Plimsoll
+        | FrameKind::Process => {
             format!("[{}]", frame.name)
         }
     }

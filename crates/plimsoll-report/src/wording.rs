@@ -198,8 +198,14 @@ pub(crate) fn sampling(cost: &SamplingCost) -> Option<String> {
             share(cost.cpu_us),
         );
         if cost.controller_us > 0 {
-            let (took, share) = (seconds(cost.controller_us as f64 / 1e6), share(cost.controller_us));
-            sentence.push_str(&format!(" The controller, with its profiler, took {took}: {share} %."));
+            let took = seconds(cost.controller_us as f64 / 1e6);
+            sentence.push_str(&format!(" The controller, with its profiler, took {took}"));
+            let all_us = cost.controller_us + cost.cpu_us;
+            let of_all =
+                (cost.machine_us > 0).then(|| figure(all_us as f64 / cost.machine_us as f64 * 100.0));
+            let rest =
+                of_all.map_or_else(|| ".".to_owned(), |of_all| format!("; together {of_all} % of all CPUs."));
+            sentence.push_str(&rest);
         }
         sentence
     })

@@ -120,8 +120,8 @@ pub(crate) struct AgentPool<'i> {
     /// Samples that came while something else was waited for: those who wait hear of them before they are kept.
     fresh: Vec<(Key, Vec<Sample>)>,
     pub(crate) cost: SamplingCost,
-    /// The CPU time of this process when sampling began, in microseconds.
-    cpu_before_us: Option<u64>,
+    /// When sampling began, and the CPU time of this process then, in microseconds.
+    sampling_since: Option<(Instant, u64)>,
     /// Counters that cannot be read, each with the reason; those of the first host that cannot read them.
     pub(crate) absent: Vec<String>,
 }
@@ -146,7 +146,7 @@ impl<'i> AgentPool<'i> {
             series: BTreeMap::new(),
             fresh: Vec::new(),
             cost: SamplingCost::default(),
-            cpu_before_us: None,
+            sampling_since: None,
             absent: Vec::new(),
         }
     }
@@ -402,7 +402,7 @@ impl<'i> AgentPool<'i> {
         if hz == 0 {
             return Ok(());
         }
-        self.cpu_before_us.get_or_insert_with(process_cpu_us);
+        self.sampling_since.get_or_insert_with(|| (Instant::now(), process_cpu_us()));
         keys.iter().try_for_each(|key| self.send(key, &ToAgent::Sample { hz }))
     }
 
@@ -411,8 +411,12 @@ impl<'i> AgentPool<'i> {
         let keys: Vec<Key> = self.agents.keys().cloned().collect();
         let mut waiting: Vec<Key> =
             keys.into_iter().filter(|key| self.send(key, &ToAgent::Sample { hz: 0 }).is_ok()).collect();
-        self.cost.controller_us =
-            self.cpu_before_us.map_or(0, |before| process_cpu_us().saturating_sub(before));
+        if let Some((since, before)) = self.sampling_since {
+            let cpus = thread::available_parallelism().map_or(1, usize::from);
+            self.cost.controller_us = process_cpu_us().saturating_sub(before);
+            self.cost.machine_us =
+                u64::try_from(since.elapsed().as_micros() * cpus as u128).unwrap_or(u64::MAX);
+        }
         let deadline = Instant::now() + Duration::from_secs(2);
         while !waiting.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());

@@ -10,6 +10,8 @@ use super::{Known, QUOTED};
 
 /// A group that is stopped in fewer of its periods is held up by something else.
 const LEAST_STOPPED: f64 = 0.1;
+/// The name of the agents of hosts, which loads are threads of. A stranger of that name gets another one where it is sampled.
+const AGENT: &str = "plimsoll";
 const MIB: f64 = 1024.0 * 1024.0;
 
 /// System calls of processes of the run's hosts that failed with one of these errors.
@@ -61,13 +63,25 @@ pub(super) fn told_stopped(known: &Known<'_>, group: &GrownThrottling) -> Vec<Ca
     vec![share, time]
 }
 
-/// Whether it is what is measured, the load that measures it, or the kernel, which works for others.
-fn is_own(known: &Known<'_>, who: &Who) -> bool {
+/// What Plimsoll's own processes used more of the CPUs, loads and services left out.
+pub(super) fn own_cpu_use<'k>(known: &'k Known<'_>) -> Vec<&'k GrownCpuUse> {
+    let all = known.profile.map_or(&[][..], |profile| &profile.cpu_use);
     let load = known.measured.load.as_ref();
-    let is_load = load.is_some_and(|(host, process)| (host, process) == (&who.owner, &who.process));
-    let is_measured = known.measured.processes.contains(&who.process) || is_load;
+    let is_load =
+        |who: &Who| load.is_some_and(|(host, process)| (host, process) == (&who.owner, &who.process));
+    let is_agent = |who: &Who| {
+        who.owner_kind == FrameKind::Host
+            && who.process == AGENT
+            && !known.measured.processes.contains(&who.process)
+    };
+    let is_plimsoll = |who: &Who| who.owner_kind == FrameKind::Plimsoll || is_agent(who) && !is_load(who);
+    all.iter().filter(|it| is_plimsoll(&it.who)).collect()
+}
+
+/// Whether it is what is measured, Plimsoll itself, or the kernel, which works for others.
+fn is_own(known: &Known<'_>, who: &Who) -> bool {
     match who.owner_kind {
-        FrameKind::Host => is_measured,
+        FrameKind::Host => known.measured.processes.contains(&who.process) || who.process == AGENT,
         FrameKind::Others => false,
         _ => true,
     }

@@ -2,12 +2,12 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, When, by_hand, cause};
+use super::{Definition, Known, Page, When, by_hand, by_seen, cause};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the figure differs between trials with probes and trials without",
-        evidence_against: "the interval of the difference has none in it",
+        evidence_for: "the figure differs between trials with probes and trials without; or Plimsoll's own processes took more of the CPUs on the worse side, and as much as was lost",
+        evidence_against: "the interval of the difference has none in it; our own processes took as much on both sides",
         test: "carry the experiment out with `run.probes = false` beside it (`--audit-probes`)",
         remedy: "sample less often, capture fewer bytes of fewer packets, or measure without probes and look separately",
     },
@@ -16,9 +16,48 @@ pub(super) const DEFINITION: Definition = Definition {
     change: by_hand,
 };
 
+/// How sure it is where our own processes took more of the CPUs than was lost.
+const TOOK_MORE: f64 = 0.85;
+
 fn find(known: &Known<'_>) -> Vec<Cause> {
     // Switching them off is the intervention that confirms it.
     let changed = known.probes.iter().cloned();
     let found = changed.map(|(confidence, evidence)| cause(CauseId::ProbeEffect, confidence, vec![evidence]));
-    found.map(|cause| Cause { confirmed: true, ..cause }).collect()
+    found.map(|cause| Cause { confirmed: true, ..cause }).chain(took_cpus(known)).collect()
+}
+
+/// Our own processes took more of the CPUs on the worse side, and as much as that may cost what was lost.
+fn took_cpus(known: &Known<'_>) -> Option<Cause> {
+    let own = by_seen::own_cpu_use(known);
+    let taken: f64 = own.iter().map(|it| it.after_cpus - it.before_cpus).sum();
+    let explains = known.probes.is_none() && known.lost.is_none_or(|lost| lost <= taken);
+    (!own.is_empty() && explains).then(|| cause(CauseId::ProbeEffect, TOOK_MORE, by_seen::told_cpu_use(&own)))
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::observation::{FrameKind, WaitSite};
+    use plimsoll_model::report::{GrownCpuUse, ProfileReport, WaitFor};
+
+    use super::super::fixture::{profile, relay, wait, who};
+    use super::super::named;
+    use super::*;
+
+    #[test]
+    fn our_own_processes_are_no_other_program_and_invalidate_what_they_may_have_cost() {
+        let of = |kind, lost| {
+            let used = GrownCpuUse { who: who(kind, "plimsoll"), before_cpus: 0.2, after_cpus: 0.6 };
+            let waits = vec![wait("relay", WaitSite::Cpu, WaitFor::Cpu)];
+            let profile = ProfileReport { cpu_use: vec![used], waits, ..profile() };
+            let causes =
+                named(&Known { profile: Some(&profile), measured: relay(), lost, ..Known::default() });
+            causes.iter().map(|cause| cause.id).collect::<Vec<_>>()
+        };
+        // A controller on the machine, of this run or another one, and the agent of the service's host.
+        for kind in [FrameKind::Plimsoll, FrameKind::Host] {
+            assert_eq!(of(kind, Some(0.11)), [CauseId::ProbeEffect]);
+            assert_eq!(of(kind, None), [CauseId::ProbeEffect]);
+            assert!(of(kind, Some(0.9)).is_empty(), "0.4 CPUs do not cost nine tenths");
+        }
+    }
 }

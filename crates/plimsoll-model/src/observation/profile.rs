@@ -17,6 +17,8 @@ pub enum FrameKind {
     Shared,
     /// The rest of the machine, that processes of no host belong to.
     Others,
+    /// Plimsoll's own processes that are no load and no service of a run: controllers, this run's and others', and what guards their hosts.
+    Plimsoll,
     /// A process: the second frame of those that belong to a host, or to the rest of the machine.
     Process,
     /// A function of a program or of a library.
@@ -202,16 +204,17 @@ impl Profile {
         })
     }
 
-    /// Without the stacks of other processes of the machine. Where no stack belongs to a host, as where hosts share the machine's network
+    /// Without the stacks of other processes of the machine, and of Plimsoll's own. Where no stack belongs to a host, as where hosts share the machine's network
     /// namespace, there is no telling them apart and all are kept.
     #[must_use]
     pub fn of_the_run(&self) -> Self {
         let begins_with = |stack: &[&Frame], kind| stack.first().is_some_and(|frame| frame.kind == kind);
         let knows_hosts = self.stacks().any(|(stack, _)| begins_with(&stack, FrameKind::Host));
+        let is_foreign = |stack: &[&Frame]| {
+            begins_with(stack, FrameKind::Plimsoll) || knows_hosts && begins_with(stack, FrameKind::Others)
+        };
         let mut own = ProfileBuilder::new(self.arm, self.clock, self.hertz);
-        for (stack, samples) in
-            self.stacks().filter(|(stack, _)| !(knows_hosts && begins_with(stack, FrameKind::Others)))
-        {
+        for (stack, samples) in self.stacks().filter(|(stack, _)| !is_foreign(stack)) {
             own.add(stack, samples);
         }
         own.miss(self.lost, self.idle);

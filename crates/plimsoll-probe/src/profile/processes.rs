@@ -38,6 +38,43 @@ pub(super) enum ProcessKind {
     KernelThread,
     /// A CPU that has nothing to do.
     Idle,
+    /// A process of Plimsoll's, of this run or another, that is no load and no service.
+    Plimsoll,
+}
+
+/// The name of the program, and of its processes that call themselves nothing else.
+pub(super) const OWN_NAME: &str = "plimsoll";
+
+/// Whether the program is Plimsoll: the same file, or a file of its name, as of a run of another version. What a process calls itself says nothing.
+/// Nothing where it has ended.
+fn is_own_program(pid: u32) -> Option<bool> {
+    let link = format!("/proc/{pid}/exe");
+    let file = |path: &str| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    let path = fs::read_link(&link).ok()?;
+    let name = path.file_name()?.to_str()?;
+    let is_named_so = name.trim_end_matches(" (deleted)") == OWN_NAME;
+    Some(is_named_so || file(&link).is_some_and(|its| file("/proc/self/exe") == Some(its)))
+}
+
+/// The name and the kind of a program: Plimsoll's own work, or a load, a service or a link of a run, or a program of somebody else.
+fn identify(pid: u32, name: &str) -> (Arc<str>, ProcessKind) {
+    match is_own_program(pid) {
+        Some(true) => {}
+        // It must not pass for one of ours.
+        Some(false) if name == OWN_NAME => {
+            return ("plimsoll (another program)".into(), ProcessKind::Program);
+        }
+        _ => return (name.into(), ProcessKind::Program),
+    }
+    let arguments = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut arguments = arguments.split('\0').skip(1);
+    let kind = match (arguments.next(), arguments.next()) {
+        // What waits at the gate until the program ends.
+        (Some("agent"), Some("exec")) => ProcessKind::Plimsoll,
+        (Some("agent"), _) | (_, Some("emulator" | "pour")) => ProcessKind::Program,
+        _ => ProcessKind::Plimsoll,
+    };
+    (name.into(), kind)
 }
 
 /// A process as it was when it was first sampled.
@@ -95,7 +132,11 @@ impl Processes {
     pub(super) fn renamed(&mut self, pid: u32, name: &str) {
         self.get(pid);
         if let Some(process) = self.known.get_mut(&pid) {
-            process.identity.name = name.into();
+            let (name, kind) = identify(pid, name);
+            process.identity.name = name;
+            if process.identity.kind != ProcessKind::KernelThread {
+                process.identity.kind = kind;
+            }
             process.mappings = None;
         }
     }
@@ -110,11 +151,11 @@ fn read(pid: u32) -> Process {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok();
     let maps = fs::read_to_string(format!("/proc/{pid}/maps"));
     let is_of_kernel = maps.as_ref().is_ok_and(String::is_empty);
-    let identity = Identity {
-        name: name.as_deref().map_or("unknown", str::trim_end).into(),
-        namespace: fs::metadata(format!("/proc/{pid}/ns/net")).ok().map(|inode| inode.ino()),
-        kind: if is_of_kernel { ProcessKind::KernelThread } else { ProcessKind::Program },
-    };
+    let name = name.as_deref().map_or("unknown", str::trim_end);
+    let (name, kind) =
+        if is_of_kernel { (name.into(), ProcessKind::KernelThread) } else { identify(pid, name) };
+    let namespace = fs::metadata(format!("/proc/{pid}/ns/net")).ok().map(|inode| inode.ino());
+    let identity = Identity { name, namespace, kind };
     Process { identity, mappings: maps.ok().map(|maps| Arc::new(parse(&maps, || jit::map_of(pid)))) }
 }
 
@@ -160,6 +201,27 @@ mod tests {
         assert_eq!((&*compiled.0, compiled.1), (map, 0x7f00_0000_0010));
         assert!(process.locate(0x7f00_0000_1010).is_none() && process.locate(0x7ffd_5a00_0010).is_none());
         assert!(process.locate(0x0045_2000).is_none() && process.locate(0x0065_1000).is_none());
+    }
+
+    #[test]
+    fn our_own_processes_are_known_by_their_program_and_not_by_what_they_call_themselves() {
+        use std::os::unix::process::CommandExt;
+        use std::process::{Command, Stdio};
+        // This test is the program that is asked.
+        assert_eq!(read(std::process::id()).identity.kind, ProcessKind::Plimsoll);
+        let mut stranger =
+            Command::new("/bin/sleep").arg0(OWN_NAME).arg("30").stdout(Stdio::null()).spawn().unwrap();
+        let (name, kind) = identify(stranger.id(), OWN_NAME);
+        assert_eq!((&*name, kind), ("plimsoll (another program)", ProcessKind::Program));
+        let folder = tempfile::tempdir().unwrap();
+        let other_version = folder.path().join(OWN_NAME);
+        fs::copy("/bin/sleep", &other_version).unwrap();
+        let mut neighbour = Command::new(other_version).arg0("x").arg("30").spawn().unwrap();
+        assert_eq!(read(neighbour.id()).identity.kind, ProcessKind::Plimsoll);
+        for child in [&mut stranger, &mut neighbour] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
     }
 
     #[test]

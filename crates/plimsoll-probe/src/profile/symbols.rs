@@ -20,7 +20,7 @@ use syscalls::Sysno;
 
 use super::files::open_safely;
 use super::jit::{self, JitMap};
-use super::processes::{Identity, ProcessKind};
+use super::processes::{Identity, OWN_NAME, ProcessKind};
 use super::rings::Sampled;
 use super::{HostNamespaces, waits};
 
@@ -297,6 +297,7 @@ fn unnamed(file: &Path) -> String {
 /// What a process belongs to.
 fn owner(process: &Identity, hosts: &HostNamespaces) -> Frame {
     match process.namespace.and_then(|inode| hosts.get(&inode)) {
+        _ if process.kind == ProcessKind::Plimsoll => Frame::new(FrameKind::Plimsoll, OWN_NAME),
         Some(host) => Frame::new(FrameKind::Host, host),
         None if process.kind != ProcessKind::Program => Frame::new(FrameKind::Shared, KERNEL),
         None => Frame::new(FrameKind::Others, MACHINE),
