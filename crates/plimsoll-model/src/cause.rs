@@ -41,6 +41,8 @@ macro_rules! each_cause {
             NetRuleChain: net_rule_chain = "net.rule_chain", "Packets are compared with a long list of rules";
             /// CPUs spin until another one has released a lock.
             LockContended: lock_contended = "lock.contended", "CPUs wait for a lock of the kernel";
+            /// Threads of a program sleep until another of its threads has released a lock.
+            LockUserSpace: lock_user_space = "lock.user_space", "Threads wait for a lock of their own program";
             /// The kernel has to find memory before it can give any.
             MemoryReclaim: memory_reclaim = "memory.reclaim", "The kernel looks for memory that it can take back";
             /// Memory has run out, and the kernel ends a process to get some.
@@ -138,6 +140,18 @@ pub struct Cause {
     pub confirmed: bool,
 }
 
+/// Below even odds a cause is a guess, and its title says so.
+const EVEN: f64 = 0.5;
+
+impl Cause {
+    /// The title, which says how likely it is where that is less than even.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let is_guess = self.confidence < EVEN && !self.confirmed;
+        if is_guess { format!("Perhaps: {}", self.title) } else { self.title.clone() }
+    }
+}
+
 /// One piece of evidence for a cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CauseEvidence {
@@ -154,6 +168,19 @@ pub struct CauseEvidence {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_less_likely_than_not_is_said_to_be_perhaps_so() {
+        let of = |confidence, confirmed| {
+            let (id, title) = (CauseId::NetRto, "Timeouts".to_owned());
+            let (evidence, remedy) = (Vec::new(), String::new());
+            Cause { rank: 1, id, title, confidence, evidence, remedy, confirmed }.headline()
+        };
+        assert_eq!(
+            [of(0.49, false), of(0.5, false), of(0.3, true)],
+            ["Perhaps: Timeouts", "Timeouts", "Timeouts"]
+        );
+    }
 
     #[test]
     fn the_id_in_json_is_that_of_the_catalogue() {

@@ -203,7 +203,8 @@ pub(crate) fn causes(causes: &[Cause]) -> Option<Section> {
     let tell = |section: Section, cause: &Cause| {
         let confirmed = if cause.confirmed { ", confirmed" } else { "" };
         let sure = figure((cause.confidence * 100.0).round());
-        let title = format!("{}. {} ({}, {sure} % sure{confirmed})", cause.rank, cause.title, cause.id.id());
+        let title =
+            format!("{}. {} ({}, {sure} % sure{confirmed})", cause.rank, cause.headline(), cause.id.id());
         let section = cause.evidence.iter().fold(section.say(title), |section, e| {
             let change = format!("{} → {} {}", figure(e.before), figure(e.after), e.unit);
             section.add(format!("{}: {}", e.metric, change.trim_end()))

@@ -167,7 +167,7 @@ fn causes(report: &RunReport, linked: bool) -> Option<Section> {
         ol .causes {
             @for cause in &report.causes {
                 li value=(cause.rank) {
-                    h3 { (cause.title) }
+                    h3 { (cause.headline()) }
                     p .soft {
                         (cause_id(cause.id, linked))
                         ", " (figure((cause.confidence * 100.0).round())) " % sure"

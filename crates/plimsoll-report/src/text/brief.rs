@@ -192,7 +192,7 @@ fn cause(cause: &Cause) -> String {
     let confirmed = if cause.confirmed { ", confirmed" } else { "" };
     let sure = figure((cause.confidence * 100.0).round());
     let title =
-        format!("Cause {}: {} ({}, {sure} % sure{confirmed})", cause.rank, cause.title, cause.id.id());
+        format!("Cause {}: {} ({}, {sure} % sure{confirmed})", cause.rank, cause.headline(), cause.id.id());
     match cause.evidence.first() {
         Some(e) => {
             let change = format!("{} → {} {}", figure(e.before), figure(e.after), e.unit);

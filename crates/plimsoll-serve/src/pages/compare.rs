@@ -64,7 +64,7 @@ pub(crate) fn page(site: &Site, asked: &CompareQuery) -> Result<Served, Trouble>
             @if !contrast.causes.is_empty() {
                 ul .plain {
                     @for cause in &contrast.causes {
-                        li { a href=(link::cause(cause.id.id())) { (cause.title) } ", " (figure((cause.confidence * 100.0).round())) " % sure" }
+                        li { a href=(link::cause(cause.id.id())) { (cause.headline()) } ", " (figure((cause.confidence * 100.0).round())) " % sure" }
                     }
                 }
             }

@@ -135,7 +135,7 @@ pub(super) fn causes(state: &State) -> Vec<String> {
         lines.push(format!(
             "{}. {} ({}, {:.0} % sure)",
             cause.rank,
-            terminal(&cause.title),
+            terminal(&cause.headline()),
             cause.id.id(),
             100.0 * cause.confidence
         ));
