@@ -128,6 +128,7 @@ pub fn contrast(
         failures: seen::failures(before, after),
         block_io: seen::block_io(before, after),
         cpu_use: seen::cpu_use(before, after),
+        busiest_threads: seen::busiest_threads(before, after),
         throttling: seen::throttling(before, after),
         io_limits: seen::io_limits(before, after),
     })
@@ -152,6 +153,7 @@ fn unsampled(before: &Sampled, after: &Sampled, per: &str) -> ProfileReport {
         failures: Vec::new(),
         block_io: Vec::new(),
         cpu_use: Vec::new(),
+        busiest_threads: Vec::new(),
         throttling: seen::throttling(before, after),
         io_limits: seen::io_limits(before, after),
     }

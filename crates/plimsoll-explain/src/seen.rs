@@ -32,6 +32,8 @@ pub(crate) const RAN_OUT: [&str; 8] =
     ["EMFILE", "ENFILE", "ENOSPC", "EDQUOT", "ENOMEM", "ENOBUFS", "EADDRNOTAVAIL", "EPERM"];
 /// The smallest increase in CPUs that is reported.
 const LEAST_CPUS: f64 = 0.1;
+/// The smallest part of a CPU that makes a thread a busy one.
+const LEAST_BUSY: f64 = 0.5;
 /// The fewest requests of a block device per second that are reported.
 const LEAST_REQUESTS: f64 = 20.0;
 /// A group that is stopped in fewer of its periods is hardly held up.
@@ -323,6 +325,26 @@ pub(crate) fn cpu_use(before: &Sampled, after: &Sampled) -> Vec<GrownCpuUse> {
     grown.sort_by(|a, b| b.after_cpus.total_cmp(&a.after_cpus));
     grown.truncate(TOLD);
     grown
+}
+
+/// The busiest thread of each process that has a busy one after, the busiest first.
+pub(crate) fn busiest_threads(before: &Sampled, after: &Sampled) -> Vec<GrownCpuUse> {
+    let cpus = |side: &Sampled, samples: u64| {
+        samples as f64 / f64::from(side.profile.hertz.max(1)) / sampled_seconds(side)
+    };
+    let each = after.profile.seen.busiest_threads.iter().map(|used| {
+        let same = |it: &&CpuUse| (&it.owner, &it.process) == (&used.owner, &used.process);
+        let was = before.profile.seen.busiest_threads.iter().find(same).map_or(0, |it| it.samples);
+        GrownCpuUse {
+            who: who(&used.owner, &used.process),
+            before_cpus: cpus(before, was),
+            after_cpus: cpus(after, used.samples),
+        }
+    });
+    let mut busy: Vec<GrownCpuUse> = each.filter(|it| it.after_cpus >= LEAST_BUSY).collect();
+    busy.sort_by(|a, b| b.after_cpus.total_cmp(&a.after_cpus));
+    busy.truncate(TOLD);
+    busy
 }
 
 /// For how long CPUs were sampled, in seconds: what was measured meanwhile may have been shorter by much, where a trial is short.

@@ -55,6 +55,8 @@ macro_rules! each_cause {
             DiskFull: disk_full = "disk.full", "A file system is full";
             /// The CPUs are busy, and most of what was added is the kernel's.
             CpuKernelSaturated: cpu_kernel_saturated = "cpu.kernel_saturated", "The kernel uses up the CPUs";
+            /// One thread is busy all the time, while CPUs are idle.
+            CpuSingleThread: cpu_single_thread = "cpu.single_thread", "A single thread uses up a CPU";
             /// The CPUs are busy, and most of what was added is the program's.
             CpuUserSaturated: cpu_user_saturated = "cpu.user_saturated", "A program uses up the CPUs";
             /// Measuring changes what is measured.

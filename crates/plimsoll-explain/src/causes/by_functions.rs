@@ -145,6 +145,7 @@ mod tests {
             failures: Vec::new(),
             block_io: Vec::new(),
             cpu_use: Vec::new(),
+            busiest_threads: Vec::new(),
             throttling: Vec::new(),
             io_limits: Vec::new(),
         }

@@ -26,6 +26,9 @@ pub struct Seen {
     /// The CPU time of each process of the machine: filled in where the stacks of others are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_use: Vec<CpuUse>,
+    /// The CPU time of the busiest thread of each process of the run's hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub busiest_threads: Vec<CpuUse>,
     /// For how long CPUs were sampled, in microseconds: somewhat longer than what was measured meanwhile. 0 in runs of before it was noted.
     #[serde(default)]
     pub sampled_us: u64,
@@ -153,6 +156,7 @@ impl Seen {
         other.failures.iter().for_each(|failed| self.failure(failed.clone()));
         other.block_io.iter().for_each(|io| self.block(io.clone()));
         other.cpu_use.iter().for_each(|used| self.cpu(used.clone()));
+        other.busiest_threads.iter().for_each(|used| self.thread(used.clone()));
         other.throttled.iter().for_each(|throttled| self.throttle(throttled.clone()));
         other.io_limits.iter().for_each(|limit| self.io_limit(limit.clone()));
         self.looks += other.looks;
@@ -227,11 +231,20 @@ impl Seen {
 
     /// Counts samples of a process.
     pub fn cpu(&mut self, more: CpuUse) {
-        let is_same = |it: &&mut CpuUse| (&it.owner, &it.process) == (&more.owner, &more.process);
-        match self.cpu_use.iter_mut().find(is_same) {
-            Some(known) => known.samples += more.samples,
-            None => self.cpu_use.push(more),
-        }
+        add(&mut self.cpu_use, more);
+    }
+
+    /// Counts samples of the busiest thread of a process.
+    pub fn thread(&mut self, more: CpuUse) {
+        add(&mut self.busiest_threads, more);
+    }
+}
+
+fn add(known: &mut Vec<CpuUse>, more: CpuUse) {
+    let is_same = |it: &&mut CpuUse| (&it.owner, &it.process) == (&more.owner, &more.process);
+    match known.iter_mut().find(is_same) {
+        Some(known) => known.samples += more.samples,
+        None => known.push(more),
     }
 }
 

@@ -49,6 +49,9 @@ pub struct ProfileReport {
     /// Processes that used more of the CPUs.
     #[serde(default)]
     pub cpu_use: Vec<GrownCpuUse>,
+    /// The busiest thread of each process that has one which takes half a CPU or more on the worse side; the busiest first.
+    #[serde(default)]
+    pub busiest_threads: Vec<GrownCpuUse>,
     /// Control groups that were stopped more often by their quota of CPU time.
     #[serde(default)]
     pub throttling: Vec<GrownThrottling>,

@@ -17,7 +17,7 @@ use super::ProfilerError;
 use super::blocks::{BlockRings, Request};
 use super::calls::CallRings;
 use super::failures::Failures;
-use super::processes::{Identity, Processes};
+use super::processes::{Identity, ProcessKind, Processes};
 use super::waits::Waiting;
 use plimsoll_inventory::parse_cpu_list;
 
@@ -44,6 +44,8 @@ pub(super) struct RawStack {
 pub(super) struct Sampled {
     pub(super) stacks: HashMap<RawStack, u64>,
     pub(super) lost: u64,
+    /// Samples of each thread of programs.
+    pub(super) threads: BTreeMap<(Identity, u32), u64>,
     /// Calls that were traced, by whom and how often.
     pub(super) calls: BTreeMap<(TracedCall, Identity), u64>,
     /// Requests of block devices, by the process, the device, and whether they write: how many, and how many bytes.
@@ -64,6 +66,9 @@ impl Sampled {
             *self.stacks.entry(stack).or_default() += samples;
         }
         self.lost += other.lost;
+        for (thread, samples) in other.threads {
+            *self.threads.entry(thread).or_default() += samples;
+        }
         for (call, count) in other.calls {
             *self.calls.entry(call).or_default() += count;
         }
@@ -145,7 +150,8 @@ impl Rings {
                     Ok(Record::Sample(sample)) => {
                         if let (Some(pid), Some(chain)) = (sample.pid(), sample.callchain()) {
                             let at = sample.time().unwrap_or(at);
-                            happened.push((at, Happened::Sample { pid, chain: chain.to_vec() }));
+                            let tid = sample.tid().unwrap_or(pid);
+                            happened.push((at, Happened::Sample { pid, tid, chain: chain.to_vec() }));
                         }
                     }
                     Ok(Record::Fork(fork)) => {
@@ -169,8 +175,12 @@ impl Rings {
         happened.sort_by_key(|(at, _)| *at);
         for (_, what) in happened {
             match what {
-                Happened::Sample { pid, chain } => {
-                    *sampled.stacks.entry(self.stack(pid, &chain)).or_default() += 1;
+                Happened::Sample { pid, tid, chain } => {
+                    let stack = self.stack(pid, &chain);
+                    if stack.process.kind == ProcessKind::Program {
+                        *sampled.threads.entry((stack.process.clone(), tid)).or_default() += 1;
+                    }
+                    *sampled.stacks.entry(stack).or_default() += 1;
                 }
                 Happened::Call { call, pid, name } => {
                     let mut caller = self.processes.get(pid).identity.clone();
@@ -225,7 +235,7 @@ pub(super) fn cpus() -> Result<Vec<usize>, ProfilerError> {
 
 /// What the kernel tells of.
 enum Happened {
-    Sample { pid: u32, chain: Vec<u64> },
+    Sample { pid: u32, tid: u32, chain: Vec<u64> },
     Call { call: TracedCall, pid: u32, name: Option<String> },
     Request { pid: u32, requests: u64, request: Request },
     Fork { parent: u32, child: u32 },

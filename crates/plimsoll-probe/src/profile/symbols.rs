@@ -1,6 +1,6 @@
 //! The names of functions: those of the kernel from `/proc/kallsyms`, those of programs from their files.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -13,8 +13,8 @@ use blazesym::symbolize::source::{Elf, Kernel, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use nix::errno::Errno;
 use plimsoll_model::observation::{
-    BlockIo, CallCount, FailedCalls, Frame, FrameKind, IoLimit, Profile, ProfileBuilder, Seen, Throttled,
-    Wait, WaitSite,
+    BlockIo, CallCount, CpuUse, FailedCalls, Frame, FrameKind, IoLimit, Profile, ProfileBuilder, Seen,
+    Throttled, Wait, WaitSite,
 };
 use syscalls::Sysno;
 
@@ -226,6 +226,12 @@ pub(super) fn seen(sampled: &Sampled, hosts: &HostNamespaces) -> Seen {
             count: *count,
         });
     }
+    for (process, samples) in busiest_threads(sampled) {
+        let owner = owner(process, hosts);
+        if owner.kind == FrameKind::Host {
+            seen.thread(CpuUse { owner, process: process.name.to_string(), samples });
+        }
+    }
     for ((process, device, writes), (requests, bytes)) in &sampled.blocks {
         seen.block(BlockIo {
             owner: owner(process, hosts),
@@ -292,6 +298,16 @@ fn block_device(number: u32) -> String {
 /// What a function without a name is called: by its file.
 fn unnamed(file: &Path) -> String {
     format!("[{}]", file.file_name().unwrap_or(file.as_os_str()).to_string_lossy())
+}
+
+/// The samples of the busiest thread of each program.
+fn busiest_threads(sampled: &Sampled) -> BTreeMap<&Identity, u64> {
+    let mut busiest = BTreeMap::new();
+    for ((process, _), samples) in &sampled.threads {
+        let most: &mut u64 = busiest.entry(process).or_default();
+        *most = (*most).max(*samples);
+    }
+    busiest
 }
 
 /// What a process belongs to.
