@@ -16,7 +16,7 @@ pub(super) struct Signature {
 /// From this share of what was added on a function is the cause.
 const MOST: f64 = 0.4;
 /// CPUs that are idle for a smaller share of the time are used up.
-const BUSY: f64 = 0.15;
+pub(super) const BUSY: f64 = 0.15;
 /// From this share of what was added on it is the kernel's, or the programs'.
 const ONE_SIDED: f64 = 0.6;
 

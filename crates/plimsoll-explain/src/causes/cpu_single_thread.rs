@@ -6,10 +6,10 @@ use super::{Definition, Known, Page, When, by_functions, by_hand, by_seen, cause
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "a thread of what is measured uses a whole CPU, other CPUs are idle, and each operation takes more CPU time",
-        evidence_against: "the busiest thread leaves a part of its CPU; all CPUs are used up; the figure grows with a second CPU alone",
-        test: "start a second process or thread of the service, or make the operation cheaper: the rate rises",
-        remedy: "spread the work over more threads or processes; the profile names the functions that take the thread's time",
+        evidence_for: "a thread of the service uses a whole CPU while others are idle. Each operation takes more CPU time",
+        evidence_against: "the busiest thread leaves a part of its CPU. All CPUs are used up",
+        test: "start a second process or thread of the service: the rate rises",
+        remedy: "spread the work over more threads or processes. The profile names the functions that take the thread's time",
     },
     when: When::NothingElse,
     find,
@@ -19,15 +19,13 @@ pub(super) const DEFINITION: Definition = Definition {
 const ID: CauseId = CauseId::CpuSingleThread;
 /// A thread that uses so much of a CPU has hardly any of it left.
 const WHOLE: f64 = 0.85;
-/// From this share of all CPUs on that is idle, the thread's own CPU is the limit.
-const IDLE: f64 = 0.2;
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
     let Some(profile) = known.profile else { return Vec::new() };
     let is_measured = |process: &String| known.measured.processes.contains(process);
     let busiest = profile.busiest_threads.iter().find(|it| is_measured(&it.who.process));
     let (Some(busiest), Some(idle)) = (busiest, profile.after.idle) else { return Vec::new() };
-    if busiest.after_cpus < WHOLE || idle < IDLE {
+    if busiest.after_cpus < WHOLE || idle < by_functions::BUSY {
         return Vec::new();
     }
     let thread = CauseEvidence {

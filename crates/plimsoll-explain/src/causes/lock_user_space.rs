@@ -8,10 +8,10 @@ use super::{Definition, Known, Page, When, by_counters, by_hand, by_seen, cause,
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "threads of the program sleep in futexes (futex_do_wait) where hardly any did before, and calls of futex fail because another thread was faster (EAGAIN), or threads take turns more often",
-        evidence_against: "as many threads slept there before: threads without work wait in futexes too; a single thread of the program is as slow",
-        test: "run the program with one thread: each operation takes as long as it did before",
-        remedy: "find who holds the lock (the stacks of the program's threads, perf lock contention -ab, offcputime); hold it for less, or split it",
+        evidence_for: "threads of the program sleep in futexes, where hardly any did before. Calls of futex fail with EAGAIN, or threads take turns more often",
+        evidence_against: "as many threads slept there before. A single thread is as slow",
+        test: "run the program with one thread: each operation takes as long as before",
+        remedy: "find who holds the lock (perf lock contention -ab, offcputime). Hold it for less time, or split it",
     },
     when: When::Always,
     find,

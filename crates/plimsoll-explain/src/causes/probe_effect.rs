@@ -6,8 +6,8 @@ use super::{Definition, Known, Page, When, by_hand, by_seen, cause};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the figure differs between trials with probes and trials without; or Plimsoll's own processes took more of the CPUs on the worse side, and as much as was lost",
-        evidence_against: "the interval of the difference has none in it; our own processes took as much on both sides",
+        evidence_for: "the figure differs between trials with probes and without. Or Plimsoll's processes took as many CPUs more as were lost",
+        evidence_against: "the interval of the difference has none in it. Our own processes took as much on both sides",
         test: "carry the experiment out with `run.probes = false` beside it (`--audit-probes`)",
         remedy: "sample less often, capture fewer bytes of fewer packets, or measure without probes and look separately",
     },

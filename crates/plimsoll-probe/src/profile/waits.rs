@@ -140,7 +140,7 @@ struct Process {
 enum Pace {
     /// Some of its threads ran since it was looked at before.
     Runs,
-    /// It was not looked at yet.
+    /// No look has reached it.
     New,
     /// None of its threads ran.
     Sleeps,
@@ -607,7 +607,7 @@ mod tests {
             cost += cpu_time().saturating_sub(before);
         }
         let slept: u64 = of(&waiting, "sleep").iter().map(|(_, waited)| waited.us).sum();
-        let true_us = number as f64 * looked.as_micros() as f64;
+        let true_us = f64::from(number) * looked.as_micros() as f64;
         assert!((slept as f64 / true_us - 1.0).abs() < 0.2, "{slept} of {true_us}");
         // What is to be found out of each process at all, such as that it is there, comes on top.
         assert!(cost < 30 * 4 * MOST_OF_A_LOOK, "{cost:?}");
