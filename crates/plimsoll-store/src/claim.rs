@@ -16,7 +16,7 @@ use nix::unistd::gethostname;
 
 use super::beside::split;
 use super::opening::{beside, of_server};
-use super::{Place, Store, StoreError, schema};
+use super::{Location, Store, StoreError, schema};
 use crate::database::{Database, Server, values};
 
 /// A run that no other process carries out as long as this is there.
@@ -56,8 +56,8 @@ impl Store {
         self.clear_under_way();
         match (&self.database, &self.place) {
             (Database::Server(server), place) => on_server(server, place, run),
-            (Database::File(_), Place::File(path)) => in_file(&claims(path), run),
-            (Database::File(_), Place::Server { .. }) => unreachable!("a server is no file"),
+            (Database::File(_), Location::File(path)) => in_file(&claims(path), run),
+            (Database::File(_), Location::Server { .. }) => unreachable!("a server is no file"),
         }
     }
 
@@ -67,8 +67,8 @@ impl Store {
         match (&self.database, &self.place) {
             // What cannot be asked is told by what is asked next.
             (Database::Server(server), _) => server.is_claimed(number(run).cast_signed()).unwrap_or(false),
-            (_, Place::File(path)) => is_held(&claims(path), run),
-            (_, Place::Server { .. }) => false,
+            (_, Location::File(path)) => is_held(&claims(path), run),
+            (_, Location::Server { .. }) => false,
         }
     }
 }
@@ -91,7 +91,7 @@ fn in_file(path: &Path, run: &str) -> Result<Claim, StoreError> {
     }
 }
 
-fn on_server(server: &Arc<Server>, place: &Place, run: &str) -> Result<Claim, StoreError> {
+fn on_server(server: &Arc<Server>, place: &Location, run: &str) -> Result<Claim, StoreError> {
     let failed = |error| of_server(place, "claim the run", error);
     if !server.claim(run, number(run).cast_signed()).map_err(failed)? {
         let said = server.query(schema::HOLDER_OF, values![run]).map_err(failed)?;

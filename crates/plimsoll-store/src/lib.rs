@@ -41,7 +41,7 @@ pub use figures::{Dated, Figure};
 pub use files::CAPTURES;
 pub use imported::{ImportedText, Packing};
 pub use labels::{Baseline, Labels, ShortOutcome};
-pub use place::Place;
+pub use place::Location;
 pub use search::{Experiment, Listed, Search};
 pub use times::Times;
 pub use under_way::UnderWayFile;
@@ -75,14 +75,14 @@ pub struct RunEntry {
 /// Where runs are kept, opened.
 #[derive(Debug)]
 pub struct Store {
-    place: Place,
+    place: Location,
     database: Database,
 }
 
 impl Store {
     /// Where it is.
     #[must_use]
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &Location {
         &self.place
     }
 
@@ -110,7 +110,7 @@ impl Store {
     /// Whether the file still has its name: the system lets an open file be written to that nobody can open again.
     fn is_there(&self) -> Result<(), StoreError> {
         match &self.place {
-            Place::File(path) if matches!(path.try_exists(), Ok(false)) => {
+            Location::File(path) if matches!(path.try_exists(), Ok(false)) => {
                 Err(StoreError::Gone { path: path.clone() })
             }
             _ => Ok(()),
@@ -363,7 +363,7 @@ impl Store {
         let place = || self.place.to_string();
         match source {
             DatabaseError::File(source) => {
-                let path = if let Place::File(path) = &self.place { path } else { Path::new("") };
+                let path = if let Location::File(path) = &self.place { path } else { Path::new("") };
                 failed(path, operation, source)
             }
             DatabaseError::Column(why) => {

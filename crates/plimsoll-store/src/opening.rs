@@ -10,7 +10,7 @@ use nix::unistd::{AccessFlags, access};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
-use super::{Place, Store, StoreError, failed, schema};
+use super::{Location, Store, StoreError, failed, schema};
 use crate::database::address::Address;
 use crate::database::server::Prepare;
 use crate::database::{Database, Server, ServerError};
@@ -20,10 +20,10 @@ impl Store {
     ///
     /// # Errors
     /// When it cannot be made or reached, is no store of runs, or was written by a newer version.
-    pub fn open_at(place: &Place) -> Result<Self, StoreError> {
+    pub fn open_at(place: &Location) -> Result<Self, StoreError> {
         match place {
-            Place::File(path) => Self::open(path),
-            Place::Server { address, .. } => Self::on_server(place, address, schema::server::to_write),
+            Location::File(path) => Self::open(path),
+            Location::Server { address, .. } => Self::on_server(place, address, schema::server::to_write),
         }
     }
 
@@ -31,10 +31,10 @@ impl Store {
     ///
     /// # Errors
     /// When it is no store of runs, was written by a newer version, may not be read, or cannot be reached.
-    pub fn open_at_to_read(place: &Place) -> Result<Self, StoreError> {
+    pub fn open_at_to_read(place: &Location) -> Result<Self, StoreError> {
         match place {
-            Place::File(path) => Self::open_to_read(path),
-            Place::Server { address, .. } => Self::on_server(place, address, schema::server::to_read),
+            Location::File(path) => Self::open_to_read(path),
+            Location::Server { address, .. } => Self::on_server(place, address, schema::server::to_read),
         }
     }
 
@@ -54,7 +54,7 @@ impl Store {
         }
     }
 
-    fn on_server(place: &Place, address: &Address, prepare: Prepare) -> Result<Self, StoreError> {
+    fn on_server(place: &Location, address: &Address, prepare: Prepare) -> Result<Self, StoreError> {
         let server = Server::at(address.clone(), prepare);
         server.reach().map_err(|error| of_server(place, "open the runs", error))?;
         Ok(Self { place: place.clone(), database: Database::Server(Arc::new(server)) })
@@ -118,7 +118,7 @@ impl Store {
 
     /// An open file, in which this format was found.
     fn in_file(path: &Path, connection: Connection, found: u32) -> Result<Self, StoreError> {
-        let place = Place::File(path.to_owned());
+        let place = Location::File(path.to_owned());
         let known = schema::FORMAT;
         match found.cmp(&known) {
             Ordering::Less => Err(StoreError::Older { place: place.to_string(), found, known }),
@@ -142,7 +142,7 @@ fn distrust(path: &Path, connection: &Connection) -> Result<(), StoreError> {
 }
 
 /// What a server said, or that it said nothing.
-pub(crate) fn of_server(place: &Place, operation: &'static str, error: ServerError) -> StoreError {
+pub(crate) fn of_server(place: &Location, operation: &'static str, error: ServerError) -> StoreError {
     let place = place.to_string();
     match error {
         ServerError::Away(why) => StoreError::Away { place, operation, why },

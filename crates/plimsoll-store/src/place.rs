@@ -11,7 +11,7 @@ const OF_SERVERS: &str = "team";
 
 /// Where runs are kept.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum Location {
     /// In a file of this machine.
     File(PathBuf),
     /// On a server of PostgreSQL's.
@@ -23,7 +23,7 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl Location {
     /// The place of this name: `postgres://` begins the URL of a server, everything else is a file. `file` is the file that this machine's
     /// own runs are in: what is kept here of those on a server stands in a folder beside it.
     ///
@@ -53,7 +53,7 @@ impl Place {
 }
 
 /// As `--store` takes it, but without a password.
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => path.display().fmt(out),

@@ -186,7 +186,7 @@ fn a_file_that_is_no_database_is_refused_and_left_alone() {
 fn a_file_that_is_removed_while_a_run_goes_on_is_missed() {
     let (folder, store) = store();
     store.put_run(&entry("a", 1)).unwrap();
-    let Place::File(path) = store.place() else { panic!("a file in {folder:?}") };
+    let Location::File(path) = store.place() else { panic!("a file in {folder:?}") };
     std::fs::remove_file(path).unwrap();
     assert!(matches!(store.put_trial("a", &trial(1)), Err(StoreError::Gone { .. })));
     assert!(matches!(store.put_run(&entry("a", 1)), Err(StoreError::Gone { .. })));

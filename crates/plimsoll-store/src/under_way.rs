@@ -13,7 +13,7 @@ use plimsoll_path::Folder;
 
 use super::beside::split;
 use super::opening::beside;
-use super::{Place, Store, schema};
+use super::{Location, Store, schema};
 use crate::database::{Database, Server, values};
 
 /// How the files end.
@@ -168,8 +168,8 @@ impl Store {
 
     fn under_way_folder(&self) -> PathBuf {
         match &self.place {
-            Place::File(path) => beside(path, "-under-way"),
-            Place::Server { folder, .. } => folder.clone(),
+            Location::File(path) => beside(path, "-under-way"),
+            Location::Server { folder, .. } => folder.clone(),
         }
     }
 }

@@ -8,18 +8,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use plimsoll_model::report::RunStatus;
 use plimsoll_model::verdict::{Standing, Verdict};
 use plimsoll_report::html::bundle::{self, Bundle};
-use plimsoll_store::{Place, RunEntry, ShortOutcome, Store};
+use plimsoll_store::{Location, RunEntry, ShortOutcome, Store};
 
 use crate::failure::Failure;
 use crate::page::Page;
 use crate::place;
 
 /// Where runs are kept: what was named, a file or the URL of a server, or `plimsoll/runs.sqlite` in the user's state folder (XDG Base Directory).
-pub(crate) fn place(named: Option<&Path>) -> Result<Place, Failure> {
+pub(crate) fn place(named: Option<&Path>) -> Result<Location, Failure> {
     match named {
-        Some(path) if !Place::is_of_server(path) => Ok(Place::File(path.to_owned())),
-        Some(url) => Ok(Place::named(url, &own_file()?)?),
-        None => Ok(Place::File(own_file()?)),
+        Some(path) if !Location::is_of_server(path) => Ok(Location::File(path.to_owned())),
+        Some(url) => Ok(Location::named(url, &own_file()?)?),
+        None => Ok(Location::File(own_file()?)),
     }
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn own_file() -> Result<PathBuf, Failure> {
 /// What `--store` must say for a command to find this store; nothing where it needs no such option.
 pub(crate) fn named(store: &Store) -> Option<String> {
     match store.place() {
-        Place::File(path) if place::of_runs().as_ref() == Some(path) => None,
+        Location::File(path) if place::of_runs().as_ref() == Some(path) => None,
         place => Some(place.to_string()),
     }
 }
@@ -85,10 +85,10 @@ pub(crate) fn page_path(store: &Store, run: &str) -> PathBuf {
 }
 
 /// Where a machine's weeks are kept when it is not said: beside the file of runs, or beside this machine's own where runs are on a server.
-pub(crate) fn weeks_path(place: &Place) -> PathBuf {
+pub(crate) fn weeks_path(place: &Location) -> PathBuf {
     match place {
-        Place::File(path) => path.with_file_name("weeks.sqlite"),
-        Place::Server { folder, .. } => folder.with_file_name("weeks.sqlite"),
+        Location::File(path) => path.with_file_name("weeks.sqlite"),
+        Location::Server { folder, .. } => folder.with_file_name("weeks.sqlite"),
     }
 }
 

@@ -17,7 +17,7 @@ struct Bench {
 }
 
 /// What the program said.
-struct Told {
+struct Printed {
     code: Option<i32>,
     stdout: String,
     stderr: String,
@@ -36,10 +36,10 @@ impl Bench {
         std::fs::write(self.path().join(name), text).expect("the folder can be written to");
     }
 
-    fn plimsoll(&self, args: &[&str]) -> Told {
+    fn plimsoll(&self, args: &[&str]) -> Printed {
         let mut command = Command::cargo_bin("plimsoll").expect("the program was built");
         let output = command.current_dir(self.path()).args(args).output().expect("the program can be run");
-        Told {
+        Printed {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).expect("results are UTF-8"),
             stderr: String::from_utf8(output.stderr).expect("notes are UTF-8"),
@@ -61,7 +61,7 @@ impl Bench {
     }
 }
 
-impl Told {
+impl Printed {
     fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}{}", self.stdout, self.stderr))
@@ -499,7 +499,7 @@ fn bad_usage_of_bisect_is_told() {
 }
 
 /// Starts the program, waits until `sign` holds, interrupts it as Ctrl-C does, and returns its exit status and output.
-fn interrupted(bench: &Bench, args: &[&str], sign: impl Fn() -> bool) -> Told {
+fn interrupted(bench: &Bench, args: &[&str], sign: impl Fn() -> bool) -> Printed {
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_plimsoll"))
         .current_dir(bench.path())
         .args(args)
@@ -517,7 +517,7 @@ fn interrupted(bench: &Bench, args: &[&str], sign: impl Fn() -> bool) -> Told {
     let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(kill.expect("kill can be run").success());
     let output = child.wait_with_output().expect("it ends");
-    Told {
+    Printed {
         code: output.status.code(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),

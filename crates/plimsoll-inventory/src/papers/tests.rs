@@ -8,7 +8,7 @@ use super::{PaperError, Papers, read};
 
 macro_rules! sample {
     ($name:literal) => {
-        ($name, include_str!(concat!("../../../tests/papers/", $name)))
+        ($name, include_str!(concat!("../../tests/papers/", $name)))
     };
 }
 

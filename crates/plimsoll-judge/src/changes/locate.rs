@@ -18,7 +18,7 @@ const PULL: f64 = 2.5;
 
 /// A boundary in its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Place {
+pub(super) struct Located {
     /// The first index of the new level.
     pub(super) index: usize,
     /// The first and the last index that it may be, at the confidence asked for.
@@ -45,11 +45,11 @@ pub(super) fn places(
     levels: &[f64],
     noise: Noise,
     share: f64,
-) -> Vec<Place> {
+) -> Vec<Located> {
     (0..boundaries.len())
         .map(|k| {
             let between = Losses::around(series, boundaries, k, levels, noise).likely(share);
-            Place {
+            Located {
                 index: boundaries[k],
                 between: (between.0.min(boundaries[k]), between.1.max(boundaries[k])),
             }

@@ -1,7 +1,7 @@
 //! `changes`: where did the history change?
 
 use super::table::Table;
-use super::{Answer, Request};
+use super::{Judgement, Request};
 use crate::changes::find_changes_with_gaps;
 use crate::input::JudgeError;
 use plimsoll_model::numbers::{Level, Numbers};
@@ -23,10 +23,10 @@ impl Request for ChangesRequest {
         Ok(Self { series: table.series_with_gaps("series")?, metric: None })
     }
 
-    fn judge(self) -> Result<Answer, JudgeError> {
+    fn judge(self) -> Result<Judgement, JudgeError> {
         let found = find_changes_with_gaps(&self.series)?;
         let verdict = found.verdict(self.metric.as_deref().unwrap_or("value"));
-        Ok(Answer::new(
+        Ok(Judgement::new(
             verdict,
             json!({
                 "changes": found.changes,

@@ -1,7 +1,7 @@
 //! `compare`: A against B.
 
 use super::table::Table;
-use super::{Answer, Request};
+use super::{Judgement, Request};
 use crate::compare::{CompareSettings, exact_pairs, exact_values, paired, unpaired};
 use crate::input::JudgeError;
 use plimsoll_model::numbers::{Numbers, Side};
@@ -43,7 +43,7 @@ impl Request for CompareRequest {
         Ok(())
     }
 
-    fn judge(self) -> Result<Answer, JudgeError> {
+    fn judge(self) -> Result<Judgement, JudgeError> {
         let shipped = CompareSettings::default();
         let settings = CompareSettings {
             lower_is_better: self.lower_is_better.unwrap_or(shipped.lower_is_better),
@@ -63,7 +63,7 @@ impl Request for CompareRequest {
             "exact_from": exact_from,
             "unit": self.unit,
         });
-        Ok(Answer::new(found.verdict, own))
+        Ok(Judgement::new(found.verdict, own))
     }
 
     fn numbers(&self) -> Result<Numbers, JudgeError> {

@@ -1,7 +1,7 @@
 //! `factors`: do they interact?
 
 use super::table::{Table, all_of};
-use super::{Answer, Request};
+use super::{Judgement, Request};
 use crate::factors::{FactorRow, FactorSettings, FactorTable, judge};
 use crate::input::JudgeError;
 use plimsoll_model::numbers::Numbers;
@@ -63,7 +63,7 @@ impl Request for FactorsRequest {
         Ok(Self { rows, factors, value, block: None, metric: None, margin: None, alpha: None })
     }
 
-    fn judge(self) -> Result<Answer, JudgeError> {
+    fn judge(self) -> Result<Judgement, JudgeError> {
         let value = self.value.as_deref().unwrap_or("value");
         let table = self.table()?;
         let shipped = FactorSettings::default();
@@ -80,7 +80,7 @@ impl Request for FactorsRequest {
             "p": found.p,
             "scale": "more than multiplicative",
         });
-        Ok(Answer::new(found.verdict, own))
+        Ok(Judgement::new(found.verdict, own))
     }
 
     fn numbers(&self) -> Result<Numbers, JudgeError> {

@@ -1,7 +1,7 @@
 //! `growth`: time over the number of workers.
 
 use super::table::Table;
-use super::{Answer, Request};
+use super::{Judgement, Request};
 use crate::input::JudgeError;
 use crate::models::growth::{GrowthPoint, fit_growth};
 use plimsoll_model::numbers::{Curve, Numbers};
@@ -22,9 +22,9 @@ impl Request for GrowthRequest {
         Ok(Self { rows: rows.into_iter().map(point).collect(), metric: None })
     }
 
-    fn judge(self) -> Result<Answer, JudgeError> {
+    fn judge(self) -> Result<Judgement, JudgeError> {
         let found = fit_growth(&self.rows)?;
-        Ok(Answer::new(found.verdict(self.metric.as_deref().unwrap_or("time")), &found))
+        Ok(Judgement::new(found.verdict(self.metric.as_deref().unwrap_or("time")), &found))
     }
 
     fn numbers(&self) -> Result<Numbers, JudgeError> {

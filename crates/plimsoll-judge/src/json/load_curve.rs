@@ -1,7 +1,7 @@
 //! `load-curve`: load against utilisation.
 
 use super::table::Table;
-use super::{Answer, Request};
+use super::{Judgement, Request};
 use crate::input::JudgeError;
 use crate::models::load_curve::{Form, LoadCurve, LoadPoint, NoQueue, fit_load_curve};
 use plimsoll_model::numbers::{Curve, Numbers};
@@ -41,9 +41,9 @@ impl Request for LoadCurveRequest {
         })
     }
 
-    fn judge(self) -> Result<Answer, JudgeError> {
+    fn judge(self) -> Result<Judgement, JudgeError> {
         let curve = self.fit()?;
-        Ok(Answer::new(curve.verdict(self.metric.as_deref().unwrap_or("load")), &curve))
+        Ok(Judgement::new(curve.verdict(self.metric.as_deref().unwrap_or("load")), &curve))
     }
 
     fn numbers(&self) -> Result<Numbers, JudgeError> {

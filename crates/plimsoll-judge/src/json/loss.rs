@@ -1,7 +1,7 @@
 //! `loss`: TCP throughput over a lossy path, or what a path must keep to.
 
 use super::table::Table;
-use super::{Answer, Request};
+use super::{Judgement, Request};
 use crate::input::JudgeError;
 use crate::models::loss::{Formula, LossPoint, TYPICAL_C, budget, fit_loss};
 use plimsoll_model::numbers::{Curve, Numbers};
@@ -35,19 +35,19 @@ impl Request for LossRequest {
         Ok(Self { rows: Some(rows.into_iter().map(point).collect()), target: None, metric: None })
     }
 
-    fn judge(self) -> Result<Answer, JudgeError> {
+    fn judge(self) -> Result<Judgement, JudgeError> {
         let named = |what: &'static str| self.metric.clone().unwrap_or_else(|| what.into());
         match (self.rows, self.target) {
             (Some(rows), None) => {
                 let curve = fit_loss(&rows)?;
-                Ok(Answer::new(curve.verdict(&named("mathis_constant")), &curve))
+                Ok(Judgement::new(curve.verdict(&named("mathis_constant")), &curve))
             }
             (None, Some(target)) => {
                 let (mss, c) = (target.mss.unwrap_or(USUAL_MSS), target.c.unwrap_or(TYPICAL_C));
                 let budget = budget(target.rate, target.rtt, mss, c)?;
                 let units = serde_json::json!({"rate": "bit/s", "rtt": "s", "mss": "bytes", "queue_bytes": "bytes", "loss": "share of packets"});
                 let own = serde_json::json!({"budget": budget, "units": units});
-                Ok(Answer::new(budget.verdict(&named("allowed_loss_share")), own))
+                Ok(Judgement::new(budget.verdict(&named("allowed_loss_share")), own))
             }
             _ => Err(JudgeError::Table("expected either `rows` or `target`".into())),
         }

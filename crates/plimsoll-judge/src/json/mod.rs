@@ -1,6 +1,6 @@
 //! Numbers from anywhere: JSON, CSV or a bare list in, one verdict as JSON out; and the same for a fleet's worth of lines.
 //!
-//! Each test has a request type in a module of its own, which reads what the test takes and gives its `Answer`.
+//! Each test has a request type in a module of its own, which reads what the test takes and gives its `Judgement`.
 
 mod batch;
 mod fields;
@@ -88,12 +88,12 @@ impl Test {
 }
 
 /// What a test found: the verdict, and the fields that only this test has.
-pub(crate) struct Answer {
+pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     pub(crate) own: Map<String, Value>,
 }
 
-impl Answer {
+impl Judgement {
     /// A verdict with the fields of `own`, which must serialise to an object.
     pub(crate) fn new(verdict: Verdict, own: impl Serialize) -> Self {
         let own = match serde_json::to_value(own) {
@@ -134,7 +134,7 @@ pub(crate) trait Request: DeserializeOwned {
     }
 
     /// Judges the numbers.
-    fn judge(self) -> Result<Answer, JudgeError>;
+    fn judge(self) -> Result<Judgement, JudgeError>;
 
     /// The numbers as a chart shows them, with what is fitted to them.
     fn numbers(&self) -> Result<Numbers, JudgeError>;

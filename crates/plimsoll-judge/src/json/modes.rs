@@ -1,7 +1,7 @@
 //! `modes`: one mode or more?
 
 use super::table::Table;
-use super::{Answer, Request};
+use super::{Judgement, Request};
 use crate::input::JudgeError;
 use crate::modes::{Mode, find_modes};
 use plimsoll_model::experiment::claim::modes::ModePlace;
@@ -24,7 +24,7 @@ impl Request for ModesRequest {
         Ok(Self { values: table.series("values")?, metric: None })
     }
 
-    fn judge(self) -> Result<Answer, JudgeError> {
+    fn judge(self) -> Result<Judgement, JudgeError> {
         let found = find_modes(&self.values)?;
         let verdict = found.verdict(self.metric.as_deref().unwrap_or("value"));
         let own = json!({
@@ -35,7 +35,7 @@ impl Request for ModesRequest {
             "separation": found.separation,
             "dip": found.dip.map(|d| json!({"statistic": d.statistic, "p": d.p})),
         });
-        Ok(Answer::new(verdict, own))
+        Ok(Judgement::new(verdict, own))
     }
 
     fn numbers(&self) -> Result<Numbers, JudgeError> {

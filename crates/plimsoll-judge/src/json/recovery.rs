@@ -1,7 +1,7 @@
 //! `recovery`: after the flood against the baseline.
 
 use super::table::{Table, all_of};
-use super::{Answer, Request};
+use super::{Judgement, Request};
 use crate::input::JudgeError;
 use crate::recovery::{BeforeAfter, RecoverySettings, RecoveryTrial, WindowPair, judge_flat, judge_trials};
 use plimsoll_model::numbers::{Numbers, Side};
@@ -32,7 +32,7 @@ impl Request for RecoveryRequest {
         Ok(Self { treatment, control, trials: None, margin: None, lower_is_better: None, metric: None })
     }
 
-    fn judge(self) -> Result<Answer, JudgeError> {
+    fn judge(self) -> Result<Judgement, JudgeError> {
         let shipped = RecoverySettings::default();
         let settings = RecoverySettings {
             margin: self.margin.unwrap_or(shipped.margin),
@@ -46,7 +46,7 @@ impl Request for RecoveryRequest {
             _ => return Err(JudgeError::Table("expected either `treatment` or `trials`".into())),
         };
         let own = json!({"margin": settings.margin, "per_cycle": found.per_cycle, "trend": found.trend});
-        Ok(Answer::new(found.verdict, own))
+        Ok(Judgement::new(found.verdict, own))
     }
 
     fn numbers(&self) -> Result<Numbers, JudgeError> {

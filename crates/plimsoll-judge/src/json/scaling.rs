@@ -1,7 +1,7 @@
 //! `scaling`: throughput over the number of workers.
 
 use super::table::Table;
-use super::{Answer, Request};
+use super::{Judgement, Request};
 use crate::input::JudgeError;
 use crate::models::scaling::{Scaling, ScalingPoint, fit_scaling};
 use plimsoll_model::numbers::{Curve, Numbers};
@@ -22,10 +22,10 @@ impl Request for ScalingRequest {
         Ok(Self { rows: rows.into_iter().map(point).collect(), metric: None })
     }
 
-    fn judge(self) -> Result<Answer, JudgeError> {
+    fn judge(self) -> Result<Judgement, JudgeError> {
         let found = fit_scaling(&self.rows)?;
         let verdict = found.verdict(self.metric.as_deref().unwrap_or("throughput"));
-        Ok(Answer::new(verdict, &found))
+        Ok(Judgement::new(verdict, &found))
     }
 
     fn numbers(&self) -> Result<Numbers, JudgeError> {

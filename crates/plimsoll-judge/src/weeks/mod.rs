@@ -58,7 +58,7 @@ const EXPLAINS: f64 = 2.0;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
     /// The changes that were news, the newest last.
-    told: Vec<Told>,
+    told: Vec<Announced>,
     /// The drift that goes on.
     moving: Option<Moving>,
     /// Hours before this one belong to a drift that has ended (hours since 1970, UTC).
@@ -67,7 +67,7 @@ pub struct Remembered {
 
 /// A change that was news.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct Told {
+struct Announced {
     hour: u64,
     rose: bool,
 }
@@ -82,7 +82,7 @@ impl Remembered {
             match (*news, &mut remembered.moving) {
                 (News::Change { hour, .. }, Some(moving)) => moving.came_back_at(hour),
                 (News::Change { hour, before, after, .. }, None) => {
-                    remembered.told.push(Told { hour, rose: after > before });
+                    remembered.told.push(Announced { hour, rose: after > before });
                 }
                 (News::Drift(drift), _) if drift.per_hour == 0.0 => {
                     remembered = Self { since_hour: drift.since_hour, ..Self::default() };
@@ -161,7 +161,7 @@ impl Remembered {
             {
                 continue;
             }
-            self.told.push(Told { hour, rose: size > 0.0 });
+            self.told.push(Announced { hour, rose: size > 0.0 });
             // What was taken out for a trend belongs to both levels.
             let drifted = trend(*slope, change.index, n);
             let [before, after] = [before, change.after].map(|level| level + drifted);
@@ -192,7 +192,7 @@ impl Remembered {
         {
             return None;
         }
-        self.told.push(Told { hour, rose: size > 0.0 });
+        self.told.push(Announced { hour, rose: size > 0.0 });
         let before = before + trend(*slope, index, flat.len());
         Some(News::Change { hour, before, after: before + size, low, high })
     }

@@ -49,7 +49,7 @@ pub(crate) struct Message {
 }
 
 /// The messages of a series.
-pub(crate) struct Told {
+pub(crate) struct Announced {
     /// Its name.
     pub(crate) series: String,
     /// The messages, the oldest first.
@@ -64,7 +64,7 @@ pub(crate) fn machine(
     days: u32,
     still: bool,
     wanted: &(dyn Fn(&str) -> bool + Sync),
-) -> Vec<Told> {
+) -> Vec<Announced> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/weeks/years.py");
     let words = [seed.to_string(), days.to_string()];
     let still = still.then_some("still");
@@ -75,7 +75,7 @@ pub(crate) fn machine(
     machine.series.par_iter().filter(|series| wanted(&series.name)).map(told).collect()
 }
 
-fn told(series: &Series) -> Told {
+fn told(series: &Series) -> Announced {
     let hours = &series.hours;
     let mut remembered = Remembered::default();
     let mut messages = Vec::new();
@@ -93,7 +93,7 @@ fn told(series: &Series) -> Told {
         Some(first.told.saturating_sub(event.hour))
     };
     let delays = series.truth.iter().map(delay).collect();
-    Told { series: series.name.clone(), messages, delays }
+    Announced { series: series.name.clone(), messages, delays }
 }
 
 impl Event {

@@ -26,7 +26,7 @@ use plimsoll_model::observation::{Profile, TrialRecord};
 use plimsoll_model::report::RunReport;
 use plimsoll_model::trace::TimeSequence;
 
-pub use numbers::{Rows, Told, judged};
+pub use numbers::{NumbersPage, Rows, judged};
 pub use packets::trace;
 
 use bundle::Bundle;

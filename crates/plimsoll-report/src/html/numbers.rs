@@ -15,7 +15,7 @@ use crate::wording;
 
 /// What stands on the page, from the answer down.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'p> {
+pub struct NumbersPage<'p> {
     /// Name of the file that was read, or of several.
     pub title: &'p str,
     /// The question in words.
@@ -47,11 +47,11 @@ pub struct Rows {
 ///
 /// # Errors
 /// Those of the writer.
-pub fn judged(out: &mut dyn Write, told: &Told<'_>, bundle: Bundle) -> io::Result<()> {
+pub fn judged(out: &mut dyn Write, told: &NumbersPage<'_>, bundle: Bundle) -> io::Result<()> {
     page::write(out, &format!("{}: {}", told.title, told.asked), &body(told), bundle)
 }
 
-pub(super) fn body(told: &Told<'_>) -> Markup {
+pub(super) fn body(told: &NumbersPage<'_>) -> Markup {
     let metric = told.verdict.map_or("value", |verdict| verdict.metric.as_str());
     let charts = (1..)
         .zip(told.numbers)
@@ -118,7 +118,7 @@ mod tests {
 
     fn page(numbers: Numbers) -> String {
         let verdict = Verdict::bare("modes", "value", Outcome::OneMode, 3, "why <b>");
-        let told = Told {
+        let told = NumbersPage {
             title: "a<b>.txt",
             asked: "judge modes",
             verdict: Some(&verdict),
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn nothing_to_draw_is_a_page_too() {
-        let told = Told {
+        let told = NumbersPage {
             title: "a.txt",
             asked: "read",
             verdict: None,

@@ -5,7 +5,7 @@ use plimsoll_model::cause::CauseId;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::report::RunReport;
 
-use super::{Drawn, Told, numbers, page, sections, sides};
+use super::{Drawn, NumbersPage, numbers, page, sections, sides};
 
 pub use super::places::{CHARTS, STYLE, bundle};
 
@@ -59,7 +59,7 @@ pub fn runs_together(names: [&str; 2], reports: [&RunReport; 2], records: [&[Tri
 
 /// A page of what was read from other tools' output, or judged, with the same content as [`super::judged`] writes to a file.
 #[must_use]
-pub fn judged(above: &Markup, told: &Told<'_>) -> Markup {
+pub fn judged(above: &Markup, told: &NumbersPage<'_>) -> Markup {
     page(&format!("{}: {}", told.title, told.asked), above, &numbers::body(told), true)
 }
 

@@ -7,7 +7,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{Page, TextOptions, sections, told};
 use crate::escape::terminal;
-use crate::html::Told;
+use crate::html::NumbersPage;
 use crate::section::{Column, Row, Section, left, right};
 use crate::{answer, findings, wording};
 
@@ -28,7 +28,7 @@ pub fn mailing_list(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
 ///
 /// # Errors
 /// Those of the writer.
-pub fn judged_by_mail(out: &mut dyn Write, judged: &Told<'_>) -> io::Result<()> {
+pub fn judged_by_mail(out: &mut dyn Write, judged: &NumbersPage<'_>) -> io::Result<()> {
     narrow(out, |page| numbers(page, judged))
 }
 
@@ -39,7 +39,7 @@ fn narrow(out: &mut dyn Write, make: impl FnOnce(&mut Page<'_>) -> io::Result<()
     String::from_utf8_lossy(&text).lines().try_for_each(|line| folded(out, line.trim_end()))
 }
 
-fn numbers(page: &mut Page<'_>, judged: &Told<'_>) -> io::Result<()> {
+fn numbers(page: &mut Page<'_>, judged: &NumbersPage<'_>) -> io::Result<()> {
     page.paragraph(&format!("{}: {}", judged.title, judged.asked), 0)?;
     if let Some(verdict) = judged.verdict {
         writeln!(page.out)?;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use postgres::NoTls;
 
-use crate::{Place, Store};
+use crate::{Location, Store};
 
 /// An ordinary user where the tests are run by root, as which PostgreSQL does not start.
 const NOBODY: u32 = 65534;
@@ -53,8 +53,8 @@ pub(crate) fn url() -> String {
     url_of(folder, *port, &name)
 }
 
-pub(crate) fn place(url: &str) -> Place {
-    Place::named(url.as_ref(), &std::env::temp_dir().join("none/runs.sqlite")).unwrap()
+pub(crate) fn place(url: &str) -> Location {
+    Location::named(url.as_ref(), &std::env::temp_dir().join("none/runs.sqlite")).unwrap()
 }
 
 pub(crate) fn store() -> Store {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use clap_complete::CompletionCandidate;
-use plimsoll_store::{Place, Search, Store};
+use plimsoll_store::{Location, Search, Store};
 
 use crate::place;
 
@@ -15,8 +15,8 @@ const MOST: usize = 200;
 pub(crate) fn runs(begun: &OsStr) -> Vec<CompletionCandidate> {
     let named = std::env::var_os("PLIMSOLL_STORE").filter(|path| !path.is_empty()).map(PathBuf::from);
     let place = match (named, place::of_runs()) {
-        (Some(name), own) => Place::named(&name, &own.unwrap_or_default()).ok(),
-        (None, own) => own.map(Place::File),
+        (Some(name), own) => Location::named(&name, &own.unwrap_or_default()).ok(),
+        (None, own) => own.map(Location::File),
     };
     let Some(store) = place.and_then(|place| Store::open_at_to_read(&place).ok()) else {
         return Vec::new();

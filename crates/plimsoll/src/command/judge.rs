@@ -7,7 +7,7 @@ use std::path::Path;
 use plimsoll_judge::json::{self, BatchSummary, Mark, Test, TextOptions};
 use plimsoll_model::verdict::Verdict;
 use plimsoll_report::html::bundle::Bundle;
-use plimsoll_report::html::{self, Told};
+use plimsoll_report::html::{self, NumbersPage};
 use plimsoll_report::text;
 
 use crate::args::{Decimal, JudgeArgs, PageFormat};
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
         (Some(verdict), Some(text), _) => {
             let numbers = json::numbers_of_text(test, &text, mark).map_err(|error| bad(&error))?;
             let name = named(&args.file);
-            let told = Told {
+            let told = NumbersPage {
                 title: &name,
                 asked: &format!("Numbers, judged: {}", test.name()),
                 verdict: Some(verdict),

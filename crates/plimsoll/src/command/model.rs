@@ -22,7 +22,7 @@ const NOTHING_ASKED: &str = "expected --rate, --users or --within: how much work
 
 /// The printed answer.
 #[derive(Serialize)]
-struct Answer {
+struct Report {
     schema: &'static str,
     hosts: u32,
     cpus: u32,
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &ModelArgs) -> Result<Exit, Failure> {
     Ok(Exit::Holds)
 }
 
-fn answer(args: &ModelArgs, rig: &Rig, seen: Option<&Seen>) -> Result<Answer, Failure> {
+fn answer(args: &ModelArgs, rig: &Rig, seen: Option<&Seen>) -> Result<Report, Failure> {
     let (jobs, seed) = (args.jobs as usize, args.seed);
     let by_rate = |rate: f64| match args.arrivals {
         Arriving::Poisson => Arrivals::Poisson(rate),
@@ -139,7 +139,7 @@ fn answer(args: &ModelArgs, rig: &Rig, seen: Option<&Seen>) -> Result<Answer, Fa
             prediction: predict(offered.arrivals()).ok(),
         })
     });
-    Ok(Answer {
+    Ok(Report {
         schema: "plimsoll.model/1",
         hosts: args.hosts,
         cpus: args.cpus,
@@ -286,7 +286,7 @@ fn arrivals(experiment: &Experiment, phase: &str) -> Option<open_loop::Arrivals>
     (open.ramp_to.is_none() && open.sine.is_none()).then_some(open.arrivals)
 }
 
-fn text(out: &mut dyn Write, args: &ModelArgs, answer: &Answer) -> io::Result<()> {
+fn text(out: &mut dyn Write, args: &ModelArgs, answer: &Report) -> io::Result<()> {
     let plural = |n: u32, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
     let mut rig = plural(answer.cpus, "processor");
     if answer.hosts > 1 {

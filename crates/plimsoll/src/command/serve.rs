@@ -3,10 +3,10 @@
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
-use plimsoll_report::html::{Told, served};
+use plimsoll_report::html::{NumbersPage, served};
 use plimsoll_serve::{Guard, Loaded, Markup, Runs, Token};
 use plimsoll_store::weeks::Weeks;
-use plimsoll_store::{Place, RunEntry, Store, StoreError};
+use plimsoll_store::{Location, RunEntry, Store, StoreError};
 
 use super::compare::environments;
 use super::compare::versus::{self, Question};
@@ -75,7 +75,7 @@ const LARGEST_PAGE: u64 = 1 << 30;
 
 /// Runs from a store, and a machine's weeks from a file.
 struct Stored {
-    runs: Place,
+    runs: Location,
     weeks: PathBuf,
 }
 
@@ -98,7 +98,7 @@ impl Runs for Stored {
 
     fn page_file(&self, store: &Store, run: &str) -> Option<String> {
         // Another machine may have gone on with a run that is on a server since this one wrote its page.
-        if matches!(store.place(), Place::Server { .. }) {
+        if matches!(store.place(), Location::Server { .. }) {
             return None;
         }
         let page = state::page_path(store, run);
@@ -125,7 +125,7 @@ impl Runs for Stored {
             let medians = judged.medians().map(|(titles, beside)| page::medians_of(titles, beside));
             let note = ("note".to_owned(), versus::COST.to_owned());
             let facts: Vec<_> = judged.facts().into_iter().chain([note]).collect();
-            let told = Told {
+            let told = NumbersPage {
                 title: &format!("{a} and {b}"),
                 asked: &format!("B = {b} against A = {a}"),
                 verdict: verdict.as_ref(),

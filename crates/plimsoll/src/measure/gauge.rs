@@ -10,7 +10,7 @@ use regex::bytes::Regex;
 use super::counter::Counter;
 use super::error::last_lines;
 use super::process::Ran;
-use super::{Figure, Invocation, MeasureError, Place, Runner};
+use super::{Figure, Invocation, MeasureError, Runner, WorkingFolder};
 use crate::args::{CommandMetric, FigureArgs};
 use crate::failure::Failure;
 
@@ -114,7 +114,7 @@ impl Gauge {
         &self,
         runner: &mut Runner,
         invocation: &Invocation,
-        place: &Place,
+        place: &WorkingFolder,
     ) -> Result<Figure, MeasureError> {
         match self {
             Self::Used(CommandMetric::Size) => return size(invocation, place).map(Figure::plain),
@@ -157,7 +157,7 @@ impl Gauge {
 }
 
 /// The bytes of a command's program.
-fn size(invocation: &Invocation, Place(folder): &Place) -> Result<f64, MeasureError> {
+fn size(invocation: &Invocation, WorkingFolder(folder): &WorkingFolder) -> Result<f64, MeasureError> {
     let no_file = || MeasureError::NoFile { command: invocation.to_string() };
     let Invocation::Words { program, .. } = invocation else { return Err(no_file()) };
     let file = folder.as_deref().map_or_else(|| program.clone(), |folder| folder.join(program));
@@ -251,7 +251,7 @@ mod tests {
         let args = FigureArgs { figure: Some(pattern.into()), ..FigureArgs::default() };
         let mut runner = Runner::new(Interrupts::default(), false)?;
         let line = Invocation::Shell(line.into());
-        Gauge::new(&args).unwrap().measure(&mut runner, &line, &Place::default()).map(Figure::own)
+        Gauge::new(&args).unwrap().measure(&mut runner, &line, &WorkingFolder::default()).map(Figure::own)
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
             let mut runner = Runner::new(Interrupts::default(), false)?;
             let line = Invocation::Shell(format!("cat {}; exit {ends}", file.display()));
             let gauge = Gauge::Phase { phase: phase.map(Into::into), metric };
-            gauge.measure(&mut runner, &line, &Place::default()).map(Figure::own)
+            gauge.measure(&mut runner, &line, &WorkingFolder::default()).map(Figure::own)
         };
         assert_eq!(measured(None, None, "0").unwrap(), 2.0);
         assert_eq!(measured(Some("b"), None, "1").unwrap(), 20.0, "also where a claim fails");

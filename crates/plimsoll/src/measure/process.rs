@@ -68,7 +68,7 @@ impl Waits {
 
 /// Where a command runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place(pub(crate) Option<PathBuf>);
+pub(crate) struct WorkingFolder(pub(crate) Option<PathBuf>);
 
 /// Runs commands one after the other.
 #[derive(Debug)]
@@ -128,7 +128,7 @@ impl Runner {
     }
 
     /// Runs something that is not measured: it must succeed.
-    pub(crate) fn run_aside(&mut self, line: &str, place: &Place) -> Result<(), MeasureError> {
+    pub(crate) fn run_aside(&mut self, line: &str, place: &WorkingFolder) -> Result<(), MeasureError> {
         let invocation = Invocation::Shell(line.to_owned());
         let (_, status) = self.carry_out(&invocation, place, true)?;
         self.demand(&invocation, status)
@@ -138,7 +138,7 @@ impl Runner {
     pub(crate) fn run(
         &mut self,
         invocation: &Invocation,
-        place: &Place,
+        place: &WorkingFolder,
         with_output: bool,
     ) -> Result<Ran, MeasureError> {
         let (ran, status) = self.carry_out(invocation, place, with_output)?;
@@ -155,7 +155,7 @@ impl Runner {
     pub(super) fn run_with(
         &mut self,
         invocation: &Invocation,
-        place: &Place,
+        place: &WorkingFolder,
         statuses: &[i32],
     ) -> Result<Ran, MeasureError> {
         let (ran, status) = self.carry_out(invocation, place, true)?;
@@ -177,7 +177,7 @@ impl Runner {
         let program = std::env::current_exe().map_err(MeasureError::io("find the program itself"))?;
         let words = std::iter::once("plimsoll".to_owned()).chain(words).collect();
         let invocation = Invocation::Words { program, words };
-        let mut command = self.command(&invocation, &Place::default(), true)?;
+        let mut command = self.command(&invocation, &WorkingFolder::default(), true)?;
         for variable in args::variables() {
             command.env_remove(variable);
         }
@@ -189,7 +189,7 @@ impl Runner {
     fn carry_out(
         &mut self,
         invocation: &Invocation,
-        place: &Place,
+        place: &WorkingFolder,
         with_output: bool,
     ) -> Result<(Ran, ExitStatus), MeasureError> {
         let command = self.command(invocation, place, with_output)?;
@@ -232,7 +232,7 @@ impl Runner {
     fn command(
         &self,
         invocation: &Invocation,
-        Place(folder): &Place,
+        WorkingFolder(folder): &WorkingFolder,
         with_output: bool,
     ) -> Result<Command, MeasureError> {
         let mut command = match invocation {
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn the_wall_time_of_a_sleeper_is_long_and_its_cpu_time_short() {
-        let ran = runner().run(&shell("sleep 0.2"), &Place::default(), false).unwrap();
+        let ran = runner().run(&shell("sleep 0.2"), &WorkingFolder::default(), false).unwrap();
         assert!(ran.wall >= Duration::from_millis(200), "{:?}", ran.wall);
         assert!(ran.cpu < Duration::from_millis(150), "{:?}", ran.cpu);
     }
@@ -350,18 +350,18 @@ mod tests {
     fn the_wait_of_a_lone_thread_is_known_and_that_of_a_shell_with_a_busy_child_is_not() {
         let mut runner = runner();
         let alone = of_words(["sleep", "0.05"].map(String::from).into());
-        let ran = runner.run(&alone, &Place::default(), false).unwrap();
+        let ran = runner.run(&alone, &WorkingFolder::default(), false).unwrap();
         assert!(ran.waited.is_some_and(|waited| waited < ran.wall), "{ran:?}");
         let busy_child = shell("dd if=/dev/zero of=/dev/null bs=64M count=8; exit");
-        assert_eq!(runner.run(&busy_child, &Place::default(), false).unwrap().waited, None);
+        assert_eq!(runner.run(&busy_child, &WorkingFolder::default(), false).unwrap().waited, None);
     }
 
     #[test]
     fn the_resources_are_those_of_this_command_and_not_of_the_one_before() {
         let mut runner = runner();
         let hungry = shell("head -c 200M /dev/zero | tail -c 200M > /dev/null");
-        let hungry = runner.run(&hungry, &Place::default(), false).unwrap();
-        let modest = runner.run(&shell("true"), &Place::default(), false).unwrap();
+        let hungry = runner.run(&hungry, &WorkingFolder::default(), false).unwrap();
+        let modest = runner.run(&shell("true"), &WorkingFolder::default(), false).unwrap();
         // A child starts with the memory of this process, to which the other tests add (`exec_mmap` in Linux, fs/exec.c).
         let floor = own_peak().unwrap();
         assert!(hungry.peak_memory > 200_000_000, "{} {floor}", hungry.peak_memory);
@@ -373,26 +373,31 @@ mod tests {
     #[test]
     fn what_was_printed_is_read_anew_for_every_command() {
         let mut runner = runner();
-        let long =
-            runner.run(&shell("echo long long line; echo aside >&2"), &Place::default(), true).unwrap();
+        let long = runner
+            .run(&shell("echo long long line; echo aside >&2"), &WorkingFolder::default(), true)
+            .unwrap();
         assert_eq!((long.stdout, long.stderr), (b"long long line\n".to_vec(), b"aside\n".to_vec()));
-        assert_eq!(runner.run(&shell("echo x"), &Place::default(), true).unwrap().stdout, b"x\n");
+        assert_eq!(runner.run(&shell("echo x"), &WorkingFolder::default(), true).unwrap().stdout, b"x\n");
     }
 
     #[test]
     fn a_failure_tells_the_status_and_the_last_words() {
-        let error = runner().run(&shell("echo sorry >&2; exit 3"), &Place::default(), false).unwrap_err();
+        let error =
+            runner().run(&shell("echo sorry >&2; exit 3"), &WorkingFolder::default(), false).unwrap_err();
         let text = error.to_string();
         assert!(text.contains("exit status: 3") && text.contains("\n    sorry"), "{text}");
         let mut lenient = Runner::new(Interrupts::default(), true).unwrap();
-        assert!(lenient.run(&shell("exit 3"), &Place::default(), false).is_ok());
-        assert!(lenient.run_aside("exit 3", &Place::default()).is_err(), "what prepares must succeed");
+        assert!(lenient.run(&shell("exit 3"), &WorkingFolder::default(), false).is_ok());
+        assert!(
+            lenient.run_aside("exit 3", &WorkingFolder::default()).is_err(),
+            "what prepares must succeed"
+        );
     }
 
     #[test]
     fn a_command_runs_in_its_place_and_a_relative_program_is_found_there() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place(Some(folder.path().to_owned()));
+        let place = WorkingFolder(Some(folder.path().to_owned()));
         let mut runner = runner();
         runner.run_aside("printf '#!/bin/sh\\npwd' > here; chmod +x here", &place).unwrap();
         let ran = runner.run(&of_words(vec!["./here".into()]), &place, true).unwrap();
@@ -402,16 +407,18 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_is_named() {
-        let error =
-            runner().run(&of_words(vec!["no-such-program".into()]), &Place::default(), false).unwrap_err();
+        let error = runner()
+            .run(&of_words(vec!["no-such-program".into()]), &WorkingFolder::default(), false)
+            .unwrap_err();
         assert!(error.to_string().contains("cannot run `no-such-program`"), "{error}");
     }
 
     #[test]
     fn a_command_faults_for_every_page_that_it_touches() {
         let mut runner = runner();
-        let mut faults =
-            |line: &str| runner.run(&shell(line), &Place::default(), false).unwrap().page_faults.unwrap();
+        let mut faults = |line: &str| {
+            runner.run(&shell(line), &WorkingFolder::default(), false).unwrap().page_faults.unwrap()
+        };
         let few = faults("true");
         // `tail` keeps the last 20 MB, which are 5,120 pages of 4 KiB.
         let many = faults("head -c 20M /dev/zero | tail -c 20M >/dev/null");

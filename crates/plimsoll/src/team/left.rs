@@ -6,7 +6,7 @@ use std::fmt;
 use plimsoll_model::report::RunStatus;
 use plimsoll_model::shell::shell_word;
 use plimsoll_report::escape::terminal;
-use plimsoll_store::{Place, Store, StoreError};
+use plimsoll_store::{Location, Store, StoreError};
 
 use crate::failure::Failure;
 use crate::state;
@@ -33,8 +33,8 @@ struct LeftRun {
 }
 
 /// What of this machine's own file the store at `place` has not got, in words; nothing where that is a file. What goes on is no business of this.
-pub(crate) fn left(place: &Place, named: Option<&Store>) -> Result<Option<String>, Failure> {
-    if matches!(place, Place::File(_)) {
+pub(crate) fn left(place: &Location, named: Option<&Store>) -> Result<Option<String>, Failure> {
+    if matches!(place, Location::File(_)) {
         return Ok(None);
     }
     let own = Store::open_to_read(&state::own_file()?)?;

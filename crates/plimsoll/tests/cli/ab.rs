@@ -32,7 +32,7 @@ fn repository(lab: &Lab) {
     lab.script(HISTORY).exits(0);
 }
 
-fn ab(lab: &Lab, base: &str, head: &str, options: &[&str]) -> crate::lab::Told {
+fn ab(lab: &Lab, base: &str, head: &str, options: &[&str]) -> crate::lab::Printed {
     let (git, builds) = (lab.folder().display().to_string(), lab.path("builds").display().to_string());
     let words = [
         "ab", base, head, "--git", &git, "--builds", &builds, "--build", BUILD, "--seed", "1", "--budget",
@@ -46,7 +46,7 @@ fn every_commit_gets_its_verdict_and_is_built_once() {
     let lab = Lab::new();
     repository(&lab);
     let gated = |base: &str, head: &str| ab(&lab, base, head, &["--format", "json"]);
-    let outcomes = |told: &crate::lab::Told| -> Vec<String> {
+    let outcomes = |told: &crate::lab::Printed| -> Vec<String> {
         let benchmarks = told.json()["benchmarks"].as_array().cloned().unwrap_or_default();
         benchmarks
             .iter()

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 
 use crate::experiments::{FLOOD, one_service};
-use crate::lab::{Lab, Told};
+use crate::lab::{Lab, Printed};
 
 #[test]
 fn a_port_that_another_service_of_the_host_has_is_named() {
@@ -153,12 +153,12 @@ fn a_kernel_setting_of_the_whole_machine_is_not_for_an_ordinary_user() {
     assert_eq!(fs::read_to_string("/proc/sys/vm/swappiness").expect("every kernel has it"), now);
 }
 
-fn refused(service: &str) -> Told {
+fn refused(service: &str) -> Printed {
     refused_file(&Lab::new(), &one_service(service))
 }
 
 /// Nothing is printed when nothing was measured.
-fn refused_file(lab: &Lab, text: &str) -> Told {
+fn refused_file(lab: &Lab, text: &str) -> Printed {
     let file = lab.file("refused.toml", text);
     lab.plimsoll(&["run", &file]).exits(3).prints_nothing()
 }

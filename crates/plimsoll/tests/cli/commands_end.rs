@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::lab::{Lab, Running, wait_until};
+use crate::lab::{Lab, Process, wait_until};
 
 /// How long after the death of the program nothing may be left.
 const NOTHING_LEFT_AFTER: Duration = Duration::from_secs(5);
@@ -46,7 +46,7 @@ fn nothing_is_left(time: &str) {
     assert_eq!(left, [] as [i32; 0], "processes are left");
 }
 
-fn compared(lab: &Lab, line: &str) -> Running {
+fn compared(lab: &Lab, line: &str) -> Process {
     lab.start(&["compare", "--a", line, "--b", line, "--warm-up", "0"])
 }
 

@@ -1,7 +1,7 @@
 //! Consent: what a file does beyond an unprivileged program in namespaces of its own is done only for a user who allows it.
 
 use crate::experiments::one_service;
-use crate::lab::{Lab, Told};
+use crate::lab::{Lab, Printed};
 
 /// An experiment whose web server reads a folder outside of the experiment's own.
 fn elsewhere(lab: &Lab) -> String {
@@ -12,7 +12,7 @@ fn elsewhere(lab: &Lab) -> String {
 
 /// The run began, whatever it found.
 #[track_caller]
-fn begun(told: &Told) {
+fn begun(told: &Printed) {
     assert!(matches!(told.code, Some(0 | 1 | 4)), "{told:?}");
 }
 
@@ -79,7 +79,7 @@ fn consent_lets_a_file_do_what_was_allowed_and_nothing_else() {
 fn on_a_terminal_run_asks_and_takes_no_for_an_answer() {
     let lab = Lab::of_ordinary_user();
     let file = elsewhere(&lab);
-    let asked = |answer: &str| -> Told {
+    let asked = |answer: &str| -> Printed {
         let inside = format!("$PLIMSOLL run {file} --reps 1 --no-live");
         lab.script(&format!("echo {answer} | script -qec '{inside}' /dev/null"))
     };

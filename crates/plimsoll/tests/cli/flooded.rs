@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::experiments::FLOOD;
-use crate::lab::{Lab, Told, phases_of, verdict_of};
+use crate::lab::{Lab, Printed, phases_of, verdict_of};
 
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
@@ -96,7 +96,7 @@ fn measured_in_full(report: &Value) {
     assert_eq!(floods, 1, "the control is never flooded");
 }
 
-fn printed_in_every_form(lab: &Lab, report: &Value, told: &Told) {
+fn printed_in_every_form(lab: &Lab, report: &Value, told: &Printed) {
     let run = report["run"].as_str().expect("an id");
     let again = lab.plimsoll(&["show", run]).exits(0).says_nothing();
     assert_eq!(again.stdout, told.stdout, "what was stored is what was printed");

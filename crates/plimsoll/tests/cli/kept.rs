@@ -1,6 +1,6 @@
 //! What becomes of stored runs: tags, notes, baselines, and runs that go.
 
-use crate::lab::{Lab, Told};
+use crate::lab::{Lab, Printed};
 use crate::stores::SHORT;
 
 /// A run whose only claim holds whatever is measured.
@@ -12,7 +12,7 @@ pub(crate) fn experiment(lab: &Lab) -> String {
     lab.file("short.toml", &sliced.replace("[run]", &format!("{claim}[run]")))
 }
 
-fn id_of(told: &Told) -> String {
+fn id_of(told: &Printed) -> String {
     told.json()["run"].as_str().expect("an id").to_owned()
 }
 

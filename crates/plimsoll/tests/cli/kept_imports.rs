@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::lab::{Lab, Told};
+use crate::lab::{Lab, Printed};
 use crate::stores::SHORT;
 
 /// A page as people post it; those of plimsoll-import's own tests.
@@ -18,7 +18,7 @@ fn rates(rate: f64, of: u32) -> String {
 }
 
 /// The id that a run was stored under.
-fn id(told: &Told) -> String {
+fn id(told: &Printed) -> String {
     let (_, rest) = told.stderr.split_once("stored as ").expect("it says what it is stored as");
     rest.split(';').next().expect("an id").to_owned()
 }

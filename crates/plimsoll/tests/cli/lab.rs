@@ -123,13 +123,13 @@ impl Lab {
     }
 
     /// Runs the program to its end.
-    pub(crate) fn plimsoll(&self, args: &[&str]) -> Told {
+    pub(crate) fn plimsoll(&self, args: &[&str]) -> Printed {
         self.plimsoll_in(args, &[])
     }
 
     /// Runs the program to its end, again where it calls what it measured invalid or leaves it open, as beside others on a busy machine it may.
     /// The last of three tries counts whatever it is.
-    pub(crate) fn plimsoll_until_decided(&self, args: &[&str]) -> Told {
+    pub(crate) fn plimsoll_until_decided(&self, args: &[&str]) -> Printed {
         let mut told = self.plimsoll(args);
         for _ in 0..2 {
             if told.code == Some(4) {
@@ -140,29 +140,29 @@ impl Lab {
     }
 
     /// Runs the program to its end, with more in its environment.
-    pub(crate) fn plimsoll_in(&self, args: &[&str], environment: &[(&str, &str)]) -> Told {
+    pub(crate) fn plimsoll_in(&self, args: &[&str], environment: &[(&str, &str)]) -> Printed {
         let mut command = self.command(&["timeout", "--kill-after=5", HANGS_AFTER], args);
         let output = command.envs(environment.iter().copied()).stdin(Stdio::null()).output();
-        Told::new(args, output.expect("the program starts"))
+        Printed::new(args, output.expect("the program starts"))
     }
 
     /// Runs the program to its end, with this text on its standard input.
-    pub(crate) fn plimsoll_reading(&self, args: &[&str], text: &str) -> Told {
+    pub(crate) fn plimsoll_reading(&self, args: &[&str], text: &str) -> Printed {
         let input = self.file("input", text);
         let mut command = self.command(&["timeout", "--kill-after=5", HANGS_AFTER], args);
         let output = command.stdin(fs::File::open(input).expect("it was just written")).output();
-        Told::new(args, output.expect("the program starts"))
+        Printed::new(args, output.expect("the program starts"))
     }
 
     /// Runs a shell script in which `$PLIMSOLL` is the program.
-    pub(crate) fn script(&self, script: &str) -> Told {
+    pub(crate) fn script(&self, script: &str) -> Printed {
         let mut command = self.command_of(&["timeout", "--kill-after=5", HANGS_AFTER], "sh".as_ref());
         command.args(["-c", script]).env("PLIMSOLL", &self.program).stdin(Stdio::null());
-        Told::new(&[script], command.output().expect("the shell starts"))
+        Printed::new(&[script], command.output().expect("the shell starts"))
     }
 
     /// Starts the program, and lets it run.
-    pub(crate) fn start(&self, args: &[&str]) -> Running {
+    pub(crate) fn start(&self, args: &[&str]) -> Process {
         let child = self
             .command(&[], args)
             .stdin(Stdio::null())
@@ -170,15 +170,15 @@ impl Lab {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        Running { args: args.join(" "), child: Some(child) }
+        Process { args: args.join(" "), child: Some(child) }
     }
 
     /// Starts a shell script in which `$0` is the program, and lets it run; a script that ends in `exec` becomes what it executes.
-    pub(crate) fn start_script(&self, script: &str) -> Running {
+    pub(crate) fn start_script(&self, script: &str) -> Process {
         let mut command = self.command_of(&[], "sh".as_ref());
         command.args(["-c", script]).arg(&self.program).stdin(Stdio::null());
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the shell starts");
-        Running { args: script.to_owned(), child: Some(child) }
+        Process { args: script.to_owned(), child: Some(child) }
     }
 
     /// What the run that goes on has stored until now; nothing where it has stored nothing.
@@ -224,14 +224,14 @@ impl Lab {
 
 /// The output of the program, and how it ended.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct Printed {
     args: String,
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Told {
+impl Printed {
     fn new(args: &[&str], output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("it speaks UTF-8");
         let (stdout, stderr) = (text(output.stdout), text(output.stderr));
@@ -327,12 +327,12 @@ fn on_one_line(text: &str) -> String {
 }
 
 /// A program that runs. It is killed at the latest when this is dropped, also by a test that fails.
-pub(crate) struct Running {
+pub(crate) struct Process {
     args: String,
     child: Option<Child>,
 }
 
-impl Running {
+impl Process {
     pub(crate) fn id(&self) -> u32 {
         self.child.as_ref().expect("it runs").id()
     }
@@ -362,13 +362,13 @@ impl Running {
     }
 
     /// Waits for its end.
-    pub(crate) fn ends(mut self) -> Told {
+    pub(crate) fn ends(mut self) -> Printed {
         let child = self.child.take().expect("it runs");
-        Told::new(&[&self.args], child.wait_with_output().expect("it can be waited for"))
+        Printed::new(&[&self.args], child.wait_with_output().expect("it can be waited for"))
     }
 }
 
-impl Drop for Running {
+impl Drop for Process {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
             // It may have ended by itself.

@@ -6,7 +6,7 @@ use std::process::Command;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::lab::{Lab, Running, wait_until};
+use crate::lab::{Lab, Process, wait_until};
 
 /// Settings that can be changed for a moment without harm.
 const SYSCTLS: [&str; 2] = ["/proc/sys/vm/dirty_background_ratio", "/proc/sys/vm/extfrag_threshold"];
@@ -95,7 +95,7 @@ fn overlap(lab: &Lab, device: &Device<'_>, count: usize) {
     wait_until("the first run has its settings", || {
         device.settings().iter().zip(&before).take(3).all(|(now, before)| now != before)
     });
-    let others: Vec<Running> = (1..count)
+    let others: Vec<Process> = (1..count)
         .map(|number| {
             let name = format!("short-{number}.toml");
             lab.start(&["run", &lab.file(&name, &experiment(&device.path(), number, "100ms"))])

@@ -21,7 +21,7 @@ unchanged() {
 "#;
 
 /// Runs a script as root in mounts of its own, where `/tmp` and `/run` are empty.
-fn in_own_places(lab: &Lab, script: &str) -> crate::lab::Told {
+fn in_own_places(lab: &Lab, script: &str) -> crate::lab::Printed {
     // The lab's own folder is below /tmp, so it is kept in sight elsewhere.
     let outer = format!(
         r#"

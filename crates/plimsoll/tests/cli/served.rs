@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::captured::STREAM;
-use crate::lab::{Lab, Running, wait_until};
+use crate::lab::{Lab, Process, wait_until};
 use crate::models::QUEUE;
 use crate::stores::{SHORT, stored_runs};
 
 /// A server that runs, and the runs that it has.
 pub(crate) struct Server {
     pub(crate) lab: Lab,
-    _running: Running,
+    _running: Process,
     /// Its address, and the token where it asks for one.
     pub(crate) host: String,
     token: Option<String>,

@@ -7,7 +7,7 @@ use std::process::Command;
 use nix::sys::signal::Signal;
 
 use crate::experiments::long_flood;
-use crate::lab::{Lab, Told, wait_until};
+use crate::lab::{Lab, Printed, wait_until};
 
 /// One that is over at once.
 pub(crate) const SHORT: &str = r#"
@@ -29,7 +29,7 @@ max_trials = 1
 
 /// Reads a store with all commands that do.
 fn read(lab: &Lab, store: &str) {
-    let show = |args: &[&str]| -> Told { lab.plimsoll(&[args, &["--store", store]].concat()).exits(0) };
+    let show = |args: &[&str]| -> Printed { lab.plimsoll(&[args, &["--store", store]].concat()).exits(0) };
     show(&["history"]).prints("complete");
     show(&["show", "latest"]).prints("How fast is it?");
     show(&["show", "latest", "--format", "html"]).prints("How fast is it?");

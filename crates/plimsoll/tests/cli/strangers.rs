@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::experiments::one_service;
-use crate::lab::{Lab, Told};
+use crate::lab::{Lab, Printed};
 
 /// A program that tries what it should not be able to do, and what it needs. It tells both, and ends: its first argument is the process id of
 /// somebody outside, the second a port, the third its scratch folder.
@@ -101,7 +101,7 @@ fn nosy(lab: &Lab, more: &str) -> String {
     lab.file("nosy.toml", &one_service(&service))
 }
 
-fn run(lab: &Lab, args: &[&str]) -> Told {
+fn run(lab: &Lab, args: &[&str]) -> Printed {
     let environment = [("A_SECRET", "secret"), ("A_TOKEN", "passed")];
     lab.plimsoll_in(&[&["run"], args].concat(), &environment)
 }

@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::captured::STREAM;
-use crate::lab::{Lab, Running, Told, wait_until};
+use crate::lab::{Lab, Printed, Process, wait_until};
 use crate::served;
 use crate::stores::SHORT;
 
@@ -37,7 +37,7 @@ fn lasting() -> String {
 /// A lab with a server of its own.
 struct Team {
     lab: Lab,
-    server: Option<Running>,
+    server: Option<Process>,
     url: String,
 }
 
@@ -55,7 +55,7 @@ impl Team {
     fn start(&mut self) {
         wait_until("the server answers", || {
             thread::sleep(Duration::from_millis(100));
-            let has_ended = |server: &mut Running| server.has_ended();
+            let has_ended = |server: &mut Process| server.has_ended();
             if self.server.as_mut().is_none_or(has_ended) {
                 self.server = Some(self.lab.start_script(SERVE));
             }
@@ -72,17 +72,17 @@ impl Team {
     }
 
     /// Runs the program on the shared store.
-    fn tells(&self, args: &[&str]) -> Told {
+    fn tells(&self, args: &[&str]) -> Printed {
         keeps_the_secret(self.lab.plimsoll_in(args, &[("PLIMSOLL_STORE", &self.url)]))
     }
 
     /// The output for a file of runs.
-    fn tells_of(&self, store: &str, args: &[&str]) -> Told {
+    fn tells_of(&self, store: &str, args: &[&str]) -> Printed {
         keeps_the_secret(self.lab.plimsoll(&[args, &["--store", store]].concat()))
     }
 
     /// Starts a run of `trials` trials that is kept on the server.
-    fn begin(&self, experiment: &str, trials: &str, more: &str) -> Running {
+    fn begin(&self, experiment: &str, trials: &str, more: &str) -> Process {
         let (url, words) = (&self.url, format!("run {experiment} --reps {trials} --seed 7 {more}"));
         self.lab.start_script(&format!("export PLIMSOLL_STORE='{url}'\nexec \"$0\" {words}"))
     }
@@ -114,7 +114,7 @@ impl Team {
 }
 
 #[track_caller]
-fn keeps_the_secret(told: Told) -> Told {
+fn keeps_the_secret(told: Printed) -> Printed {
     assert!(!told.stdout.contains(PASSWORD) && !told.stderr.contains(PASSWORD), "{told:?}");
     told
 }
@@ -178,7 +178,7 @@ fn a_run_on_a_server_is_what_one_in_a_file_is_for_every_command_and_goes_from_on
 fn six_runs_are_written_to_one_server_at_once() {
     let team = Team::new();
     let experiment = team.lab.file("short.toml", SHORT);
-    let runs: Vec<Running> = (0..6).map(|_| team.begin(&experiment, "1", "")).collect();
+    let runs: Vec<Process> = (0..6).map(|_| team.begin(&experiment, "1", "")).collect();
     for run in runs {
         let told = keeps_the_secret(run.ends());
         assert!(matches!(told.code, Some(0 | 4)), "{told:?}");

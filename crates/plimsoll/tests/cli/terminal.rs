@@ -1,7 +1,7 @@
 //! What comes from outside and what a terminal makes of it; how wide text is; what the environment sets; and what a result says of
 //! where it was measured.
 
-use crate::lab::{Lab, Told};
+use crate::lab::{Lab, Printed};
 
 /// An experiment of a second, whose texts hold what a terminal obeys.
 const NASTY: &str = r#"
@@ -29,7 +29,7 @@ max_trials = 1
 
 /// Neither result nor message holds anything that a terminal obeys.
 #[track_caller]
-fn harmless(told: Told) -> Told {
+fn harmless(told: Printed) -> Printed {
     for text in [&told.stdout, &told.stderr] {
         let obeyed =
             |c: char| c != '\n' && c != '\t' && c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c);

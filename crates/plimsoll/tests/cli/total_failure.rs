@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::lab::{Lab, Told, verdict_of};
+use crate::lab::{Lab, Printed, verdict_of};
 
 /// A client, a server across a link, and a load that nothing is claimed of.
 fn experiment(service: &str, load: &str, more: &str) -> String {
@@ -80,7 +80,7 @@ sys.exit("out of handles")
 "#;
 
 /// The run is invalid in every way in which it can be asked for.
-fn is_invalid(lab: &Lab, told: Told) -> Value {
+fn is_invalid(lab: &Lab, told: Printed) -> Value {
     let report = told.exits(4).json();
     let verdict = verdict_of(&report);
     assert_eq!((&verdict["claim"], &verdict["outcome"]), (&"measurement".into(), &"invalid".into()));

@@ -1,7 +1,7 @@
 //! Files and arguments that make no sense: exit status 2, the place, what was expected, and the nearest name.
 
 use crate::experiments::FLOOD;
-use crate::lab::{Lab, Told};
+use crate::lab::{Lab, Printed};
 
 #[test]
 fn an_experiment_in_order_is_said_to_be() {
@@ -104,7 +104,7 @@ fn a_setting_that_cannot_be_is_told_before_anything_runs() {
 }
 
 /// Both `check` and `run` refuse the file with this change, with the same words.
-fn wrong(right: &str, wrong: &str) -> Told {
+fn wrong(right: &str, wrong: &str) -> Printed {
     let lab = Lab::new();
     assert!(FLOOD.contains(right));
     let file = lab.file("small.toml", &FLOOD.replacen(right, wrong, 1));

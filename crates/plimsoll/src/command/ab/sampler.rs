@@ -10,7 +10,7 @@ use super::sides::Side;
 use crate::args::{AbArgs, AbMetric, CommandMetric, FigureArgs};
 use crate::failure::Failure;
 use crate::measure::{
-    Counter, Figure, Gauge, Interrupts, Invocation, MeasureError, Place, Runner, for_names,
+    Counter, Figure, Gauge, Interrupts, Invocation, MeasureError, Runner, WorkingFolder, for_names,
 };
 
 /// The formats of benchmark tools, by which the output of a command is recognised.
@@ -196,7 +196,7 @@ impl<'a> Sampler<'a> {
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    fn prepare(&mut self, side: usize) -> Result<Place, MeasureError> {
+    fn prepare(&mut self, side: usize) -> Result<WorkingFolder, MeasureError> {
         self.runs += 1;
         let place = self.sides[side].place.clone();
         if let Some(line) = &self.args.prepare {
@@ -264,7 +264,7 @@ fn of_gauges(
     gauges: &[Gauge],
     runner: &mut Runner,
     invocation: &Invocation,
-    place: &Place,
+    place: &WorkingFolder,
 ) -> Result<Sample, MeasureError> {
     if let [only] = gauges {
         return only.measure(runner, invocation, place).map(|figure| vec![Some(figure)]);

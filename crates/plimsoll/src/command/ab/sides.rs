@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::args::AbArgs;
 use crate::failure::Failure;
-use crate::measure::{MeasureError, Place, Runner};
+use crate::measure::{MeasureError, Runner, WorkingFolder};
 use crate::messages;
 use crate::place;
 use crate::repository::{Commit, Repository, Worktrees};
@@ -25,7 +25,7 @@ pub(super) struct Side {
     /// What `{}` stands for.
     pub(super) path: PathBuf,
     /// Where it runs.
-    pub(super) place: Place,
+    pub(super) place: WorkingFolder,
     /// Whether that is the top folder of its commit.
     pub(super) is_root: bool,
 }
@@ -82,17 +82,17 @@ impl Builder<'_> {
         let name = name.to_owned();
         Ok(match origin {
             Origin::Program(path) => {
-                Side { name, commit: None, path, place: Place::default(), is_root: true }
+                Side { name, commit: None, path, place: WorkingFolder::default(), is_root: true }
             }
             Origin::Folder(path) => {
                 self.build(&path)?;
-                Side { name, commit: None, place: Place(Some(path.clone())), path, is_root: true }
+                Side { name, commit: None, place: WorkingFolder(Some(path.clone())), path, is_root: true }
             }
             Origin::Commit(commit) => {
                 let prefix = Repository::prefix(&self.args.git)?;
                 let path = self.commit(&commit, &prefix)?;
                 let is_root = prefix.as_os_str().is_empty();
-                Side { name, commit: Some(commit), place: Place(Some(path.clone())), path, is_root }
+                Side { name, commit: Some(commit), place: WorkingFolder(Some(path.clone())), path, is_root }
             }
         })
     }
@@ -135,7 +135,7 @@ impl Builder<'_> {
     fn build(&mut self, folder: &Path) -> Result<(), Failure> {
         let Some(line) = &self.args.build else { return Ok(()) };
         messages::note(format_args!("building in {}", folder.display()));
-        let place = Place(Some(folder.to_owned()));
+        let place = WorkingFolder(Some(folder.to_owned()));
         self.runner.run_aside(line, &place).map_err(|error: MeasureError| error.into())
     }
 }

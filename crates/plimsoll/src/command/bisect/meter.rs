@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::{Version, experiment};
 use crate::args::BisectArgs;
 use crate::failure::Failure;
-use crate::measure::{Figure, Gauge, Invocation, MeasureError, Meter, Place, Runner, for_names, substituted};
+use crate::measure::{
+    Figure, Gauge, Invocation, MeasureError, Meter, Runner, WorkingFolder, for_names, substituted,
+};
 use crate::repository::Worktrees;
 
 /// What measures a version by its place in the list.
@@ -17,7 +19,7 @@ pub(super) struct VersionMeter<'a> {
     runner: Runner,
     worktrees: Option<Worktrees>,
     /// Where the versions that are ready run.
-    ready: BTreeMap<usize, Place>,
+    ready: BTreeMap<usize, WorkingFolder>,
 }
 
 impl<'a> VersionMeter<'a> {
@@ -52,14 +54,14 @@ impl<'a> VersionMeter<'a> {
     }
 
     /// Where a version runs, after it was checked out, set up and warmed up.
-    fn place(&mut self, which: usize) -> Result<Place, MeasureError> {
+    fn place(&mut self, which: usize) -> Result<WorkingFolder, MeasureError> {
         if let Some(place) = self.ready.get(&which) {
             return Ok(place.clone());
         }
         let version = &self.versions[which];
         let place = match &self.worktrees {
-            Some(worktrees) => Place(Some(worktrees.add(&version.name)?)),
-            None => Place::default(),
+            Some(worktrees) => WorkingFolder(Some(worktrees.add(&version.name)?)),
+            None => WorkingFolder::default(),
         };
         if let Some(setup) = &self.args.setup {
             self.runner.run_aside(&substituted(setup, &version.name, true), &place)?;
@@ -73,7 +75,7 @@ impl<'a> VersionMeter<'a> {
         Ok(place)
     }
 
-    fn measure_at(&mut self, which: usize, place: &Place) -> Result<Figure, MeasureError> {
+    fn measure_at(&mut self, which: usize, place: &WorkingFolder) -> Result<Figure, MeasureError> {
         if let Some(prepare) = &self.args.prepare {
             self.runner.run_aside(&substituted(prepare, &self.versions[which].name, true), place)?;
         }

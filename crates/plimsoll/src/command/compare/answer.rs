@@ -9,7 +9,7 @@ use crate::contest::Contest;
 use crate::measure::{Gauge, Times};
 
 /// All that an answer is written from.
-pub(super) struct Answer<'a> {
+pub(super) struct Answers<'a> {
     pub(super) cells: &'a [Cell],
     pub(super) gauge: &'a Gauge,
     pub(super) settings: SequentialSettings,

@@ -5,7 +5,7 @@ use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::sequential::SequentialSettings;
 use plimsoll_model::verdict::Verdict;
 
-use super::answer::Answer;
+use super::answer::Answers;
 use super::cells::{self, Cell};
 use super::observe::Observer;
 use super::progress::ProgressLine;
@@ -15,7 +15,7 @@ use crate::contest::{Contest, ContestError};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::measure::{
-    Figure, Gauge, Interrupts, Invocation, MeasureError, Meter, Place, Runner, Times, invocations,
+    Figure, Gauge, Interrupts, Invocation, MeasureError, Meter, Runner, Times, WorkingFolder, invocations,
 };
 use crate::output;
 
@@ -52,7 +52,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         Some(observer) => observer.explain(&comparisons),
         None => (None, Vec::new()),
     };
-    let answer = Answer {
+    let answer = Answers {
         explained,
         missing,
         cells: &cells,
@@ -114,7 +114,7 @@ struct Commands<'a> {
     gauge: &'a Gauge,
     runner: Runner,
     prepare: Option<&'a str>,
-    place: Place,
+    place: WorkingFolder,
     /// The times of each measured run, by command.
     times: Vec<Vec<Times>>,
     /// Looks at the machine while a command runs, where it is asked for why one is worse.
@@ -134,7 +134,7 @@ impl<'a> Commands<'a> {
             gauge,
             runner: Runner::new(interrupts, args.figure.ignore_failure)?.guarded(Guard::start()?),
             prepare: args.prepare.as_deref(),
-            place: Place::default(),
+            place: WorkingFolder::default(),
             times: vec![Vec::new(); cells.len()],
             observer: args.explain.then(|| Observer::open(args, cells)).transpose()?,
         })

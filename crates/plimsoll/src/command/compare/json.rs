@@ -10,18 +10,18 @@ use plimsoll_judge::stats::median;
 use plimsoll_model::verdict::VERDICT_SCHEMA;
 use serde_json::{Map, Value, json};
 
-use super::answer::Answer;
+use super::answer::Answers;
 use crate::measure::Times;
 
 /// The name and version of the JSON form of several verdicts. The number rises when a field changes its meaning or goes away.
 pub(super) const COMPARE_SCHEMA: &str = "plimsoll.compare/1";
 
-pub(super) fn write(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
+pub(super) fn write(out: &mut dyn Write, answer: &Answers<'_>) -> io::Result<()> {
     let value = if let [only] = answer.comparisons.as_slice() { pair(answer, only) } else { several(answer) };
     plimsoll_report::json::pretty(out, &value)
 }
 
-fn pair(answer: &Answer<'_>, found: &Comparison) -> Map<String, Value> {
+fn pair(answer: &Answers<'_>, found: &Comparison) -> Map<String, Value> {
     let mut fields = Map::new();
     fields.insert("schema".into(), VERDICT_SCHEMA.into());
     fields.extend(verdict(found));
@@ -38,7 +38,7 @@ fn pair(answer: &Answer<'_>, found: &Comparison) -> Map<String, Value> {
     fields
 }
 
-fn several(answer: &Answer<'_>) -> Map<String, Value> {
+fn several(answer: &Answers<'_>) -> Map<String, Value> {
     let name = |cell: usize| &answer.cells[cell].name;
     let named = |a: usize, b: usize, found: &Comparison| {
         let mut fields = Map::from_iter([("a".into(), json!(name(a))), ("b".into(), json!(name(b)))]);
@@ -78,7 +78,7 @@ fn seconds(of: &[Times], time: fn(&Times) -> Duration) -> f64 {
     median(&of.iter().map(|times| time(times).as_secs_f64()).collect::<Vec<f64>>())
 }
 
-fn common(answer: &Answer<'_>) -> Map<String, Value> {
+fn common(answer: &Answers<'_>) -> Map<String, Value> {
     let cells = answer.cells.iter().enumerate().map(|(i, cell)| {
         let values: Vec<f64> = answer.contest.blocks().iter().map(|block| block.values[i]).collect();
         json!({

@@ -11,7 +11,7 @@ use plimsoll_model::verdict::{Outcome, Verdict};
 use plimsoll_report::escape::terminal;
 use plimsoll_report::text::{TextOptions, Why};
 
-use super::answer::Answer;
+use super::answer::Answers;
 use super::cells::Cell;
 use crate::amount;
 use crate::args::CommandMetric;
@@ -24,7 +24,7 @@ const WORTH_A_WORD: f64 = 0.02;
 const WORSE_COMMAND: (&str, &str, &str) =
     ("What sets the worse command apart from the better one", "better", "worse");
 
-pub(super) fn write(out: &mut dyn Write, answer: &Answer<'_>, options: &TextOptions) -> io::Result<()> {
+pub(super) fn write(out: &mut dyn Write, answer: &Answers<'_>, options: &TextOptions) -> io::Result<()> {
     if answer.interrupted {
         writeln!(out, "Interrupted. What is known so far:")?;
     }
@@ -49,7 +49,7 @@ pub(super) fn write(out: &mut dyn Write, answer: &Answer<'_>, options: &TextOpti
 }
 
 /// `B is 5.1 % slower (95 % interval +4.2 % to +6.0 %), 14 pairs.`
-fn sentence(answer: &Answer<'_>, first: &Cell, other: &Cell, found: &Comparison) -> String {
+fn sentence(answer: &Answers<'_>, first: &Cell, other: &Cell, found: &Comparison) -> String {
     let Verdict { outcome, estimate, interval, confidence, n, .. } = &found.verdict;
     let (a, b) = (terminal(&first.name), terminal(&other.name));
     let ratio = estimate.unwrap_or(1.0);
@@ -83,7 +83,7 @@ fn judgement(gauge: &Gauge, outcome: Outcome) -> &'static str {
     }
 }
 
-fn figures(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
+fn figures(out: &mut dyn Write, answer: &Answers<'_>) -> io::Result<()> {
     let write = |value: f64| amount::amount(value, answer.gauge.unit());
     let width = answer.cells.iter().map(|cell| cell.name.chars().count()).max().unwrap_or(1);
     for (i, cell) in answer.cells.iter().enumerate() {
@@ -120,7 +120,7 @@ fn times(of: &[Times]) -> String {
 const MOST_TIMES: usize = 10;
 
 /// The command that decides what is open: more pairs, where that many are worth their time; else a figure that scatters less, or a wider margin.
-fn deciding(answer: &Answer<'_>) -> Option<String> {
+fn deciding(answer: &Answers<'_>) -> Option<String> {
     let open = answer.comparisons.iter().find(|found| found.verdict.outcome == Outcome::Undecided)?;
     let pairs = answer.contest.blocks().len();
     let needed = open.needed.unwrap_or(2 * pairs);
@@ -153,7 +153,7 @@ fn again(words: &[String], option: &str, value: &str) -> String {
 }
 
 /// The ratios of the figures that were measured next to each other: the answer goes by these, and not by the medians of each side.
-fn pairs(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
+fn pairs(out: &mut dyn Write, answer: &Answers<'_>) -> io::Result<()> {
     let blocks = answer.contest.blocks();
     let first = terminal(&answer.cells[0].name);
     for (i, (cell, found)) in (1..).zip(answer.cells[1..].iter().zip(&answer.comparisons)) {
@@ -171,7 +171,7 @@ fn pairs(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
 }
 
 /// That the medians point the other way, where they do.
-fn reverse(answer: &Answer<'_>, cell: usize, found: &Comparison) -> String {
+fn reverse(answer: &Answers<'_>, cell: usize, found: &Comparison) -> String {
     let of = |cell: usize| {
         median(&answer.contest.blocks().iter().map(|block| block.values[cell]).collect::<Vec<f64>>())
     };
@@ -187,7 +187,7 @@ fn reverse(answer: &Answer<'_>, cell: usize, found: &Comparison) -> String {
 }
 
 /// All pairs, the best cell first.
-fn ranking(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
+fn ranking(out: &mut dyn Write, answer: &Answers<'_>) -> io::Result<()> {
     writeln!(out, "\nEvery pair:")?;
     for (a, b, found) in &answer.ranking {
         let Some(ratio) = found.verdict.estimate else { continue };
@@ -210,7 +210,7 @@ fn ranking(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
 }
 
 /// The cells by their estimated ratio to the first, the best first.
-fn order(answer: &Answer<'_>) -> impl Iterator<Item = usize> {
+fn order(answer: &Answers<'_>) -> impl Iterator<Item = usize> {
     let ratio = |found: &Comparison| found.verdict.estimate.unwrap_or(1.0);
     let mut ratios: Vec<(usize, f64)> =
         std::iter::once(1.0).chain(answer.comparisons.iter().map(ratio)).enumerate().collect();
@@ -220,7 +220,7 @@ fn order(answer: &Answer<'_>) -> impl Iterator<Item = usize> {
 }
 
 /// Describes the time that was subtracted from wall times, if it is worth a sentence.
-fn waited(answer: &Answer<'_>) -> Option<String> {
+fn waited(answer: &Answers<'_>) -> Option<String> {
     let shares: Vec<(&Cell, f64)> = answer
         .cells
         .iter()
@@ -238,7 +238,7 @@ fn waited(answer: &Answer<'_>) -> Option<String> {
     })
 }
 
-fn notes(answer: &Answer<'_>) -> Vec<String> {
+fn notes(answer: &Answers<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     let comparisons = answer.comparisons.len();
     let alpha = 100.0 * answer.settings.compare.alpha;

@@ -3,7 +3,7 @@
 use plimsoll_import::figures::{Coverage, Part, Series};
 use plimsoll_model::numbers::Numbers;
 use plimsoll_report::html::bundle::Bundle;
-use plimsoll_report::html::{self, Rows, Told};
+use plimsoll_report::html::{self, NumbersPage, Rows};
 use plimsoll_report::text;
 
 use super::sides::{Beside, median};
@@ -25,7 +25,7 @@ pub(super) fn mail(import: &Import) -> Result<(), Failure> {
 }
 
 /// Hands what there is to tell to one who writes it.
-pub(crate) fn told<R>(import: &Import, write: impl FnOnce(&Told<'_>) -> R) -> R {
+pub(crate) fn told<R>(import: &Import, write: impl FnOnce(&NumbersPage<'_>) -> R) -> R {
     let names: Vec<&str> = import.files.iter().map(|file| file.name.as_str()).collect();
     let title = names.join(", ");
     let asked = match &import.reading.judge {
@@ -50,7 +50,7 @@ pub(crate) fn told<R>(import: &Import, write: impl FnOnce(&Told<'_>) -> R) -> R 
     let again = ["plimsoll import".to_owned()]
         .into_iter()
         .chain(words.map(|word| plimsoll_model::shell::shell_word(&word).into_owned()));
-    let told = Told {
+    let told = NumbersPage {
         title: &title,
         asked: &asked,
         verdict: verdict.as_ref(),

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-use crate::lab::{Lab, Told};
+use crate::lab::{Lab, Printed};
 
 /// Tries what a program could reach, and tells it as a number with one bit for each attempt.
 const PROBE: &str = include_str!("probe.py");
@@ -204,7 +204,7 @@ fn a_library_of_the_file_is_loaded_into_its_program_and_not_into_the_stage_befor
         let text = experiment(place, "namespace", words)
             .replace("MODE = \"as told\"", &format!("LD_PRELOAD = \"{library}\""));
         let told = lab.plimsoll(&["run", &lab.file("preload.toml", &text), "--format", "json"]);
-        let Told { stderr, stdout, .. } = &told;
+        let Printed { stderr, stdout, .. } = &told;
         assert!(stderr.contains("reached") || stdout.contains("reached"), "{place}: {told:?}");
         assert!(!Path::new(&lab.path("loaded")).exists(), "{place}: the library ran outside of the gate");
     }

@@ -14,7 +14,7 @@ use rand::rngs::StdRng;
 
 use super::aim::{self, Part};
 use super::outside::{Machine, SETTING, Stored, limited_host, setting};
-use crate::lab::{Lab, Running, Told};
+use crate::lab::{Lab, Printed, Process};
 use crate::stores::SHORT;
 
 /// Where the journals of undo processes of root are.
@@ -84,14 +84,14 @@ impl Damage {
     }
 
     /// Checks that the program ended with one of these exit statuses, and gave a reason if that is not 0.
-    fn clear(&mut self, told: &Told, codes: &[i32]) {
+    fn clear(&mut self, told: &Printed, codes: &[i32]) {
         let is_known = told.code.is_some_and(|code| codes.contains(&code));
         let is_told = told.code == Some(0) || !told.stderr.is_empty() || !told.stdout.is_empty();
         self.expect(is_known && is_told, || format!("an unexpected end: {told:?}"));
         self.no_panic(told);
     }
 
-    fn no_panic(&mut self, told: &Told) {
+    fn no_panic(&mut self, told: &Printed) {
         let panicked = ["panicked", "backtrace"].iter().any(|word| told.stderr.contains(word));
         self.expect(!panicked, || format!("a panic: {told:?}"));
     }
@@ -153,7 +153,7 @@ impl Sandbox {
     }
 
     /// Starts the endless run, and waits until a random moment of it; nothing where it has ended before.
-    fn start(&self, random: &mut StdRng, found: &mut Damage) -> Option<Running> {
+    fn start(&self, random: &mut StdRng, found: &mut Damage) -> Option<Process> {
         let experiment = self.lab.file("endless.toml", &endless());
         let mut run = self.lab.start(&["run", &experiment]);
         pause(random, LATEST_MS);
@@ -313,14 +313,14 @@ fn stop(place: &Sandbox, part: Option<Part>, random: &mut StdRng, found: &mut Da
 }
 
 /// A process of this part of a run, at random.
-fn one_of(run: &Running, part: Part, random: &mut StdRng, found: &mut Damage) -> Option<u32> {
+fn one_of(run: &Process, part: Part, random: &mut StdRng, found: &mut Damage) -> Option<u32> {
     let parts = aim::wait_for(run.id(), part);
     found.expect(!parts.is_empty(), || format!("the run had no {part:?}"));
     (!parts.is_empty()).then(|| parts[random.random_range(0..parts.len())])
 }
 
 /// Ends a run by Ctrl-C, where it has not ended by itself.
-fn end(mut run: Running, found: &mut Damage) {
+fn end(mut run: Process, found: &mut Damage) {
     if !run.has_ended() {
         run.signal(Signal::SIGINT);
     }
@@ -448,13 +448,13 @@ fn cut_log(place: &Sandbox, random: &mut StdRng, found: &mut Damage) {
 
 fn six_writers(place: &Sandbox, random: &mut StdRng, found: &mut Damage) {
     let experiment = place.lab.file("short.toml", SHORT);
-    let mut runs: Vec<Running> = (0..6).map(|_| place.lab.start(&["run", &experiment])).collect();
+    let mut runs: Vec<Process> = (0..6).map(|_| place.lab.start(&["run", &experiment])).collect();
     pause(random, LATEST_MS);
     let victim = runs.swap_remove(random.random_range(0..runs.len()));
     let before = place.stored();
     victim.signal(Signal::SIGKILL);
     found.no_panic(&victim.ends());
-    let ends: Vec<Told> = runs.into_iter().map(Running::ends).collect();
+    let ends: Vec<Printed> = runs.into_iter().map(Process::ends).collect();
     for told in &ends {
         found.clear(told, &[0, 4]);
     }
