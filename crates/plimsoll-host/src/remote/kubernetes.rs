@@ -23,7 +23,7 @@ printf '%s' "$pod" | kubectl "$@" create --validate=false -f - >/dev/null || exi
     while look "$@"; do
         why=${said#*|}
         case $phase in
-            RemoteCommand) break ;;
+            Running) break ;;
             Pending|Unknown) ;;
             *) echo "the pod has ended: $why" >&2; exit 1 ;;
         esac
@@ -34,7 +34,7 @@ printf '%s' "$pod" | kubectl "$@" create --validate=false -f - >/dev/null || exi
     echo "$name ${said%%|*}"
     while look "$@"; do
         case $phase in
-            RemoteCommand|Unknown) sleep 5 ;;
+            Running|Unknown) sleep 5 ;;
             *) break ;;
         esac
     done

@@ -299,7 +299,7 @@ measure = "file"
 "#;
         let devices = told(text, EffectKind::Device);
         assert_eq!(devices.len(), 4, "{devices:?}");
-        assert!(devices.iter().any(|what| what.contains("/dev/sdz is written to")), "{devices:?}");
+        assert!(devices.iter().any(|what| what.contains("/dev/sdz is overwritten")), "{devices:?}");
         assert_eq!(told(text, EffectKind::Program), ["mkfs.ext4 on it"]);
         assert_eq!(told(text, EffectKind::Setting), ["scheduler = none of its loop device"]);
         assert_eq!(told(text, EffectKind::Machine).len(), 2);
@@ -412,7 +412,7 @@ service = "site"
             ("volumes.disk.queue", "scheduler = none", Some(Consent::Machine)),
             ("volumes.disk.limit", "its loop device", Some(Consent::Machine)),
             ("volumes.whole.device", "/dev/sdz is read", Some(Consent::Machine)),
-            ("loads.all.storage.reads", "/dev/sdz is written to", Some(Consent::Machine)),
+            ("loads.all.storage.reads", "/dev/sdz is overwritten", Some(Consent::Machine)),
             ("loads.program.exec", "./load", None),
             ("phases.all.before_each", "./around", None),
             ("phases.all.during", "./during", None),

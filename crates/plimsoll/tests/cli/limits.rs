@@ -78,5 +78,5 @@ fn what_makes_no_sense_of_a_search_is_said_at_its_place() {
     let text = searched(LOAD, "to = 2000", bound);
     let (without, _) = text.split_once("[[claims]]").expect("it claims something");
     let experiment = lab.file("wrong.toml", without);
-    lab.plimsoll(&["check", &experiment]).exits(2).says("no claim says which bound");
+    lab.plimsoll(&["check", &experiment]).exits(2).says("no claim states the bound");
 }

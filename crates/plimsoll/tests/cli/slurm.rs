@@ -43,7 +43,7 @@ fn machines_are_handed_out_by_slurm_for_the_whole_run_and_given_back_however_it_
         .exits(3)
         .says("host client: Slurm hands out no machine for it")
         .says("invalid partition specified: nowhere")
-        .says("try: `sinfo` tells what there is");
+        .says("try: `sinfo` lists the available resources");
     let third = pair().replace("[services.site]", "[hosts.third]\nreach = { slurm = {} }\n[services.site]");
     let soon = third.replace("\"30s\"", "\"2s\"").replace("slurm = {}", "slurm = { start_within = \"2s\" }");
     lab.plimsoll(&["run", &lab.file("soon.toml", &soon), "--yes"])
