@@ -6,6 +6,7 @@ use super::figure::{Better, Figure};
 use super::json::Json;
 use super::line::Line;
 use super::number::Decimal;
+use super::unit::HeadingTime;
 
 /// A format: what it is called, how it is recognised, what is read from it.
 pub struct Format {
@@ -217,6 +218,18 @@ impl Out<'_> {
     pub(super) fn refuse(&mut self, why: impl Into<String>) -> Fit {
         self.refused = Some(why.into());
         Fit::Mine
+    }
+
+    /// The unit of a time below a heading. Refuses the line if the heading states a word that is no unit.
+    pub(super) fn time_unit(&mut self, heading: HeadingTime, usual: &'static str) -> Option<&'static str> {
+        match heading {
+            HeadingTime::Usual => Some(usual),
+            HeadingTime::Stated(unit) => Some(unit),
+            HeadingTime::Unknown => {
+                self.refuse("the heading names a unit of time that is not known");
+                None
+            }
+        }
     }
 
     /// Hands a figure on.

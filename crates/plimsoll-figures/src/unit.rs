@@ -65,6 +65,23 @@ pub(super) fn any(word: &str) -> Option<&'static str> {
     }
 }
 
+/// The unit of time that a heading states for the figures below it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum HeadingTime {
+    /// No heading stated one: it is the tool's usual unit.
+    #[default]
+    Usual,
+    Stated(&'static str),
+    /// A heading stated a word that is no known unit of time.
+    Unknown,
+}
+
+impl HeadingTime {
+    pub(super) fn stated(word: &str) -> Self {
+        time(word).map_or(Self::Unknown, Self::Stated)
+    }
+}
+
 /// The usual name of a unit of time as tools write it behind a number.
 pub(super) fn time(word: &str) -> Option<&'static str> {
     Some(match word {

@@ -3,7 +3,7 @@
 use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
 use super::super::line::Line;
 use super::super::number::{leading, number};
-use super::super::unit;
+use super::super::unit::HeadingTime;
 
 pub(super) const FORMAT: Format = Format {
     name: "ab",
@@ -89,6 +89,8 @@ const KNOWN: [&str; 19] = [
     "SSL/TLS Protocol:",
     "..done",
 ];
+/// The unit of times where no heading states one.
+const USUAL: &str = "ms";
 /// Headings, with the unit of what stands below them in parentheses.
 const HEADINGS: [&str; 2] =
     ["Connection Times (", "Percentage of the requests served within a certain time ("];
@@ -98,8 +100,8 @@ const STATS: [&str; 5] = ["min", "mean", "stdev", "median", "max"];
 #[derive(Default)]
 struct Ab {
     seen: Vec<&'static str>,
-    /// The unit that the last heading named, if it is one of time.
-    heading: Option<Option<&'static str>>,
+    /// The unit that the last heading stated.
+    heading: HeadingTime,
 }
 
 impl Reader for Ab {
@@ -136,33 +138,26 @@ impl Reader for Ab {
             && let Some(value) =
                 rest.strip_prefix('%').and_then(|rest| number(rest.split_whitespace().next()?))
         {
-            let Some(its_unit) = self.unit() else { return out.refuse(NO_UNIT) };
+            let Some(its_unit) = out.time_unit(self.heading, USUAL) else { return Fit::Mine };
             out.put("latency", value, its_unit, &[("percentile", &percent.to_string())]);
             return Fit::Mine;
         }
         if let Some(rest) = HEADINGS.iter().find_map(|heading| line.after(heading)) {
-            self.heading = Some(unit::time(rest.trim_end_matches(')')));
+            self.heading = HeadingTime::stated(rest.trim_end_matches(')'));
             return Fit::Mine;
         }
         if KNOWN.iter().any(|known| line.text.starts_with(known)) { Fit::Mine } else { Fit::Foreign }
     }
 }
 
-const NO_UNIT: &str = "the heading names a unit of time that is not known";
-
 impl Ab {
-    /// The unit of the figures below a heading; that of ab where the text has none.
-    fn unit(&self) -> Option<&'static str> {
-        self.heading.unwrap_or(Some("ms"))
-    }
-
     /// `Processing:     0    0   0.1      0       1`.
     fn times(&self, line: &Line<'_>, phase: &str, out: &mut Out<'_>) -> Fit {
         let values: Vec<f64> = line.words().skip(1).map_while(number).collect();
         if values.len() != STATS.len() || line.words().count() != STATS.len() + 1 {
             return Fit::Foreign;
         }
-        let Some(its_unit) = self.unit() else { return out.refuse(NO_UNIT) };
+        let Some(its_unit) = out.time_unit(self.heading, USUAL) else { return Fit::Mine };
         let phase = phase.trim_end_matches(':').to_lowercase();
         for (stat, value) in STATS.iter().zip(values) {
             out.put("connection_time", value, its_unit, &[("phase", &phase), ("stat", stat)]);

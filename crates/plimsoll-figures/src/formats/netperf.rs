@@ -3,7 +3,7 @@
 use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
 use super::super::line::Line;
 use super::super::number::number;
-use super::super::unit;
+use super::super::unit::HeadingTime;
 
 pub(super) const FORMAT: Format = Format {
     name: "netperf",
@@ -167,8 +167,8 @@ struct Netperf {
     rows: u32,
     /// The unit of throughput, as it was stated.
     unit: Option<String>,
-    /// The unit of the elapsed time that a heading names, if it is one of time.
-    elapsed: Option<Option<&'static str>>,
+    /// The unit of the elapsed time that a heading stated.
+    elapsed: HeadingTime,
     /// The names of the columns of `-o`.
     columns: Vec<String>,
 }
@@ -201,7 +201,7 @@ impl Reader for Netperf {
             && let (Some(seconds), Some(rate), Some((metric, unit))) =
                 (number(seconds), number(rate), throughput(unit))
         {
-            let Some(of_time) = self.elapsed.unwrap_or(Some("s")) else { return out.refuse(NO_UNIT_OF_TIME) };
+            let Some(of_time) = out.time_unit(self.elapsed, "s") else { return Fit::Mine };
             self.rows += 1;
             out.put(metric, rate, unit, &[]);
             out.put("duration", seconds, of_time, &[]);
@@ -244,7 +244,7 @@ impl Reader for Netperf {
                 self.kind = kind_of_heading(line.text);
             }
             if let Some(stated) = unit_of_elapsed(&words) {
-                self.elapsed = Some(unit::time(stated.trim_matches(['(', ')', '.'])));
+                self.elapsed = HeadingTime::stated(stated.trim_matches(['(', ')', '.']));
             }
             let unit = words.iter().find(|word| throughput(word).is_some());
             // `per sec` of transactions.
@@ -257,8 +257,6 @@ impl Reader for Netperf {
         self.row(&values, out)
     }
 }
-
-const NO_UNIT_OF_TIME: &str = "the heading names a unit of time that is not known";
 
 /// What the last line of a heading has below `Elapsed Time`: the word behind the sizes, `(sec)` or `secs.`.
 fn unit_of_elapsed<'t>(words: &[&'t str]) -> Option<&'t str> {
@@ -304,7 +302,7 @@ impl Netperf {
         let Some((metric, unit)) = self.unit.as_deref().and_then(throughput) else {
             return out.refuse("no line above states the unit of the throughput");
         };
-        let Some(of_time) = self.elapsed.unwrap_or(Some("s")) else { return out.refuse(NO_UNIT_OF_TIME) };
+        let Some(of_time) = out.time_unit(self.elapsed, "s") else { return Fit::Mine };
         self.rows += 1;
         let side = side.map(|side| ("side", side));
         out.put(metric, rate, unit, side.as_slice());

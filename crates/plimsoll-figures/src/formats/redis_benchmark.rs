@@ -3,7 +3,7 @@
 use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
 use super::super::line::Line;
 use super::super::number::{leading, number};
-use super::super::unit;
+use super::super::unit::HeadingTime;
 
 pub(super) const FORMAT: Format = Format {
     name: "redis-benchmark",
@@ -82,8 +82,8 @@ struct Redis {
     /// The names of the columns of the latency summary, or of the CSV.
     columns: Vec<String>,
     csv: bool,
-    /// The unit that the heading of the latency summary names, if it is one of time.
-    heading: Option<Option<&'static str>>,
+    /// The unit that the heading of the latency summary stated.
+    heading: HeadingTime,
     /// Whether a heading has named the operation of the following lines.
     within: bool,
 }
@@ -186,9 +186,7 @@ impl Redis {
                 let values: Option<Vec<f64>> = words.iter().map(|word| number(word)).collect();
                 let Some(values) = values else { return Fit::Foreign };
                 let columns = std::mem::take(&mut self.columns);
-                let Some(its_unit) = self.heading.unwrap_or(Some("ms")) else {
-                    return out.refuse("the heading names a unit of time that is not known");
-                };
+                let Some(its_unit) = out.time_unit(self.heading, "ms") else { return Fit::Mine };
                 for (column, value) in columns.iter().zip(values) {
                     latency(column, (value, its_unit), &self.operation, out);
                 }
@@ -209,7 +207,7 @@ impl Redis {
             [_, "parallel", "clients"] | [_, "bytes", "payload"] => Fit::Mine,
             ["keep", "alive:", ..] | ["host", "configuration", ..] | ["multi-thread:", ..] => Fit::Mine,
             ["latency", "summary", unit] => {
-                self.heading = Some(unit::time(unit.trim_matches(['(', ')', ':'])));
+                self.heading = HeadingTime::stated(unit.trim_matches(['(', ')', ':']));
                 Fit::Mine
             }
             ["Latency", "by", ..] | ["Cumulative", "distribution", ..] | ["Summary:"] => Fit::Mine,
