@@ -16,7 +16,7 @@ pub(crate) use counter::Counter;
 pub(crate) use error::MeasureError;
 pub(crate) use gauge::Gauge;
 pub(crate) use interrupt::Interrupts;
-pub(crate) use process::{Runner, Times, WorkingFolder};
+pub(crate) use process::{Ran, Runner, Times, WorkingFolder};
 
 /// One figure that was read off a command.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -48,7 +48,8 @@ fn remark(answer: &Report<'_>) -> String {
 fn table(answer: &Report<'_>) -> String {
     let mut text = "benchmark,base,head\n".to_owned();
     for one in &answer.judged {
-        let name = answer.series[one.series].name.replace(['"', ',', ';', '\t'], " ");
+        let name =
+            answer.series[one.series].name.replace(|c: char| c.is_control() || "\",;".contains(c), " ");
         for [base, head] in &answer.trial.pairs[one.series] {
             // Writing to a string cannot fail.
             writeln!(text, "{name},{base},{head}").ok();

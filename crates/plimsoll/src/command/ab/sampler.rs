@@ -10,7 +10,7 @@ use super::sides::Side;
 use crate::args::{AbArgs, AbMetric, CommandMetric, FigureArgs};
 use crate::failure::Failure;
 use crate::measure::{
-    Counter, Figure, Gauge, Interrupts, Invocation, MeasureError, Runner, WorkingFolder, for_names,
+    Counter, Figure, Gauge, Interrupts, Invocation, MeasureError, Ran, Runner, WorkingFolder, for_names,
 };
 
 /// The formats of benchmark tools, by which the output of a command is recognised.
@@ -91,11 +91,14 @@ impl<'a> Sampler<'a> {
     }
 
     fn choose_reader(&mut self) -> Result<(), Failure> {
-        let FigureWanted { pattern, tool } = FigureWanted::of(self.args);
-        if let Some(gauge) = pattern.transpose()? {
-            return self.use_gauges(vec![gauge]);
+        if let Some(pattern) = &self.args.figure {
+            return self.use_gauges(vec![Gauge::new(&FigureArgs {
+                figure: Some(pattern.clone()),
+                higher_is_better: self.args.higher_is_better,
+                ..FigureArgs::default()
+            })?]);
         }
-        if tool {
+        if matches!(self.args.metric, AbMetric::Auto | AbMetric::Figure) {
             if let Some(series) = self.tool()? {
                 self.series = series;
                 return Ok(());
@@ -191,9 +194,7 @@ impl<'a> Sampler<'a> {
 
     fn printed(&mut self, side: usize) -> Result<String, Failure> {
         let place = self.prepare(side)?;
-        let ran = self.runner.run(&self.invocations[side], &place, true)?;
-        let text = if ran.stdout.is_empty() { ran.stderr } else { ran.stdout };
-        Ok(String::from_utf8_lossy(&text).into_owned())
+        Ok(output(self.runner.run(&self.invocations[side], &place, true)?))
     }
 
     fn prepare(&mut self, side: usize) -> Result<WorkingFolder, MeasureError> {
@@ -224,9 +225,8 @@ impl<'a> Sampler<'a> {
         match &self.reader {
             Reader::Gauges(gauges) => of_gauges(gauges, &mut self.runner, invocation, &place),
             Reader::Tool(options) => {
-                let ran = self.runner.run(invocation, &place, true)?;
-                let text = if ran.stdout.is_empty() { ran.stderr } else { ran.stdout };
-                let found = main_figures(&String::from_utf8_lossy(&text), options).unwrap_or_default();
+                let text = output(self.runner.run(invocation, &place, true)?);
+                let found = main_figures(&text, options).unwrap_or_default();
                 let value = |series: &Series| {
                     let of = found.iter().find(|read| title(read) == series.name)?;
                     let value = median(&of.values()) * figures::factor(&of.unit, &series.unit)?;
@@ -238,25 +238,10 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// What the arguments want of the output.
-struct FigureWanted {
-    /// A number by its pattern.
-    pattern: Option<Result<Gauge, Failure>>,
-    /// The figures of a tool.
-    tool: bool,
-}
-
-impl FigureWanted {
-    fn of(args: &AbArgs) -> Self {
-        let pattern = args.figure.as_ref().map(|pattern| {
-            Gauge::new(&FigureArgs {
-                figure: Some(pattern.clone()),
-                higher_is_better: args.higher_is_better,
-                ..FigureArgs::default()
-            })
-        });
-        Self { pattern, tool: matches!(args.metric, AbMetric::Auto | AbMetric::Figure) }
-    }
+/// What a command wrote: to stdout, or to stderr if stdout is empty.
+fn output(ran: Ran) -> String {
+    let text = if ran.stdout.is_empty() { ran.stderr } else { ran.stdout };
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// A counter stands around the command, a size needs no run, and all else is read off the same run.
