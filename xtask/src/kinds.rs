@@ -69,10 +69,6 @@ const MESSAGING: &[(&str, &str)] = &[
         "crates/plimsoll-model/src/experiment/claim/growth.rs",
         "a claim that is about this load, and counted as a claim",
     ),
-    (
-        "crates/plimsoll-model/src/observation/stored.rs",
-        "reads what version 1 of a run stored; no kind that comes now was ever stored so",
-    ),
     ("crates/plimsoll/src/command/new/write.rs", "writes an experiment that uses this load"),
 ];
 

@@ -114,6 +114,8 @@ fn build<'a>(packages: impl IntoIterator<Item = &'a str>) -> Result<Vec<Binary>,
 
 /// Builds all tests and runs them: first what only computes, as many binaries at once as there are CPUs, then one binary after the other.
 fn run_tests() -> Result<(), String> {
+    // Read first: a mistake in the list must not show after half an hour.
+    let mut retries = Retries::read()?;
     let (computing, measuring): (Vec<_>, Vec<_>) =
         build(["--workspace"])?.into_iter().partition(Binary::only_computes);
     let mut results = run_side_by_side(&computing)?;
@@ -121,7 +123,6 @@ fn run_tests() -> Result<(), String> {
         let at_once = if binary.name == STORIES { AT_ONCE } else { 1 };
         results.push((binary, binary.run_all(at_once, &mut stdout())?));
     }
-    let mut retries = Retries::read()?;
     let mut failed = Vec::new();
     let mut flaky = Vec::new();
     let mut printed = Vec::new();
