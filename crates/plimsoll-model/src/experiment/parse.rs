@@ -358,6 +358,17 @@ measure = "some"
         assert_eq!(claimed(kept, told), Metric::ConnectionsPerSecond);
     }
 
+    #[test]
+    fn an_error_names_the_expected_form_in_the_words_of_the_file() {
+        let of_service = |service: &str| error_of(&SMALL.replace("web = {}", service)).0.expected;
+        let expected = of_service("exec = { program = \"./server\" }").unwrap();
+        assert!(expected.starts_with("a list in brackets"), "{expected}");
+        let expected = error_of(&SMALL.replace("from = \"a\"", "from = 7")).0.expected;
+        assert_eq!(expected.as_deref(), Some("a text in quotes"));
+        let expected = of_service("web = 7").unwrap();
+        assert!(expected.starts_with("a table"), "{expected}");
+    }
+
     fn error_of(text: &str) -> (FileError, String) {
         let error = parse(text, &[]).unwrap_err();
         let at = error.span.clone().map(|span| text[span].to_owned()).unwrap_or_default();
