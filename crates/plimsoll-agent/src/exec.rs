@@ -84,8 +84,8 @@ pub fn find(program: &str) -> Option<PathBuf> {
     candidates(program).find(|path| is_file(path))
 }
 
-/// Finds a program that starts as nobody: root's `PATH` may have folders that only root may enter. If the program was
-/// named by its path, the folders above it are opened.
+/// Finds a program for the user `nobody`, who cannot enter some folders of root's `PATH`. A program that the file names by
+/// its path gets the folders above it opened.
 fn find_for_nobody(program: &str) -> Option<PathBuf> {
     if program.contains('/') || !gate::can_become_nobody() {
         return find(program);

@@ -79,7 +79,7 @@ impl Word {
     }
 }
 
-/// The orders of a stage, as one argument of its process.
+/// Encodes the settings of a stage as one command-line argument of its process.
 pub(crate) fn orders(orders: &impl Serialize) -> OsString {
     serde_json::to_string(orders).expect("orders are texts and numbers").into()
 }

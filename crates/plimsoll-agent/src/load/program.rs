@@ -105,7 +105,7 @@ struct Ran {
     stderr: String,
     /// Whether the agent asked the program to exit because the load's duration was over.
     ended_by_us: bool,
-    /// Whether the agent killed the program because nobody waits for its result.
+    /// Whether the agent killed the program because the load was aborted.
     aborted: bool,
 }
 

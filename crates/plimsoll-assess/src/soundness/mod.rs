@@ -32,8 +32,8 @@ pub(crate) enum FailureQuestion {
     InPart,
 }
 
-/// Tells whether a claim of the plan asks about failures in a phase.
-pub(crate) type AsksFailures = fn(&Plan, &str) -> Option<FailureQuestion>;
+/// The question that the claims of a plan ask about failures in a phase.
+pub(crate) type FailureQuestionOf = fn(&Plan, &str) -> Option<FailureQuestion>;
 
 /// A trouble, and whether no claim at all can be answered with it.
 pub(super) struct Defect {
@@ -45,7 +45,7 @@ pub(super) struct Defect {
 type CellTrials<'t> = (&'t BTreeMap<String, String>, Vec<&'t TrialRecord>);
 
 /// All that failed in these trials: what loads met, phase by phase and rig by rig, then what cut trials short.
-pub(crate) fn of(plan: &Plan, trials: &[TrialRecord], asked: AsksFailures) -> Vec<Defect> {
+pub(crate) fn of(plan: &Plan, trials: &[TrialRecord], asked: FailureQuestionOf) -> Vec<Defect> {
     let mut found = of_loads(plan, trials, asked);
     for (cell, trials) in by_cell(trials) {
         found.extend(of_faults(cell, &trials));
@@ -55,7 +55,7 @@ pub(crate) fn of(plan: &Plan, trials: &[TrialRecord], asked: AsksFailures) -> Ve
 }
 
 /// Whether a load came to nothing, so that further trials would tell nothing else. A trial that was cut short may be bad luck.
-pub(crate) fn is_hopeless(plan: &Plan, trials: &[TrialRecord], asked: AsksFailures) -> bool {
+pub(crate) fn is_hopeless(plan: &Plan, trials: &[TrialRecord], asked: FailureQuestionOf) -> bool {
     of_loads(plan, trials, asked).into_iter().any(|found| found.spoils_claims)
 }
 
@@ -68,7 +68,7 @@ fn by_cell<'t>(trials: impl IntoIterator<Item = &'t TrialRecord>) -> Vec<CellTri
 }
 
 /// What failed in each phase and rig. Cells in which the same failed are one trouble.
-fn of_loads(plan: &Plan, trials: &[TrialRecord], asked: AsksFailures) -> Vec<Defect> {
+fn of_loads(plan: &Plan, trials: &[TrialRecord], asked: FailureQuestionOf) -> Vec<Defect> {
     let sound = by_cell(trials.iter().filter(|trial| trial.faults.is_empty()));
     let mut seen = BTreeSet::new();
     let phases = sound.iter().flat_map(|(_, trials)| trials).flat_map(|trial| &trial.phases);

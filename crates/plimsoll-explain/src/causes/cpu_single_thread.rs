@@ -17,7 +17,7 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 const ID: CauseId = CauseId::CpuSingleThread;
-/// A thread that uses so much of a CPU has hardly any of it left.
+/// The smallest part of a CPU that makes a thread saturated.
 const WHOLE: f64 = 0.85;
 
 fn find(known: &Known<'_>) -> Vec<Cause> {

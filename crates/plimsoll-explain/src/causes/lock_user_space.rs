@@ -19,11 +19,11 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 const ID: CauseId = CauseId::LockUserSpace;
-/// What a thread sleeps in that waits for a futex (kernel/futex).
+/// Prefixes of the kernel functions in which a futex waiter sleeps (kernel/futex).
 const FUTEX: [&str; 2] = ["futex_", "__futex"];
-/// Of the threads that wait now so small a part waited before. Workers without work wait on both sides.
+/// Largest share of the waiting threads that also waited before. Workers without work wait on both sides.
 const HARDLY_ANY: f64 = 0.05;
-/// So many threads wait at any time, on average.
+/// Smallest average number of waiting threads.
 const LEAST_THREADS: f64 = 0.3;
 /// Switches between threads, on the whole machine.
 const SWITCHES: &str = "machine.stat.ctxt";

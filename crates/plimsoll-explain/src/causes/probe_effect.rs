@@ -16,7 +16,7 @@ pub(super) const DEFINITION: Definition = Definition {
     change: by_hand,
 };
 
-/// How sure it is where our own processes took more of the CPUs than was lost.
+/// Confidence if our own processes took at least the CPU time that was lost.
 const TOOK_MORE: f64 = 0.85;
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
@@ -26,7 +26,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     found.map(|cause| Cause { confirmed: true, ..cause }).chain(took_cpus(known)).collect()
 }
 
-/// Our own processes took more of the CPUs on the worse side, and as much as that may cost what was lost.
+/// Whether our own processes took more CPUs on the worse side, enough to explain the loss.
 fn took_cpus(known: &Known<'_>) -> Option<Cause> {
     let own = by_seen::own_cpu_use(known);
     let taken: f64 = own.iter().map(|it| it.after_cpus - it.before_cpus).sum();

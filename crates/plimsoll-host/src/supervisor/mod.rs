@@ -74,8 +74,7 @@ impl Orders {
     }
 }
 
-/// Asks the kernel to kill others before this process, its init and its agent when memory runs out: without them nobody
-/// would report what happened. That needs CAP_SYS_RESOURCE of the machine (proc_pid_oom_score_adj(5)); without that,
+/// Protects this process, its init and its agent from the kernel's out-of-memory killer: they report what happened. That needs CAP_SYS_RESOURCE of the machine (proc_pid_oom_score_adj(5)); without that,
 /// what the agent starts makes itself seem worse.
 fn stay_when_memory_runs_out() {
     std::fs::write("/proc/self/oom_score_adj", "-900").ok();

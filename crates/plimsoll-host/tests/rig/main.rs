@@ -1,8 +1,7 @@
 //! Rigs of real hosts, as root and as an ordinary user.
 //!
-//! Each scenario is two tests. `as_root` needs root, and is ignored unless asked for. `as_user` runs as whoever starts
-//! the tests; if that is root, it runs in a child process as another user. Scenarios of links run a third time,
-//! `in_a_guest` that has netem.
+//! Each scenario is two tests. `as_root` needs root, and runs only with `--include-ignored`. `as_user` runs as an
+//! ordinary user: root starts a child process for it. Link scenarios run a third time `in_a_guest`, which has netem.
 
 mod agent;
 mod confined;

@@ -42,14 +42,14 @@ pub fn reached(days: &[f64], limit: f64) -> Option<Reached> {
     let days: Vec<f64> = days.iter().map(|day| up * day).collect();
     let known = Known::from(&days);
     let mut rng = SmallRng::new(days.len() as u64);
-    let ways: Vec<Path> = (0..DRAWS).map(|n| known.way(n, &mut rng)).collect();
-    let rising = ways.iter().filter(|way| way.drift > 0.0).count();
+    let courses: Vec<Course> = (0..DRAWS).map(|n| known.course(n, &mut rng)).collect();
+    let rising = courses.iter().filter(|course| course.drift > 0.0).count();
     if (rising as f64) < RISES * DRAWS as f64 {
         return None;
     }
     let horizon = REACH * days.len();
     let mut passages: Vec<f64> =
-        ways.into_iter().map(|way| way.passage(up * last, up * limit, horizon, &mut rng)).collect();
+        courses.into_iter().map(|course| course.passage(up * last, up * limit, horizon, &mut rng)).collect();
     passages.sort_by(f64::total_cmp);
     let at = |share: f64| passages[(share * (DRAWS - 1) as f64).round() as usize];
     let expected = median(&passages);
@@ -84,8 +84,8 @@ struct End {
     logarithms: f64,
 }
 
-/// One way on from the last day.
-struct Path {
+/// A course that the series may take after the last day.
+struct Course {
     level: f64,
     drift: f64,
     /// The standard deviations of a day's walk and noise.
@@ -120,7 +120,7 @@ impl Known {
     }
 
     /// The way of draw `n`: shares of the walk are taken as often as they are likely.
-    fn way(&self, n: usize, rng: &mut SmallRng) -> Path {
+    fn course(&self, n: usize, rng: &mut SmallRng) -> Course {
         let place = (n as f64 + 0.5) / DRAWS as f64;
         let end = self.ends[self.up_to.partition_point(|share| *share < place).min(self.ends.len() - 1)];
         let chi_squared: f64 = (0..self.squares).map(|_| rng.normal().powi(2)).sum();
@@ -128,7 +128,7 @@ impl Known {
         let of_drift = end.drift_variance.sqrt();
         let (first, second) = (rng.normal(), rng.normal());
         let rest = end.level_variance - end.covariance.powi(2) / end.drift_variance;
-        Path {
+        Course {
             level: end.level + scale * (end.covariance / of_drift * first + rest.max(0.0).sqrt() * second),
             drift: end.drift + scale * of_drift * first,
             walk: scale * end.walk.sqrt(),
@@ -175,7 +175,7 @@ impl End {
     }
 }
 
-impl Path {
+impl Course {
     /// In how many days it first comes to the limit; infinite where it does not within the horizon.
     fn passage(mut self, last: f64, limit: f64, horizon: usize, rng: &mut SmallRng) -> f64 {
         let mut before = last;

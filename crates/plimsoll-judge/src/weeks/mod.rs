@@ -49,7 +49,7 @@ const DRIFTS_AFTER: u64 = 60;
 const DRIFTS_FOR: u64 = 36;
 /// From the median deviation to the standard deviation of a normal distribution.
 const MAD: f64 = 1.4826;
-/// This many neighbouring hours carry about as much information as one independent hour.
+/// Number of consecutive hours with the information of one independent hour.
 const ALIKE: f64 = 8.0;
 /// A drift must explain this many times the variance that a level leaves.
 const EXPLAINS: f64 = 2.0;

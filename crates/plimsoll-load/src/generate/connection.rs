@@ -125,7 +125,7 @@ impl<P: Protocol> Connection<P> {
         over
     }
 
-    /// Begins the next batch: as many requests as one batch has, unless the connection may carry only fewer.
+    /// Begins the next batch: `pipeline` requests, or the rest of the connection's quota if that is smaller.
     pub(super) fn begin_batch(&mut self, pipeline: u32, requests_per_connection: u64) {
         let left = requests_per_connection - self.requests;
         let requests = u64::from(pipeline).min(left) as u32;

@@ -154,8 +154,8 @@ impl Connection {
         self.doubts.push(doubt);
     }
 
-    /// Whether an acknowledgement came later than the way takes by the time for which Linux holds one back, though on a long way that is no
-    /// silence by itself. One partial segment in flight, on a way that hardly varies: Nagle's algorithm makes its sender wait.
+    /// Whether an acknowledgement exceeds the round trip by the delayed-ACK timer of Linux, on a path so long that this is no silence by
+    /// itself. Required are a steady round trip and a single partial segment in flight, after which Nagle's algorithm makes the sender wait.
     #[inline]
     pub(super) fn may_be_held_back(&self, facts: &Facts) -> bool {
         let (mine, theirs) = (&self.halves[facts.me], &self.halves[1 - facts.me]);
@@ -166,13 +166,12 @@ impl Connection {
             && !theirs.is_stopped_by(mine, facts.now)
     }
 
-    /// How soon a side sends that waited for the acknowledgement which has just been seen: the way to it and back, and its own delay.
-    pub(super) fn way_to_waiter(&self, facts: &Facts) -> u64 {
+    /// The longest time after this acknowledgement at which data of the waiting side is seen: a round trip to it, and its reaction.
+    pub(super) fn round_trip_to_waiter(&self, facts: &Facts) -> u64 {
         self.halves[facts.me].rtt.lowest() + REACTION
     }
 
-    /// An acknowledgement or a window update after a silence.
-    /// It was waited for if the other side sends `within` this time.
+    /// Handles an acknowledgement or a window update after a silence. It caused the silence if the other side sends data `within` this time.
     pub(super) fn acknowledges_late(&mut self, facts: &Facts, segment: &Segment, mut gap: Gap, within: u64) {
         let (mine, theirs) = (&self.halves[facts.me], &self.halves[1 - facts.me]);
         let acked = theirs.acked_to.map_or(0, |acked_to| beyond(segment.ack, acked_to));

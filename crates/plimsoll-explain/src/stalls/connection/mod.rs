@@ -197,7 +197,7 @@ impl Connection {
         } else if !facts.is_pure || facts.advances {
             if facts.is_pure && self.may_be_held_back(&facts) {
                 let gap = self.gap(&facts, segment);
-                self.acknowledges_late(&facts, segment, gap, self.way_to_waiter(&facts));
+                self.acknowledges_late(&facts, segment, gap, self.round_trip_to_waiter(&facts));
             }
             self.go_on(now, me);
         }

@@ -6,9 +6,9 @@ use crate::models::least_squares::{self, Row};
 /// Places at which a knee is looked for.
 pub(super) const PLACES: usize = 120;
 
-/// Places between the neighbours of the best one at which a knee is looked for then, and how often: precise times tell a knee more exactly than
-/// the first places lie apart.
+/// Steps of each refinement around the best knee. Precise times locate a knee more exactly than the first grid does.
 const FINER: usize = 8;
+/// Number of refinements.
 const FINER_ROUNDS: usize = 2;
 
 /// The terms whose sum a curve is.
@@ -115,7 +115,7 @@ fn ends(numbers: &[f64]) -> [f64; 2] {
     [numbers[1.min(last)], numbers[last.saturating_sub(1)]]
 }
 
-/// So many steps from one place to another, and both.
+/// Places from `low` to `high` in `count` steps of equal ratio, both ends included.
 pub(super) fn between(low: f64, high: f64, count: usize) -> impl Iterator<Item = f64> + use<> {
     let (low, high) = (low.ln(), high.ln());
     (0..=count).map(move |i| (low + (high - low) * i as f64 / count as f64).exp())

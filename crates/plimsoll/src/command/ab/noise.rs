@@ -10,16 +10,16 @@ use crate::args::{AbArgs, AbMetric};
 use crate::failure::Failure;
 use crate::measure::{Figure, Gauge};
 
-/// This share of the budget goes to base against base, and no more than so long.
+/// The noise measurement takes the budget divided by this, and at most [`LONGEST`].
 const SHARE: u32 = 10;
 const LONGEST: Duration = Duration::from_secs(10);
 /// Runs of the base that show its noise, at least and at most.
 const RUNS: std::ops::RangeInclusive<usize> = 4..=30;
-/// Of a command that takes a larger part of the budget, the noise is not measured first.
+/// A run longer than the budget divided by this leaves no time to measure the noise first.
 const SHORT: u32 = 40;
 /// Fewest runs that decide.
 const FEWEST: u32 = 16;
-/// A command whose CPU time is this share of its time does nothing but compute.
+/// A command computes all the time if its CPU time is at least this share of its wall time.
 const COMPUTES: f64 = 0.9;
 /// What can stand for the time of a command.
 const OF_TIME: [&str; 3] = ["wall_time", "cpu_time", "instructions"];
