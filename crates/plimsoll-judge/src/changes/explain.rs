@@ -1,6 +1,7 @@
 //! What a series is made of beside its levels: cycles, and a trend or a smooth curve, each of which is believed only where it explains the values
 //! better than more levels would, by Schwarz's criterion.
 
+use super::lasting::best_order;
 use super::noise::{self, Noise, without_outliers};
 use super::season::{self, Season};
 use super::smooth::{DEGREES, Smooth, smooth};
@@ -22,6 +23,16 @@ const OF_A_CYCLE: f64 = 2.0;
 const GAIN: f64 = 6.0;
 /// A longer series is not tried as a smooth curve, which takes time for each value.
 const MOST_SMOOTH: usize = 20_000;
+/// Fewer steps may go one way by chance: one random staircase in 2^7 has as many.
+const LEAST_STAIRS: usize = 8;
+/// The shortest regular interval, in values: seven random intervals share a factor of 4 or more once in about 10,000.
+const LEAST_INTERVAL: usize = 4;
+/// Longest series tried as noise with a long memory, which takes time for each pair of values.
+const MOST_LASTING: usize = 1_500;
+/// Most steps of a series tried as such noise.
+const MOST_WANDERING: usize = 100;
+/// Shortest series tried as such noise: a shorter one shows no memory.
+const LEAST_LASTING: usize = 40;
 /// The chance that a stretch of random order keeps a change.
 const ALPHA: f64 = 0.02;
 
@@ -41,6 +52,8 @@ pub(super) struct Explained {
     pub(super) seasons: Vec<Season>,
     /// The curve that was taken out instead of levels.
     pub(super) curve: Option<Smooth>,
+    /// The order of integration of noise with a long memory, where it explains the values better than more levels.
+    pub(super) memory: Option<f64>,
     /// Whether bursts were replaced before levels were looked for.
     without_bursts: bool,
 }
@@ -71,6 +84,7 @@ pub(super) fn explain(values: &[f64], at: &[usize], cycles: bool) -> Explained {
     }
     if cycles {
         best = best.smoothed(values, at).unwrap_or(best);
+        best = best.wandering().unwrap_or(best);
     }
     best.keep_what_is_in_order();
     best
@@ -102,6 +116,7 @@ impl Explained {
             slope: 0.0,
             seasons: Vec::new(),
             curve: None,
+            memory: None,
             without_bursts,
         }
     }
@@ -120,6 +135,7 @@ impl Explained {
             slope: 0.0,
             seasons: Vec::new(),
             curve: None,
+            memory: None,
             without_bursts: true,
         }
     }
@@ -137,7 +153,75 @@ impl Explained {
         });
         let best =
             repeated.filter(|repeated| repeated.criterion() + GAIN < known.criterion()).unwrap_or(known);
-        (best.criterion() < self.criterion()).then_some(best)
+        let criterion =
+            if self.is_staircase(at) { best.criterion_of(best.innovation()) } else { best.criterion() };
+        (criterion < self.criterion()).then_some(best)
+    }
+
+    /// Whether the steps are more orderly than chance makes them: all go one way, or all are whole numbers of one interval apart.
+    /// So a slope looks, once it is cut into levels, or into levels and a cycle that repeats a piece of it.
+    fn is_staircase(&self, at: &[usize]) -> bool {
+        let steps = self.levels.windows(2).map(|pair| pair[1] - pair[0]);
+        let one_way = steps.clone().all(|step| step > 0.0) || steps.clone().all(|step| step < 0.0);
+        let interval = self.boundaries.windows(2).map(|pair| at[pair[1]] - at[pair[0]]).fold(0, gcd);
+        self.boundaries.len() >= LEAST_STAIRS && (one_way || interval >= LEAST_INTERVAL)
+    }
+
+    /// The series as noise with a long memory around some of its levels, or around one, if Schwarz's criterion prefers that.
+    fn wandering(&self) -> Option<Self> {
+        let n = self.clean.len();
+        let steps = self.boundaries.len();
+        if !(1..=MOST_WANDERING).contains(&steps) || !(LEAST_LASTING..=MOST_LASTING).contains(&n) {
+            return None;
+        }
+        let mut now = self.clone();
+        let mut best: Option<(f64, Self)> = None;
+        while !now.boundaries.is_empty() {
+            for _ in 0..now.boundaries.len().div_ceil(8) {
+                now.drop_smallest();
+            }
+            now.noise = prune::noise_around(&now.clean, &now.boundaries);
+            now.levels = locate::relocate(&now.values, &mut now.boundaries, now.noise);
+            let (order, of_noise) = best_order(&now.residuals())?;
+            // In such noise a step pays twice: it has to stand out of what wanders as well.
+            let criterion = of_noise + now.cost() + 2.0 * now.boundaries.len() as f64 * (n as f64).ln();
+            if best.as_ref().is_none_or(|(least, _)| criterion < *least) {
+                best = Some((criterion, Self { memory: Some(order), ..now.clone() }));
+            }
+        }
+        best.filter(|(criterion, _)| *criterion < self.criterion()).map(|(_, best)| best)
+    }
+
+    /// Joins the two levels that differ least.
+    fn drop_smallest(&mut self) {
+        let size = |k: &usize| (self.levels[k + 1] - self.levels[*k]).abs();
+        let Some(least) = (0..self.boundaries.len()).min_by(|a, b| size(a).total_cmp(&size(b))) else {
+            return;
+        };
+        self.boundaries.remove(least);
+        let ends: Vec<usize> = self.boundaries.iter().copied().chain([self.clean.len()]).collect();
+        let mut from = 0;
+        self.levels = ends
+            .into_iter()
+            .map(|to| {
+                let level = mean(&self.clean[from..to]);
+                from = to;
+                level
+            })
+            .collect();
+    }
+
+    /// The values without outliers, less the mean of their level.
+    fn residuals(&self) -> Vec<f64> {
+        let ends = self.boundaries.iter().copied().chain([self.clean.len()]);
+        let starts = std::iter::once(0).chain(self.boundaries.iter().copied());
+        starts
+            .zip(ends)
+            .flat_map(|(from, to)| {
+                let level = mean(&self.clean[from..to]);
+                self.clean[from..to].iter().map(move |value| value - level)
+            })
+            .collect()
     }
 
     /// Fits a curve of each degree together with these cycles, and keeps the best degree.
@@ -227,13 +311,33 @@ impl Explained {
 
     /// Schwarz's criterion of the innovations.
     fn criterion(&self) -> f64 {
+        self.criterion_of(self.noise.sd * (1.0 - self.noise.rho.powi(2)).sqrt())
+    }
+
+    fn criterion_of(&self, innovation: f64) -> f64 {
+        2.0 * self.clean.len() as f64 * innovation.ln() + self.cost()
+    }
+
+    /// Standard deviation of the innovations around a single level, with whatever correlation the values have: [`Noise`] bounds it, and
+    /// slow waves around a curve exceed that bound.
+    fn innovation(&self) -> f64 {
+        let middle = mean(&self.clean);
+        let off: Vec<f64> = self.clean.iter().map(|value| value - middle).collect();
+        let square: f64 = off.iter().map(|value| value * value).sum();
+        let product: f64 = off.windows(2).map(|pair| pair[0] * pair[1]).sum();
+        let correlation = if square > 0.0 { product / square } else { 0.0 };
+        let left: f64 = off.windows(2).map(|pair| (pair[1] - correlation * pair[0]).powi(2)).sum();
+        (left / off.len().max(1) as f64).sqrt().max(f64::MIN_POSITIVE)
+    }
+
+    /// What the parameters cost by that criterion.
+    fn cost(&self) -> f64 {
         let n = self.clean.len() as f64;
         let levels = self.boundaries.len() as f64;
         let seasons: usize = self.seasons.iter().map(|s| s.parameters).sum();
         let curve = self.curve.as_ref().map_or(0, |curve| curve.degree);
         let parameters = 2.0 * levels + f64::from(u8::from(self.slope != 0.0)) + curve as f64;
-        let sd = self.noise.sd * (1.0 - self.noise.rho.powi(2)).sqrt();
-        2.0 * n * sd.ln() + parameters * n.ln() + OF_A_CYCLE * seasons as f64
+        parameters * n.ln() + OF_A_CYCLE * seasons as f64
     }
 
     /// Drops the changes between which the order of the values is a random one, from the whole to its parts.
@@ -270,6 +374,10 @@ fn without(values: &[f64], at: &[usize], seasons: &[Season]) -> Vec<f64> {
 
 fn less(values: &[f64], others: &[f64]) -> Vec<f64> {
     values.iter().zip(others).map(|(value, other)| value - other).collect()
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// The slope of values over their indices, with the sum of squares that it rests on; nothing where there is but one.

@@ -7,7 +7,7 @@
 //! 4. Each boundary is put where a robust loss is least (`locate`).
 //! 5. Cycles and a trend are taken out, each where the values agree on it and where it explains them better than levels do, and the rest is
 //!    divided again (`season`, `explain`). A smooth curve takes the place of all levels where it explains the values better
-//!    (`smooth`).
+//!    (`smooth`), and noise with a long memory takes the place of some or all (`lasting`).
 //! 6. A change stays only where the order of the values around it is no random one, whatever their distribution (`exchange`): two modes in
 //!    random order are no change.
 //!
@@ -17,6 +17,7 @@
 
 mod exchange;
 mod explain;
+mod lasting;
 mod locate;
 pub(crate) mod noise;
 mod partition;
@@ -89,6 +90,10 @@ pub struct Changes {
     /// The degree of the smooth curve that describes the series better than levels do; absent where none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curve: Option<usize>,
+    /// The order of integration of noise with a long memory (0.5 for 1/f, 1 for a random walk) that describes the series better than more levels
+    /// do; absent where none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<f64>,
     /// The cycles that were taken out, each as its number of values.
     pub cycles: Vec<usize>,
     /// How many places have no value.
@@ -188,6 +193,7 @@ fn found(series: &[f64], at: &[usize], cycles: bool) -> Changes {
         n,
         trend: (*slope != 0.0).then(|| unit.size(*slope)),
         curve: curve.as_ref().map(|curve| curve.degree),
+        memory: explained.memory,
         cycles: seasons.iter().map(season::Season::period).collect(),
         missing: 0,
         flat: moved,
@@ -251,6 +257,7 @@ impl Changes {
             n,
             trend: None,
             curve: None,
+            memory: None,
             cycles: Vec::new(),
             missing: 0,
             flat: None,
@@ -308,6 +315,11 @@ impl Changes {
         }
         if let Some(degree) = self.curve {
             told += &format!("; a smooth curve of degree {degree} describes them better than steps");
+        }
+        if let Some(order) = self.memory {
+            told += &format!(
+                "; noise with a long memory (d = {order:.2}, as 1/f noise has) describes them better than more steps"
+            );
         }
         if self.missing > 0 {
             told += &format!("; {} missing, their places counted", count(self.missing, "value"));

@@ -122,6 +122,11 @@ pub(super) fn prune(series: &[f64], boundaries: &[usize]) -> Pruned {
     Pruned { boundaries, noise }
 }
 
+/// The noise of `series` around the levels between `boundaries`.
+pub(super) fn noise_around(series: &[f64], boundaries: &[usize]) -> Noise {
+    Pruner::new(series, boundaries).noise()
+}
+
 impl<'a> Pruner<'a> {
     fn new(series: &'a [f64], boundaries: &[usize]) -> Self {
         let edges: Vec<usize> =

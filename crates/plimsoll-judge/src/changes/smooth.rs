@@ -8,6 +8,8 @@ use super::noise::{Noise, without_outliers};
 /// The degrees that are tried; a line is a trend of its own.
 pub(super) const DEGREES: std::ops::RangeInclusive<usize> = 2..=6;
 const COLUMNS: usize = *DEGREES.end() + 1;
+/// Fewer values for each coefficient follow any level, so that a curve through them says nothing.
+const VALUES_PER_COEFFICIENT: usize = 8;
 /// Rounds in which values far off the curve are pulled in.
 const ROUNDS: usize = 2;
 
@@ -21,7 +23,7 @@ pub(super) struct Smooth {
 
 /// The curve of this degree through values at the indices `at`, those far off it pulled in; nothing where there are too few of them.
 pub(super) fn smooth(values: &[f64], at: &[usize], degree: usize) -> Option<Smooth> {
-    if values.len() < 2 * COLUMNS {
+    if values.len() < VALUES_PER_COEFFICIENT * (degree + 1) {
         return None;
     }
     let places = Places::of(at);

@@ -247,6 +247,37 @@ fn smooth_curves_have_no_steps_with_weeks_or_without() {
     assert!(reason.contains("a smooth curve of degree 2 describes them better than steps"), "{reason}");
 }
 
+/// A total that grows each month, more in summer, by a yearly rate that wanders.
+fn population(seed: u64) -> Vec<f64> {
+    let mut rng = SmallRng::new(seed);
+    let (mut total, mut rate) = (1e6, 200.0);
+    (0..600)
+        .map(|month| {
+            if month % 12 == 0 {
+                rate = (rate + 25.0 * rng.normal()).max(50.0);
+            }
+            let season = 40.0 * (f64::from(month % 12) / 12.0 * std::f64::consts::TAU).sin();
+            total += rate + season + 10.0 * rng.normal();
+            total
+        })
+        .collect()
+}
+
+#[test]
+fn yearly_growth_is_no_staircase_but_eight_releases_are() {
+    for seed in 0..10 {
+        assert_eq!(indices(&population(seed)), [0; 0], "{seed}");
+    }
+    // Sizes and lengths of the levels differ, as those of releases do.
+    let levels: Vec<(usize, f64)> = [0.0, 9.0, 13.0, 25.0, 30.0, 42.0, 47.0, 60.0, 64.0]
+        .into_iter()
+        .zip([31, 18, 44, 22, 57, 19, 36, 25, 48])
+        .map(|(level, n)| (n, level))
+        .collect();
+    let found = indices(&noisy(&levels, 1.0, 5));
+    assert_eq!(found, [31, 49, 93, 115, 172, 191, 227, 252]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
