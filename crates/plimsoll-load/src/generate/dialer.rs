@@ -1,4 +1,4 @@
-//! Makes connections, and says in the words of an observation why one could not be made.
+//! Makes connections: to the targets of a load in turn, from its sources in turn.
 
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
@@ -9,7 +9,6 @@ use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrStorage, bind, connect, setsockopt, socket, sockopt,
 };
 use plimsoll_model::frame::Failure;
-use plimsoll_model::observation::ErrorKind;
 
 use crate::failure::{other, refused};
 
@@ -112,24 +111,6 @@ impl Dialer {
             bind(fd.as_raw_fd(), source)?;
         }
         Ok(fd)
-    }
-}
-
-/// What an error of the system is called, before the connection is established or after.
-pub(super) fn kind_of(error: Errno, established: bool) -> ErrorKind {
-    match error {
-        Errno::ECONNREFUSED => ErrorKind::Refused,
-        Errno::ETIMEDOUT if established => ErrorKind::Timeout,
-        Errno::ETIMEDOUT => ErrorKind::ConnectTimeout,
-        Errno::EPROTO if established => ErrorKind::Garbage,
-        Errno::EPROTO => ErrorKind::Handshake,
-        Errno::ECONNRESET | Errno::EPIPE | Errno::ECONNABORTED => ErrorKind::Reset,
-        Errno::EADDRNOTAVAIL | Errno::EADDRINUSE => ErrorKind::NoPort,
-        Errno::EMFILE | Errno::ENFILE => ErrorKind::NoDescriptor,
-        Errno::ENETUNREACH | Errno::EHOSTUNREACH | Errno::ENETDOWN | Errno::EHOSTDOWN => {
-            ErrorKind::Unreachable
-        }
-        _ => ErrorKind::Other,
     }
 }
 

@@ -9,6 +9,7 @@ mod course;
 mod deadlines;
 mod dialer;
 mod engine;
+mod error_kind;
 #[cfg(feature = "fuzzed")]
 pub(crate) mod fuzzed;
 mod habit;

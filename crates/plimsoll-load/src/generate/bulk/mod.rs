@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::{BulkLoad, Direction};
 use plimsoll_model::frame::{Failure, LoadSpec};
-use plimsoll_model::observation::{BulkFacts, ErrorKind, LoadResult, Stream};
+use plimsoll_model::observation::{BulkFacts, LoadResult, Stream};
 
 use self::states::States;
 pub(super) use self::stream::number;
 use self::stream::{Connection, Flow};
 use super::Control;
-use super::dialer::kind_of;
+use super::error_kind::kind_of_io;
 use super::progress::ProgressReporter;
 use super::tally::Tally;
 use crate::failure::other;
@@ -157,16 +157,4 @@ fn of(load: &BulkLoad) -> Option<u64> {
 /// Whether an error says that the load asks for what cannot be had, rather than that something went wrong on the way.
 fn is_refusal(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::NotFound | io::ErrorKind::InvalidInput)
-}
-
-/// What an error is called.
-pub(in crate::generate) fn kind_of_io(error: &io::Error, established: bool) -> ErrorKind {
-    match (error.kind(), error.raw_os_error()) {
-        (io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock, _) if established => ErrorKind::Timeout,
-        (io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock, _) => ErrorKind::ConnectTimeout,
-        (io::ErrorKind::UnexpectedEof, _) => ErrorKind::Truncated,
-        (io::ErrorKind::InvalidData, _) => ErrorKind::Garbage,
-        (_, Some(number)) => kind_of(nix::errno::Errno::from_raw(number), established),
-        _ => ErrorKind::Other,
-    }
 }

@@ -9,8 +9,9 @@ use plimsoll_model::experiment::{BulkLoad, Direction};
 use plimsoll_model::frame::LoadSpec;
 use plimsoll_model::observation::{Stream, TcpState};
 
-use super::{Shared, dial, kind_of_io};
+use super::{Shared, dial};
 use crate::clock::{self, CpuTime};
+use crate::generate::error_kind::kind_of_io;
 use crate::generate::tally::Tally;
 use crate::transfer::exchange::{End, Exchange};
 use crate::transfer::opening::{self, Opening, State};

@@ -6,7 +6,7 @@ use plimsoll_model::observation::ErrorKind;
 
 use super::{Engine, HUNG_UP, Outcome};
 use crate::generate::connection::{Connection, Phase};
-use crate::generate::dialer::kind_of;
+use crate::generate::error_kind::kind_of;
 use crate::generate::protocol::Protocol;
 
 impl<P: Protocol> Engine<'_, P> {

@@ -7,7 +7,7 @@ use plimsoll_model::observation::ErrorKind;
 use super::{Engine, HUNG_UP, Outcome};
 use crate::clock;
 use crate::generate::connection::Phase;
-use crate::generate::dialer::kind_of;
+use crate::generate::error_kind::kind_of;
 use crate::generate::low_water::Answers;
 use crate::generate::pacing::{Afterwards, Pacing};
 use crate::generate::protocol::{Batch, Protocol, Turn};

@@ -17,7 +17,8 @@ use plimsoll_model::observation::Train;
 
 use super::{Shared, Spacing};
 use crate::clock::{self, CpuTime};
-use crate::generate::bulk::{kind_of_io, number};
+use crate::generate::bulk::number;
+use crate::generate::error_kind::kind_of_io;
 use crate::generate::tally::Tally;
 use crate::transfer::opening::{self, Opening};
 use crate::transfer::packet::{Counts, Label};
