@@ -1,11 +1,11 @@
 //! Numbers from anywhere: JSON, CSV or a bare list in, one verdict as JSON out; and the same for a fleet's worth of lines.
 //!
-//! Each test has a request type in a module of its own, which reads what the test takes and gives its `Judgement`.
+//! Each test has a request type in `columns`, which reads the columns or fields that the test takes and gives its `Judgement`.
 
 mod batch;
-mod fields;
 mod number;
 mod table;
+mod unknown_fields;
 
 pub use batch::{BatchSummary, judge_batch};
 pub use number::Mark;
@@ -22,7 +22,10 @@ use table::Table;
 /// The modules of the tests, the names of the tests, and the way from a test to what it takes: the list is the only place that knows them all.
 macro_rules! tests {
     ($($(#[$of_test:meta])* $key:ident: $test:ident($request:ident) $name:literal,)+) => {
-        $(mod $key;)+
+        /// What each test reads: the columns of a table, or the fields of an object.
+        mod columns {
+            $(pub(super) mod $key;)+
+        }
 
         /// A test that numbers can be given to.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,13 +48,13 @@ macro_rules! tests {
 
         fn answer(test: Test, input: Input<'_>, paired: bool) -> Result<Value, JudgeError> {
             match test {
-                $(Test::$test => answer_of::<$key::$request>(input, paired),)+
+                $(Test::$test => answer_of::<columns::$key::$request>(input, paired),)+
             }
         }
 
         fn numbers(test: Test, input: &Input<'_>) -> Result<Numbers, JudgeError> {
             match test {
-                $(Test::$test => read::<$key::$request>(input)?.numbers(),)+
+                $(Test::$test => read::<columns::$key::$request>(input)?.numbers(),)+
             }
         }
     };
@@ -201,7 +204,7 @@ impl Input<'_> {
 
 fn read<R: Request>(input: &Input<'_>) -> Result<R, JudgeError> {
     match input {
-        Input::Object(text) => fields::read(text),
+        Input::Object(text) => unknown_fields::read(text),
         Input::Table(text, mark) => R::from_table(&Table::read(text, *mark, R::SERIES)?),
     }
 }

@@ -1,15 +1,15 @@
 //! `scaling`: throughput over the number of workers.
 
-use super::table::Table;
-use super::{Judgement, Request};
 use crate::input::JudgeError;
+use crate::json::table::Table;
+use crate::json::{Judgement, Request};
 use crate::models::scaling::{Scaling, ScalingPoint, fit_scaling};
 use plimsoll_model::numbers::{Curve, Numbers};
 use serde::Deserialize;
 
 /// `{"id", "rows": [{"n", "throughput"}], "metric"}`.
 #[derive(Debug, Deserialize)]
-pub(super) struct ScalingRequest {
+pub(in crate::json) struct ScalingRequest {
     rows: Vec<ScalingPoint>,
     metric: Option<String>,
 }

@@ -1,8 +1,8 @@
 //! `recovery`: after the flood against the baseline.
 
-use super::table::{Table, all_of};
-use super::{Judgement, Request};
 use crate::input::JudgeError;
+use crate::json::table::{Table, all_of};
+use crate::json::{Judgement, Request};
 use crate::recovery::{BeforeAfter, RecoverySettings, RecoveryTrial, WindowPair, judge_flat, judge_trials};
 use plimsoll_model::numbers::{Numbers, Side};
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use serde_json::json;
 /// `{"id", "treatment": {"baseline": [..], "after": [..]}, "control": {..}, "margin", "lower_is_better", "metric"}`, or
 /// `"trials": [{"baseline": [{"treatment", "control"}], "cycles": [[..]]}]` in place of the first two.
 #[derive(Debug, Deserialize)]
-pub(super) struct RecoveryRequest {
+pub(in crate::json) struct RecoveryRequest {
     treatment: Option<BeforeAfter>,
     control: Option<BeforeAfter>,
     trials: Option<Vec<RecoveryTrial>>,

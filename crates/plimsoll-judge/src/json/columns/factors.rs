@@ -1,9 +1,9 @@
 //! `factors`: do they interact?
 
-use super::table::{Table, all_of};
-use super::{Judgement, Request};
 use crate::factors::{FactorRow, FactorSettings, FactorTable, judge};
 use crate::input::JudgeError;
+use crate::json::table::{Table, all_of};
+use crate::json::{Judgement, Request};
 use plimsoll_model::numbers::Numbers;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 /// `{"id", "rows": [{..}], "factors": ["server", "client"], "value": "value", "block": "block", "metric"}`. Without
 /// `factors`, every column but the value and the block is one; without `block`, a column of that name is taken.
 #[derive(Debug, Deserialize)]
-pub(super) struct FactorsRequest {
+pub(in crate::json) struct FactorsRequest {
     rows: Vec<Map<String, Value>>,
     factors: Option<Vec<String>>,
     value: Option<String>,

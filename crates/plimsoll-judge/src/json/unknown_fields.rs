@@ -1,4 +1,4 @@
-//! JSON objects without unknown fields: a misspelt setting must not leave the shipped one in force.
+//! Refuses unknown fields of JSON objects: a misspelt setting must not leave the default in force.
 
 use crate::input::JudgeError;
 use plimsoll_model::experiment::nearest;

@@ -1,8 +1,8 @@
 //! `load-curve`: load against utilisation.
 
-use super::table::Table;
-use super::{Judgement, Request};
 use crate::input::JudgeError;
+use crate::json::table::Table;
+use crate::json::{Judgement, Request};
 use crate::models::load_curve::{Form, LoadCurve, LoadPoint, NoQueue, fit_load_curve};
 use plimsoll_model::numbers::{Curve, Numbers};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 /// `{"id", "rows": [{"utilisation", "load", "users"}], "cpus", "users", "metric"}`; one processor unless `cpus` says more, and jobs that come by
 /// themselves unless `users` says who makes them.
 #[derive(Debug, Deserialize)]
-pub(super) struct LoadCurveRequest {
+pub(in crate::json) struct LoadCurveRequest {
     rows: Vec<LoadPoint>,
     cpus: Option<usize>,
     users: Option<f64>,

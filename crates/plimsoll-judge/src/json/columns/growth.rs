@@ -1,15 +1,15 @@
 //! `growth`: time over the number of workers.
 
-use super::table::Table;
-use super::{Judgement, Request};
 use crate::input::JudgeError;
+use crate::json::table::Table;
+use crate::json::{Judgement, Request};
 use crate::models::growth::{GrowthPoint, fit_growth};
 use plimsoll_model::numbers::{Curve, Numbers};
 use serde::Deserialize;
 
 /// `{"id", "rows": [{"n", "time"}], "metric"}`.
 #[derive(Debug, Deserialize)]
-pub(super) struct GrowthRequest {
+pub(in crate::json) struct GrowthRequest {
     rows: Vec<GrowthPoint>,
     metric: Option<String>,
 }

@@ -1,9 +1,9 @@
 //! `compare`: A against B.
 
-use super::table::Table;
-use super::{Judgement, Request};
 use crate::compare::{CompareSettings, exact_pairs, exact_values, paired, unpaired};
 use crate::input::JudgeError;
+use crate::json::table::Table;
+use crate::json::{Judgement, Request};
 use plimsoll_model::numbers::{Numbers, Side};
 use serde::Deserialize;
 use serde_json::json;
@@ -11,7 +11,7 @@ use serde_json::json;
 /// `{"id", "a": [..], "b": [..], "unit", "lower_is_better", "paired", "margin", "alpha", "metric"}`; lists are pairs by
 /// position only where `paired` says so.
 #[derive(Debug, Deserialize)]
-pub(super) struct CompareRequest {
+pub(in crate::json) struct CompareRequest {
     a: Vec<f64>,
     b: Vec<f64>,
     paired: Option<bool>,

@@ -1,8 +1,8 @@
 //! `loss`: TCP throughput over a lossy path, or what a path must keep to.
 
-use super::table::Table;
-use super::{Judgement, Request};
 use crate::input::JudgeError;
+use crate::json::table::Table;
+use crate::json::{Judgement, Request};
 use crate::models::loss::{Formula, LossPoint, TYPICAL_C, budget, fit_loss};
 use plimsoll_model::numbers::{Curve, Numbers};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 /// `{"id", "rows": [{"rtt", "loss", "mss", "rate"}], "metric"}`, or `{"id", "target": {"rate", "rtt", "mss", "c"}}`. Seconds, shares of packets, bytes
 /// and bit/s.
 #[derive(Debug, Deserialize)]
-pub(super) struct LossRequest {
+pub(in crate::json) struct LossRequest {
     rows: Option<Vec<LossPoint>>,
     target: Option<Target>,
     metric: Option<String>,

@@ -1,8 +1,8 @@
 //! `modes`: one mode or more?
 
-use super::table::Table;
-use super::{Judgement, Request};
 use crate::input::JudgeError;
+use crate::json::table::Table;
+use crate::json::{Judgement, Request};
 use crate::modes::{Mode, find_modes};
 use plimsoll_model::experiment::claim::modes::ModePlace;
 use plimsoll_model::numbers::Numbers;
@@ -11,7 +11,7 @@ use serde_json::json;
 
 /// `{"id", "values": [..], "metric"}`, in order of time, so that shifts in time are not taken for modes.
 #[derive(Debug, Deserialize)]
-pub(super) struct ModesRequest {
+pub(in crate::json) struct ModesRequest {
     values: Vec<f64>,
     metric: Option<String>,
 }

@@ -1,16 +1,16 @@
 //! `changes`: where did the history change?
 
-use super::table::Table;
-use super::{Judgement, Request};
 use crate::changes::find_changes_with_gaps;
 use crate::input::JudgeError;
+use crate::json::table::Table;
+use crate::json::{Judgement, Request};
 use plimsoll_model::numbers::{Level, Numbers};
 use serde::Deserialize;
 use serde_json::json;
 
 /// `{"id", "series": [..], "metric"}`, in order of time; `null` where a value is missing.
 #[derive(Debug, Deserialize)]
-pub(super) struct ChangesRequest {
+pub(in crate::json) struct ChangesRequest {
     series: Vec<Option<f64>>,
     metric: Option<String>,
 }
