@@ -6,10 +6,11 @@
 //! beside it says so. All errors are the writer's own.
 //!
 //! Names of hosts, phases and experiments come from files that anybody may have written, and reasons may quote what a program
-//! wrote. Each format keeps them from being more than text: see [`escape`], and [`screen`] for terminals.
+//! wrote. Each format keeps them from being more than text: see [`escape`], and [`control_characters`] for terminals.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr)]
 
+pub mod control_characters;
 pub mod escape;
 mod events;
 pub mod export;
@@ -24,7 +25,6 @@ pub mod markdown;
 mod next;
 pub mod postal;
 pub mod pprof;
-pub mod screen;
 pub mod text;
 pub mod tone;
 pub mod weeks;

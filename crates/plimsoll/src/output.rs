@@ -1,11 +1,11 @@
 //! Where results and messages go: the one place at which the program writes to stdout and stderr.
 //!
 //! Names, questions, arguments and what programs wrote come from anywhere. They reach a terminal through a [`Screen`], which shows escape
-//! sequences instead of obeying them; see [`plimsoll_report::screen`]. `println!` and its kin are lints elsewhere in this crate.
+//! sequences instead of obeying them; see [`plimsoll_report::control_characters`]. `println!` and its kin are lints elsewhere in this crate.
 
 use std::io::{self, IsTerminal, Write};
 
-use plimsoll_report::screen::Screen;
+use plimsoll_report::control_characters::Screen;
 use plimsoll_report::text::TextOptions;
 
 use crate::failure::Failure;

@@ -15,9 +15,9 @@ use plimsoll_model::report::{Evidence, ProfileReport, RunReport};
 use plimsoll_model::verdict::Verdict;
 
 use crate::answer;
+use crate::control_characters::Screen;
 use crate::escape::terminal;
 use crate::findings::{self, Sides};
-use crate::screen::Screen;
 use crate::section::{Block, Section};
 use crate::seen;
 use line::Line;

@@ -1,4 +1,4 @@
-//! A terminal, as far as text from elsewhere may use it.
+//! Removes control characters before a terminal shows text.
 //!
 //! All text that Plimsoll prints passes through a [`Screen`]. Names, questions, arguments and what programs wrote to their standard
 //! error may hold escape sequences, carriage returns and marks that turn the writing direction; a screen shows them as they are
