@@ -9,11 +9,11 @@ use plimsoll_model::observation::PhaseKind;
 use crate::error::TrialStop;
 use crate::event::Event;
 use crate::host_provider::ProviderError;
-use crate::phase::Extent;
+use crate::phase::alternating_slices::{Extent, slices};
 use crate::rigs::sample_hz;
 use crate::schedule::PHASE_LIMIT;
+use crate::skip;
 use crate::trial::Trial;
-use crate::{phase, skip};
 
 /// Tries one rung after the other and measures after each, until the figure is back.
 ///
@@ -53,9 +53,9 @@ fn try_rung(
     }
     let limit = Instant::now() + PHASE_LIMIT;
     // What was just started or made anew warms up first, in a slice that is not kept.
-    phase::slices(trial, loads, &Extent::just(1), limit)?;
+    slices(trial, loads, &Extent::just(1), limit)?;
     trial.recorder.current().slices.clear();
-    phase::slices(trial, loads, extent, limit)?;
+    slices(trial, loads, extent, limit)?;
     trial.recorder.end()
 }
 

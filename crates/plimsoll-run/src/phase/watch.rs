@@ -6,9 +6,10 @@ use plimsoll_model::experiment::{Phase, Watch};
 use plimsoll_model::observation::{Arm, PhaseKind, Slice};
 
 use crate::error::TrialStop;
+use crate::phase::alternating_slices::round;
 use crate::schedule::PHASE_LIMIT;
+use crate::skip;
 use crate::trial::Trial;
-use crate::{phase, skip};
 
 /// Measures windows until several in a row are as good as the baseline, or it is time to give up.
 pub(crate) fn watch(trial: &mut Trial<'_>, phase: &Phase, watch: &Watch) -> Result<(), TrialStop> {
@@ -23,7 +24,7 @@ pub(crate) fn watch(trial: &mut Trial<'_>, phase: &Phase, watch: &Watch) -> Resu
             break;
         }
         skip::skippable(trial, |trial| trial.rigs.agents.idle(due))?;
-        phase::round(trial, &[(watch.load.clone(), part.clone())], number, Instant::now() + PHASE_LIMIT)?;
+        round(trial, &[(watch.load.clone(), part.clone())], number, Instant::now() + PHASE_LIMIT)?;
         in_a_row = if window_passes(trial, number, &baseline) { in_a_row + 1 } else { 0 };
     }
     let note = if in_a_row >= watch.windows {
