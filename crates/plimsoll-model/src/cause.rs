@@ -12,83 +12,83 @@ macro_rules! each_cause {
     ($then:ident) => {
         $then! {
             /// Senders wait for acknowledgements that receivers hold back (RFC 9293, section 3.8.6.3; 40 ms in Linux).
-            NetDelayedAck: net_delayed_ack = "net.delayed_ack", "Senders wait for acknowledgements that come late";
-            /// The sender's kernel waits for more before it sends what does not fill a segment (Nagle, `TCP_CORK`, `MSG_MORE`; up to 200 ms in Linux).
+            NetDelayedAck: net_delayed_ack = "net.delayed_ack", "Senders wait for delayed acknowledgements";
+            /// The sender's kernel holds a partial segment back until more data comes (Nagle, `TCP_CORK`, `MSG_MORE`; up to 200 ms in Linux).
             NetSenderCorked: net_sender_corked = "net.sender_corked", "The sender's kernel holds part of a segment back";
-            /// Only a timer brings losses to light (RFC 6298).
+            /// Only the retransmission timer detects the losses (RFC 6298).
             NetRto: net_rto = "net.rto", "Connections stand still until a retransmission timeout";
-            /// Packets are lost, and sent again.
-            NetPacketLoss: net_packet_loss = "net.packet_loss", "Packets are lost on the way";
-            /// The receiving program does not take what has arrived.
+            /// Packets are lost and retransmitted.
+            NetPacketLoss: net_packet_loss = "net.packet_loss", "Packets are lost on the path";
+            /// The receiving program does not read the data that has arrived.
             NetZeroWindow: net_zero_window = "net.zero_window", "The receiver's window is closed";
-            /// The receiver's buffer is smaller than the rate times the round trip.
+            /// The receiver's buffer is smaller than the bandwidth-delay product.
             NetSmallBuffer: net_small_buffer = "net.small_buffer", "The receiver's buffer is too small for the path";
-            /// Requests for connections, or their answers, are lost or dropped.
-            NetSynDropped: net_syn_dropped = "net.syn_dropped", "Connections are asked for more than once";
-            /// More connections come than a server has room for until it accepts them.
+            /// SYNs or SYN-ACKs are lost or dropped.
+            NetSynDropped: net_syn_dropped = "net.syn_dropped", "SYNs or SYN-ACKs are lost";
+            /// The queue of connections that the server has not accepted yet is full.
             NetListenOverflow: net_listen_overflow = "net.listen_overflow", "The server's listen queue overflows";
-            /// A client has no local port left to connect from.
+            /// The client has no free local port.
             NetPortExhaustion: net_port_exhaustion = "net.port_exhaustion", "The client runs out of ports";
-            /// A process has as many files and sockets open as it may.
+            /// A process has reached its limit of open files and sockets.
             LimitFileDescriptors: limit_file_descriptors = "limit.file_descriptors", "A process runs out of file descriptors";
-            /// The kernel tracks as many connections as it may, and drops packets of new ones.
-            NetConntrackFull: net_conntrack_full = "net.conntrack_full", "The table of tracked connections is full";
-            /// Packets are larger than a link on the way takes, and the sender never learns.
-            NetMtuBlackhole: net_mtu_blackhole = "net.mtu_blackhole", "Packets too large for a link disappear";
-            /// Ports are used again before the other side has forgotten their last connection.
-            NetTimeWaitReuse: net_time_wait_reuse = "net.time_wait_reuse", "Connections meet their predecessors in TIME_WAIT";
-            /// Each packet or connection is compared with rule after rule: of routing policy, of a packet filter, of a classifier.
+            /// Connection tracking is full, so the kernel drops packets of new connections.
+            NetConntrackFull: net_conntrack_full = "net.conntrack_full", "The connection tracking table is full";
+            /// Packets exceed the MTU of a link on the path, and the sender is not notified.
+            NetMtuBlackhole: net_mtu_blackhole = "net.mtu_blackhole", "Packets larger than a link's MTU disappear";
+            /// The client reuses ports while the other side still holds their last connection in TIME_WAIT.
+            NetTimeWaitReuse: net_time_wait_reuse = "net.time_wait_reuse", "New connections reuse ports that are in TIME_WAIT";
+            /// Each packet or connection traverses many rules of routing policy, a packet filter or a classifier.
             NetRuleChain: net_rule_chain = "net.rule_chain", "Packets are compared with a long list of rules";
-            /// CPUs spin until another one has released a lock.
-            LockContended: lock_contended = "lock.contended", "CPUs wait for a lock of the kernel";
-            /// Threads of a program sleep until another of its threads has released a lock.
-            LockUserSpace: lock_user_space = "lock.user_space", "Threads wait for a lock of their own program";
-            /// The kernel has to find memory before it can give any.
-            MemoryReclaim: memory_reclaim = "memory.reclaim", "The kernel looks for memory that it can take back";
-            /// Memory has run out, and the kernel ends a process to get some.
+            /// CPUs spin until another CPU releases a kernel lock.
+            LockContended: lock_contended = "lock.contended", "CPUs spin on a kernel lock";
+            /// Threads of a program sleep until another of its threads releases a lock.
+            LockUserSpace: lock_user_space = "lock.user_space", "Threads contend for a lock of their program";
+            /// The kernel must reclaim memory before it can allocate any.
+            MemoryReclaim: memory_reclaim = "memory.reclaim", "The kernel reclaims memory";
+            /// Memory has run out, and the kernel kills a process to free some.
             MemoryOom: memory_oom = "memory.oom", "The kernel kills processes because memory runs out";
-            /// Memory is written to swap, and read from there when it is needed.
-            MemorySwap: memory_swap = "memory.swap", "Programs wait for memory that was swapped out";
-            /// The service waits for the disk to make durable what it has written, and does so more often.
-            DiskSyncBound: disk_sync_bound = "disk.sync_bound", "The service makes more of its writes durable";
-            /// A file system has no room left, or no inode.
+            /// The kernel writes memory to swap, and programs wait to read it back.
+            MemorySwap: memory_swap = "memory.swap", "Programs wait for swapped-out memory";
+            /// The service waits for flushes of the disk, and requests them more often.
+            DiskSyncBound: disk_sync_bound = "disk.sync_bound", "The service flushes its writes more often";
+            /// A file system has no free space or no free inodes.
             DiskFull: disk_full = "disk.full", "A file system is full";
-            /// The CPUs are busy, and most of what was added is the kernel's.
+            /// The CPUs are busy, and the kernel uses most of the additional time.
             CpuKernelSaturated: cpu_kernel_saturated = "cpu.kernel_saturated", "The kernel uses up the CPUs";
-            /// One thread is busy all the time, while CPUs are idle.
+            /// One thread is always busy while other CPUs are idle.
             CpuSingleThread: cpu_single_thread = "cpu.single_thread", "A single thread uses up a CPU";
-            /// The CPUs are busy, and most of what was added is the program's.
+            /// The CPUs are busy, and a program uses most of the additional time.
             CpuUserSaturated: cpu_user_saturated = "cpu.user_saturated", "A program uses up the CPUs";
-            /// Measuring changes what is measured.
+            /// The probes disturb the measured system.
             ProbeEffect: probe_effect = "probe.effect", "The probes change the result";
-            /// State that a service keeps per past connection makes each new one dearer; it goes with the process.
+            /// A service keeps state for past connections, which makes each new one more expensive. A restart clears it.
             ServiceStateGrows: service_state_grows = "service.state_grows", "The service keeps state that grows with every connection";
-            /// State that the host's kernel keeps makes each operation dearer; it outlives the service and goes with the host.
+            /// The host's kernel keeps state that makes each operation more expensive. It outlives the service, not the host.
             KernelStateGrows: kernel_state_grows = "kernel.state_grows", "The host's kernel keeps state that grows with every connection";
             /// Another process flushes the same disk, so the service's own flushes queue behind it.
-            DiskForeignSync: disk_foreign_sync = "disk.foreign_sync", "Somebody else makes the disk flush";
-            /// Somebody else reads or writes the same device, and takes a part of what it can do.
+            DiskForeignSync: disk_foreign_sync = "disk.foreign_sync", "Another process flushes the disk";
+            /// Another process reads or writes the same device and uses part of its capacity.
             DiskCompetingIo: disk_competing_io = "disk.competing_io", "Another load competes for the same device";
-            /// The device does all that it can: requests wait in its queue.
-            DiskSaturated: disk_saturated = "disk.saturated", "The device does all that it can";
-            /// A control group has used up its quota of CPU time, and is stopped until its next period.
-            CpuQuotaThrottled: cpu_quota_throttled = "cpu.quota_throttled", "A quota of CPU time stops the service";
-            /// Others use the CPUs that what is measured waits for.
-            CpuContended: cpu_contended = "cpu.contended", "Another program takes the CPUs";
-            /// One CPU does the network's work for all (softirqs), and is busy with it.
-            CpuSoftirqImbalance: cpu_softirq_imbalance = "cpu.softirq_imbalance", "One CPU does the network's work for all";
-            /// A control group, or the kernel, lets a program ask less of a disk than this could do.
-            DiskThrottled: disk_throttled = "disk.throttled", "Somebody limits what may be asked of the disk";
-            /// A queueing discipline lets no more through than its rate.
-            NetShaped: net_shaped = "net.shaped", "Traffic is held to a rate";
-            /// A service waits for answers to questions for names.
-            NameLookupSlow: name_lookup_slow = "name.lookup_slow", "Looking up names takes long";
-            /// A process of the service ends by a signal.
+            /// The disk is at its capacity: requests wait in its queue.
+            DiskSaturated: disk_saturated = "disk.saturated", "The disk is saturated";
+            /// A control group has used its CPU quota and is stopped until the next period.
+            CpuQuotaThrottled: cpu_quota_throttled = "cpu.quota_throttled", "A CPU quota throttles the service";
+            /// Other processes use the CPUs that the measured processes wait for.
+            CpuContended: cpu_contended = "cpu.contended", "Another program competes for the CPUs";
+            /// One CPU handles nearly all network softirqs and is saturated.
+            CpuSoftirqImbalance: cpu_softirq_imbalance = "cpu.softirq_imbalance", "One CPU handles nearly all network softirqs";
+            /// A control group, or the kernel, limits a program's disk I/O below the disk's capacity.
+            DiskThrottled: disk_throttled = "disk.throttled", "A limit throttles disk I/O";
+            /// A queueing discipline limits traffic to its configured rate.
+            NetShaped: net_shaped = "net.shaped", "A queueing discipline limits the rate";
+            /// A service waits for DNS replies.
+            NameLookupSlow: name_lookup_slow = "name.lookup_slow", "Name lookups are slow";
+            /// A signal ends a process of the service.
             ServiceCrashed: service_crashed = "service.crashed", "A process of the service crashes or is killed";
-            /// The load generator cannot do what it is to do, so that it is measured and not the system.
+            /// The load generator cannot keep up, so the figure measures the generator instead of the system.
             GeneratorSaturated: generator_saturated = "generator.saturated", "The load generator is the bottleneck";
-            /// The kernel takes longer for each operation, in a function that no other cause knows.
-            KernelPathLonger: kernel_path_longer = "kernel.path_longer", "The kernel takes longer for each operation";
+            /// The kernel needs more CPU time per operation, in a function that no other cause covers.
+            KernelPathLonger: kernel_path_longer = "kernel.path_longer", "The kernel needs more CPU time per operation";
         }
     };
 }

@@ -1,4 +1,4 @@
-//! `cpu.contended`: Others use the CPUs that what is measured waits for.
+//! `cpu.contended`: Other processes use the CPUs that the measured processes wait for.
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::report::WaitFor;
@@ -7,10 +7,10 @@ use super::{Definition, Known, Page, When, by_counters, by_hand, by_seen, cause,
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "processes that are not measured used more of the CPUs, and what is measured waited longer for one (run delay, PSI)",
-        evidence_against: "the CPUs that were added are those of the service itself; threads never wait for a CPU; far more of the work is lost than others took of a CPU",
-        test: "stop the process that is named, or give it CPUs of its own (cpusets, `run.cpus`), and measure again",
-        remedy: "move the other process to another machine or other CPUs, or give it a lower weight (nice, cpu.weight)",
+        evidence_for: "unmeasured processes used more CPU time, and measured ones waited longer for a CPU (run delay, PSI)",
+        evidence_against: "the service itself uses the additional CPU time. Threads never wait for a CPU. The loss far exceeds the CPU time of other processes",
+        test: "stop the named process, or give it CPUs of its own (cpusets, `run.cpus`), and measure again",
+        remedy: "move the other process to another machine or other CPUs, or lower its weight (nice, cpu.weight)",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `cpu.kernel_saturated`: The CPUs are busy, and most of what was added is the kernel's.
+//! `cpu.kernel_saturated`: The CPUs are busy, and the kernel uses most of the additional time.
 
 use plimsoll_model::cause::{Cause, CauseId};
 
@@ -6,10 +6,10 @@ use super::{Definition, Known, Page, When, by_columns, by_functions, by_hand};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "hardly a CPU is idle, and most of the CPU time that each operation takes more is spent in the kernel",
-        evidence_against: "CPUs are idle; the time that was added is the program's",
+        evidence_for: "hardly any CPU is idle. Each operation takes more CPU time, mostly in the kernel",
+        evidence_against: "CPUs are idle. The program uses the additional time",
         test: "give the hosts more CPUs: the rate rises with them",
-        remedy: "the profile names the functions of the kernel that take the time; avoid what calls them, or add CPUs",
+        remedy: "the profile names the kernel functions that use the time. Avoid the calls that lead there, or add CPUs",
     },
     when: When::NothingElse,
     find,

@@ -1,4 +1,4 @@
-//! `cpu.quota_throttled`: A control group has used up its quota of CPU time, and is stopped until its next period.
+//! `cpu.quota_throttled`: A control group has used its CPU quota and is stopped until the next period.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::WaitFor;
@@ -7,10 +7,10 @@ use super::{Definition, Known, Page, When, by_hand, by_seen, cause, generator_sa
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the kernel counts periods in which the control group of the service was stopped (nr_throttled in cpu.stat), and it was stopped for a large part of the time",
-        evidence_against: "the group has no quota, or was hardly ever stopped",
-        test: "take the quota away (cpu.max, cpu.cfs_quota_us) and measure again",
-        remedy: "raise the quota of the control group, spread the work over time, or use fewer threads that use the quota up at once",
+        evidence_for: "the kernel counts periods in which it throttled the service's control group (nr_throttled in cpu.stat). The group was throttled for much of the time",
+        evidence_against: "the group has no quota, or was hardly ever throttled",
+        test: "remove the quota (cpu.max, cpu.cfs_quota_us) and measure again",
+        remedy: "raise the quota of the control group, spread the work over time, or use fewer threads at once",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `cpu.single_thread`: One thread of the service is busy all the time, while CPUs are idle.
+//! `cpu.single_thread`: One thread is always busy while other CPUs are idle.
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 
@@ -6,10 +6,10 @@ use super::{Definition, Known, Page, When, by_functions, by_hand, by_seen, cause
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "a thread of the service uses a whole CPU while others are idle. Each operation takes more CPU time",
-        evidence_against: "the busiest thread leaves a part of its CPU. All CPUs are used up",
+        evidence_for: "a thread of the service uses a whole CPU, and other CPUs are idle. Each operation takes more CPU time",
+        evidence_against: "the busiest thread leaves part of its CPU idle. All CPUs are saturated",
         test: "start a second process or thread of the service: the rate rises",
-        remedy: "spread the work over more threads or processes. The profile names the functions that take the thread's time",
+        remedy: "spread the work over more threads or processes. The profile names the functions that use the thread's time",
     },
     when: When::NothingElse,
     find,

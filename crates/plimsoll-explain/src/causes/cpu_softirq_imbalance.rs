@@ -1,4 +1,4 @@
-//! `cpu.softirq_imbalance`: One CPU does the network's work for all (softirqs), and is busy with it.
+//! `cpu.softirq_imbalance`: One CPU handles nearly all network softirqs and is saturated.
 
 use plimsoll_model::cause::{Cause, CauseId};
 
@@ -6,10 +6,10 @@ use super::{Definition, Known, Page, When, by_counters, by_hand, cause, quoted};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "one CPU takes nearly all of the time of softirqs, receives nearly all packets, and is busy, where both were spread before",
-        evidence_against: "that CPU has time left; softirqs take little time altogether",
+        evidence_for: "one CPU spends nearly all softirq time, receives nearly all packets, and is busy. Before, several CPUs shared the work",
+        evidence_against: "that CPU has idle time. Softirqs take little time in total",
         test: "spread the work (RPS: /sys/class/net/DEVICE/queues/rx-*/rps_cpus; interrupts: smp_affinity; ethtool -L) and measure again",
-        remedy: "use as many queues as CPUs (ethtool -L), spread their interrupts (irqbalance), or switch on RPS",
+        remedy: "use as many queues as CPUs (ethtool -L), spread their interrupts (irqbalance), or enable RPS",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `cpu.user_saturated`: The CPUs are busy, and most of what was added is the program's.
+//! `cpu.user_saturated`: The CPUs are busy, and a program uses most of the additional time.
 
 use plimsoll_model::cause::{Cause, CauseId};
 
@@ -6,10 +6,10 @@ use super::{Definition, Known, Page, When, by_columns, by_functions, by_hand};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "hardly a CPU is idle, and most of the CPU time that each operation takes more is spent in a program",
-        evidence_against: "CPUs are idle; the time that was added is the kernel's",
+        evidence_for: "hardly any CPU is idle. Each operation takes more CPU time, mostly in a program",
+        evidence_against: "CPUs are idle. The kernel uses the additional time",
         test: "give the program more CPUs: the rate rises with them",
-        remedy: "the profile names the program's functions that take the time; make them cheaper, or add CPUs",
+        remedy: "the profile names the functions of the program that use the time. Make them cheaper, or add CPUs",
     },
     when: When::NothingElse,
     find,

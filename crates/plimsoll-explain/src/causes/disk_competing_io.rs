@@ -1,4 +1,4 @@
-//! `disk.competing_io`: Somebody else reads or writes the same device, and takes a part of what it can do.
+//! `disk.competing_io`: Another process reads or writes the same device and uses part of its capacity.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::Experiment;
@@ -8,11 +8,10 @@ use super::{BackgroundLoad, Change, Definition, Known, Page, Shown, When, by_cal
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "measurements are in the worse mode while a background load is there, and in the better one while it is not; the device \
-                       moved bytes that the measured load did not ask for",
-        evidence_against: "the worse mode comes as often without the background load; nobody else used the device",
-        test: "switch the background load off and measure again: one mode is left",
-        remedy: "give the background load a device of its own, a limit, or another time",
+        evidence_for: "the worse mode appears while a background load runs, and the better mode while it is off. The device moved bytes that the measured load did not request",
+        evidence_against: "the worse mode is as frequent without the background load. No other process used the device",
+        test: "switch the background load off and measure again: one mode remains",
+        remedy: "give the background load its own device, a limit, or another time",
     },
     when: When::Always,
     find,

@@ -7,12 +7,10 @@ use super::{Change, Definition, Flushing, Known, Page, Shown, When, by_calls, ca
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the device flushes, and its journal commits, more often for each operation, while the service itself asks for as \
-                       few flushes as before; it waits longer for each of them",
-        evidence_against: "the service's own flushes became as many more; the device flushes no more often than before",
-        test: "switch off who calls sync and measure again: the flushes for each operation, and the figure, are as before",
-        remedy: "find who calls sync, fsync or fdatasync (`strace -f -e trace=sync,syncfs,fsync,fdatasync`), and let him do it less \
-                 often, or on a file system and a device of his own",
+        evidence_for: "the device flushes and its journal commits more often per operation, but the service requests no more flushes. Each of its flushes waits longer",
+        evidence_against: "the service's own flushes grew by the same factor. The device flushes no more often than before",
+        test: "stop the process that calls sync and measure again: flushes per operation, and the figure, are as before",
+        remedy: "find the process that calls sync, fsync or fdatasync (`strace -f -e trace=sync,syncfs,fsync,fdatasync`). Make it flush less often, or move it to its own file system and device",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `disk.full`: A file system has no room left, or no inode.
+//! `disk.full`: A file system has no free space or no free inodes.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::Evidence;
@@ -7,10 +7,10 @@ use super::{Definition, Known, Page, When, by_hand, by_seen, cause, quoted};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "calls fail with ENOSPC or EDQUOT; the file system has hardly any bytes or inodes free",
-        evidence_against: "there is room; the calls fail with other errors",
-        test: "make room on the file system and measure again: the errors are gone",
-        remedy: "find what fills the file system (du), remove it or let it be rotated; reserve room for what must go on",
+        evidence_for: "calls fail with ENOSPC or EDQUOT, and the file system has hardly any free bytes or inodes",
+        evidence_against: "the file system has room. The calls fail with other errors",
+        test: "free space on the file system and measure again: the errors disappear",
+        remedy: "find what fills the file system (du), then delete or rotate it. Reserve space for essential services",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `disk.saturated`: The device does all that it can.
+//! `disk.saturated`: The disk is at its capacity: requests wait in its queue.
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::report::{Evidence, WaitFor};
@@ -7,10 +7,10 @@ use super::{Definition, Known, Page, When, by_hand, by_seen, cause, quoted};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "threads wait longer for the disk in each operation, and the time that requests stand in the queue of the device grew as well",
-        evidence_against: "others use the device, or somebody limits it; the requests spend their time elsewhere",
+        evidence_for: "threads wait longer for the disk in each operation, and requests spend more time in the device's queue",
+        evidence_against: "other processes use the device, or a limit applies. The requests spend their time elsewhere",
         test: "use a faster device (or a RAM disk) and measure again",
-        remedy: "write and read less for each operation, in larger parts, or use a faster device",
+        remedy: "read and write less per operation, use larger requests, or use a faster device",
     },
     when: When::NothingElse,
     find,

@@ -1,4 +1,4 @@
-//! `disk.sync_bound`: The service waits for the disk to make durable what it has written, and does so more often.
+//! `disk.sync_bound`: The service waits for flushes of the disk, and requests them more often.
 
 use plimsoll_model::cause::{Cause, CauseId};
 
@@ -6,10 +6,10 @@ use super::{Definition, Known, Page, When, by_calls, by_hand};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the service itself calls fsync more often for each operation and in each second, and the device flushes more often",
-        evidence_against: "somebody else calls fsync; the device flushes no more often",
-        test: "let it flush as seldom as before (its own settings), and measure again",
-        remedy: "gather several writes in one flush, or use a device that keeps what it was given without power",
+        evidence_for: "the service itself calls fsync more often per operation and per second, and the device flushes more often",
+        evidence_against: "another process calls fsync. The device flushes no more often",
+        test: "make the service flush as rarely as before (its own settings), and measure again",
+        remedy: "combine several writes in one flush, or use a device with power-loss protection",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `disk.throttled`: A control group, or the kernel, lets a program ask less of a disk than this could do.
+//! `disk.throttled`: A control group, or the kernel, limits a program's disk I/O below the disk's capacity.
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::WaitSite;
@@ -8,10 +8,10 @@ use super::{Definition, Known, Page, When, by_hand, by_seen, cause};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the control group of a process that waits longer for the disk has a limit that is lower or new (io.max, blkio.throttle.*). Or it sleeps where the kernel holds writers back (balance_dirty_pages, writeback throttling, io.cost)",
-        evidence_against: "the device itself is busy all the time; others use it; the limits are as before",
-        test: "take the limit away (io.max, blkio.throttle.*, vm.dirty_*, queue/wbt_lat_usec) and measure again",
-        remedy: "raise the limit of the control group, or ask for less; for writers that are held back raise vm.dirty_ratio, or write in smaller parts and sooner",
+        evidence_for: "a process waits longer for the disk, and its control group has a new or lower limit (io.max, blkio.throttle.*). Or it sleeps in the kernel's write throttling (balance_dirty_pages, writeback throttling, io.cost)",
+        evidence_against: "the device itself is always busy. Other processes use it. The limits are unchanged",
+        test: "remove the limit (io.max, blkio.throttle.*, vm.dirty_*, queue/wbt_lat_usec) and measure again",
+        remedy: "raise the limit of the control group, or request less. For throttled writers, raise vm.dirty_ratio, or write smaller parts sooner",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `generator.saturated`: The load generator cannot do what it is to do, so that it is measured and not the system.
+//! `generator.saturated`: The load generator cannot keep up, so the figure measures the generator instead of the system.
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::report::{GrownThrottling, GrownWait, WaitFor};
@@ -7,10 +7,10 @@ use super::{Definition, Known, Page, When, by_counters, by_hand, by_seen, cause,
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the control group of the load's host is stopped by its quota of CPU time; or the generator's threads use a CPU nearly all the time and wait for one as well",
-        evidence_against: "the generator's threads sleep for most of the time; the service waits for CPUs as much",
-        test: "give the generator more CPUs, more `generators`, or a host of its own, and measure again: the figure rises",
-        remedy: "take away what holds the generator's host back, use more generators or hosts, or ask for a lower rate",
+        evidence_for: "a CPU quota throttles the control group of the load's host. Or the generator's threads use nearly a whole CPU and also wait for one",
+        evidence_against: "the generator's threads sleep most of the time. The service waits for CPUs as much",
+        test: "give the generator more CPUs, more `generators`, or its own host, and measure again: the figure rises",
+        remedy: "remove the limit on the generator's host, use more generators or hosts, or request a lower rate",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `kernel.path_longer`: The kernel takes longer for each operation, in a function that no cause is known of.
+//! `kernel.path_longer`: The kernel needs more CPU time per operation, in a function that no other cause covers.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::observation::FrameKind;
@@ -7,10 +7,10 @@ use super::{Definition, Known, Page, When, by_functions, by_hand, cause};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the CPU time of the kernel for each operation grew, and most of what was added is in one function, which is named",
-        evidence_against: "the time that was added is the program's, or spread over many functions",
+        evidence_for: "the kernel's CPU time per operation grew, mostly in one named function",
+        evidence_against: "the program uses the additional time, or it is spread over many functions",
         test: "undo the change between the two sides (a kernel, a module, a setting) and measure again",
-        remedy: "look in the profile for what calls the function that is named, and for what it walks",
+        remedy: "find the callers of the named function in the profile, and what it iterates over",
     },
     when: When::NothingElse,
     find,

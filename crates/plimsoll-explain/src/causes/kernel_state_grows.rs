@@ -1,4 +1,4 @@
-//! `kernel.state_grows`: State that the host's kernel keeps makes each operation dearer; it outlives the service and goes with the host.
+//! `kernel.state_grows`: The host's kernel keeps state that makes each operation more expensive. It outlives the service, not the host.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::Experiment;
@@ -8,11 +8,10 @@ use super::{Change, Definition, Known, Page, When, by_ladder};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "rules, routes, tracked connections or slabs of the host grew with the connections; time in the kernel and in \
-                       softirqs per connection grew",
+        evidence_for: "rules, routes, tracked connections or slabs of the host grew with the connections. Kernel and softirq time per connection grew",
         evidence_against: "a restarted service is as fast as before",
-        test: "restart the service (no change), then rebuild its host: the figure is back",
-        remedy: "find who leaves this state in the host's kernel and does not take it away; until then, remove it or rebuild the host",
+        test: "restart the service (no change), then recreate its host: the figure recovers",
+        remedy: "find what leaves this state in the host's kernel and never removes it. Until then, remove it or recreate the host",
     },
     when: When::Always,
     find,

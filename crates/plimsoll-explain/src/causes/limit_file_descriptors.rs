@@ -1,4 +1,4 @@
-//! `limit.file_descriptors`: A process has as many files and sockets open as it may.
+//! `limit.file_descriptors`: A process has reached its limit of open files and sockets.
 
 use plimsoll_model::cause::{Cause, CauseId};
 
@@ -6,10 +6,10 @@ use super::{Definition, Known, Page, When, by_counters, by_hand, by_seen, cause}
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "calls fail with EMFILE or ENFILE: the process, or the machine, may have no more files and sockets open",
-        evidence_against: "connections are refused by the other side",
-        test: "raise the limit (ulimit -n, fs.file-max) and measure again: the errors are gone",
-        remedy: "raise RLIMIT_NOFILE of the process (LimitNOFILE of a systemd unit), or find what it does not close",
+        evidence_for: "calls fail with EMFILE or ENFILE: the process, or the machine, has reached its limit of open files",
+        evidence_against: "the other side refuses connections",
+        test: "raise the limit (ulimit -n, fs.file-max) and measure again: the errors disappear",
+        remedy: "raise RLIMIT_NOFILE of the process (LimitNOFILE of a systemd unit), or find the descriptors that it leaks",
     },
     when: When::Always,
     find,

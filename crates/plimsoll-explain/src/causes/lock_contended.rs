@@ -1,4 +1,4 @@
-//! `lock.contended`: CPUs spin until another one has released a lock.
+//! `lock.contended`: CPUs spin until another CPU releases a kernel lock.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::observation::WaitSite;
@@ -8,10 +8,10 @@ use super::{Definition, Known, Page, When, by_functions, by_hand, by_seen, cause
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the CPU time of each operation grew, and most of what was added is spent spinning on a lock (native_queued_spin_lock_slowpath, osq_lock, rwsem_spin_on_owner)",
-        evidence_against: "one CPU alone is as slow",
+        evidence_for: "each operation takes more CPU time, mostly in functions that spin on a lock (native_queued_spin_lock_slowpath, osq_lock, rwsem_spin_on_owner)",
+        evidence_against: "a single CPU is as slow",
         test: "use fewer CPUs or processes: each operation needs less CPU time",
-        remedy: "look in the profile for who takes the lock; spread the work over more sockets, files, cgroups or devices",
+        remedy: "find the lock's callers in the profile. Spread the work over more sockets, files, cgroups or devices",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `lock.user_space`: Threads of a program wait for a lock of its own.
+//! `lock.user_space`: Threads of a program sleep until another of its threads releases a lock.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::observation::WaitSite;
@@ -8,10 +8,10 @@ use super::{Definition, Known, Page, When, by_counters, by_hand, by_seen, cause,
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "threads of the program sleep in futexes, where hardly any did before. Calls of futex fail with EAGAIN, or threads take turns more often",
+        evidence_for: "threads of the program sleep in futexes, and hardly any did before. Calls of futex fail with EAGAIN, or threads switch more often",
         evidence_against: "as many threads slept there before. A single thread is as slow",
         test: "run the program with one thread: each operation takes as long as before",
-        remedy: "find who holds the lock (perf lock contention -ab, offcputime). Hold it for less time, or split it",
+        remedy: "find the lock's holder (perf lock contention -ab, offcputime). Hold the lock for less time, or split it",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `memory.oom`: Memory has run out, and the kernel ends a process to get some.
+//! `memory.oom`: Memory has run out, and the kernel kills a process to free some.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::Experiment;
@@ -7,10 +7,10 @@ use super::{Change, Definition, Known, Page, When, by_calls, cause};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the kernel has killed a process on the worse side (tracepoint oom/mark_victim) and names it",
-        evidence_against: "processes ended by themselves, or by a signal of somebody else",
-        test: "give the machine or the control group more memory and measure again: nobody is killed",
-        remedy: "raise the limit of memory, give the programs less to keep, or find what keeps too much",
+        evidence_for: "the kernel killed a process on the worse side (tracepoint oom/mark_victim) and names it",
+        evidence_against: "processes exited on their own, or another process sent the signal",
+        test: "give the machine or the control group more memory and measure again: no process is killed",
+        remedy: "raise the memory limit, let programs cache less, or find what leaks memory",
     },
     when: When::Always,
     find,

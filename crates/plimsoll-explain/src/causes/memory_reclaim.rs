@@ -1,4 +1,4 @@
-//! `memory.reclaim`: The kernel has to find memory before it can give any.
+//! `memory.reclaim`: The kernel must reclaim memory before it can allocate any.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::Experiment;
@@ -10,10 +10,10 @@ use super::{
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "CPU time was added in the functions that look for memory to take back (shrink_node, try_to_free_pages), and the kernel counts pages that it scanned for that. Or the control group comes to its limit more often, and pages that were taken back are read again",
-        evidence_against: "memory is free, no page was scanned, and no control group came to its limit",
+        evidence_for: "functions that reclaim memory take more CPU time (shrink_node, try_to_free_pages), and the kernel counts scanned pages. Or the control group reaches its limit more often, and reclaimed pages are read again",
+        evidence_against: "memory is free, the kernel scanned no page, and no control group reached its limit",
         test: "give the machine or the control group more memory and measure again",
-        remedy: "raise the limit of the control group, give the programs less to keep, or add memory",
+        remedy: "raise the limit of the control group, let programs cache less, or add memory",
     },
     when: When::Always,
     find,

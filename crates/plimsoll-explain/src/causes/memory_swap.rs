@@ -1,4 +1,4 @@
-//! `memory.swap`: Memory is written to swap, and read from there when it is needed.
+//! `memory.swap`: The kernel writes memory to swap, and programs wait to read it back.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::Experiment;
@@ -8,10 +8,10 @@ use super::{Change, Definition, Known, Page, When, by_counters, by_seen};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the kernel counts pages that it wrote to swap and read from it (pswpin, pswpout)",
-        evidence_against: "nothing is read from swap; memory is free",
-        test: "give the machine or the control group more memory, or switch swap off, and measure again",
-        remedy: "raise the limit of memory, give the programs less to keep, or add memory",
+        evidence_for: "the kernel counts pages that it wrote to swap and read from swap (pswpin, pswpout)",
+        evidence_against: "nothing is read from swap. Memory is free",
+        test: "give the machine or the control group more memory, or disable swap, and measure again",
+        remedy: "raise the memory limit, let programs cache less, or add memory",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `name.lookup_slow`: A service waits for answers to questions for names.
+//! `name.lookup_slow`: A service waits for DNS replies.
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::WaitSite;
@@ -8,10 +8,10 @@ use super::{Definition, Known, Page, When, by_counters, by_hand, by_seen, cause,
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the service's host sends more datagrams than it gets (questions that nobody answers, or that are asked again), and the service waits longer in poll, recv or epoll for each operation",
-        evidence_against: "as many datagrams come back as are sent; the service uses no names",
-        test: "ask for the same names with `dig +tries=1 @SERVER` from the same host; put the name into /etc/hosts and measure again",
-        remedy: "use a resolver that answers, or one nearby; set a short `options timeout:1 attempts:2` in /etc/resolv.conf; cache names, or do without (HostnameLookups Off, UseDNS no)",
+        evidence_for: "the service's host sends more datagrams than it receives (lost or repeated queries), and the service waits longer in poll, recv or epoll per operation",
+        evidence_against: "as many datagrams arrive as are sent. The service uses no names",
+        test: "look up the same names with `dig +tries=1 @SERVER` from the same host. Put the name into /etc/hosts and measure again",
+        remedy: "use a working resolver, or one nearby. Set a short `options timeout:1 attempts:2` in /etc/resolv.conf. Cache names, or avoid lookups (HostnameLookups Off, UseDNS no)",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `net.conntrack_full`: The table of connections that the kernel tracks is full, and packets of new ones are dropped.
+//! `net.conntrack_full`: Connection tracking is full, so the kernel drops packets of new connections.
 
 use plimsoll_model::cause::{Cause, CauseId};
 
@@ -6,10 +6,10 @@ use super::{Definition, Known, Page, When, by_counters, by_hand};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the kernel counts packets that it dropped because it could not track them (nf_conntrack drop, early_drop), and the table has nearly as many entries as it may",
-        evidence_against: "there is room in the table (nf_conntrack_count far below nf_conntrack_max)",
-        test: "raise net.netfilter.nf_conntrack_max and measure again: nothing is dropped",
-        remedy: "raise net.netfilter.nf_conntrack_max and the number of buckets, shorten the time-outs, or do not track what need not be (NOTRACK)",
+        evidence_for: "the kernel counts packets that it could not track and dropped (nf_conntrack drop, early_drop). The table is nearly full",
+        evidence_against: "the table has room (nf_conntrack_count far below nf_conntrack_max)",
+        test: "raise net.netfilter.nf_conntrack_max and measure again: the drops disappear",
+        remedy: "raise net.netfilter.nf_conntrack_max and the number of buckets, shorten the time-outs, or exempt traffic (NOTRACK)",
     },
     when: When::Always,
     find,

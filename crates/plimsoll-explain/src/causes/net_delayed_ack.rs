@@ -7,10 +7,10 @@ use super::{Definition, Known, Page, When, by_hand, by_stalls};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "senders stand still until an acknowledgement comes some 40 ms late, and the kernel counts delayed ones",
-        evidence_against: "the sender has more to send and may, or the late acknowledgement was of a full segment that was lost",
-        test: "acknowledge at once (`quickack 1` on the route, TCP_QUICKACK) or send without waiting (TCP_NODELAY): the stalls are gone",
-        remedy: "hand a message to the kernel in one call, or set TCP_NODELAY; write, write, read is what waits",
+        evidence_for: "senders stall until an acknowledgement arrives some 40 ms late. The kernel counts delayed acknowledgements",
+        evidence_against: "the sender has more to send and room in the window. The late acknowledgement covers a lost full segment",
+        test: "acknowledge at once (`quickack 1` on the route, TCP_QUICKACK) or set TCP_NODELAY at the sender: the stalls disappear",
+        remedy: "pass each message to the kernel in one call, or set TCP_NODELAY. The pattern write, write, read causes these waits",
     },
     when: When::Always,
     find,

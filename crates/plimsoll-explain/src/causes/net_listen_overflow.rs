@@ -1,4 +1,4 @@
-//! `net.listen_overflow`: More connections come than a server has room for until it accepts them.
+//! `net.listen_overflow`: The queue of connections that the server has not accepted yet is full.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::Experiment;
@@ -8,11 +8,10 @@ use super::{Change, Definition, Known, Page, When, by_counters, changes};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the kernel counts connections that found the listen queue full (ListenOverflows), and clients send SYNs again, or \
-                       get SYN cookies",
-        evidence_against: "the counter moves as much on the better side; SYNs are lost on the way, where the server never sees them",
-        test: "raise the backlog of the listener (listen(2), at most net.core.somaxconn) and measure again: the counter stands still",
-        remedy: "raise the backlog that the server asks for and net.core.somaxconn, or let it accept sooner (more workers)",
+        evidence_for: "the kernel counts overflows of the listen queue (ListenOverflows), and clients retransmit SYNs or receive SYN cookies",
+        evidence_against: "the counter rises as much on the better side. SYNs are lost before they reach the server",
+        test: "raise the backlog of the listener (listen(2), at most net.core.somaxconn) and measure again: the counter no longer rises",
+        remedy: "raise the server's backlog and net.core.somaxconn, or let it accept sooner (more workers)",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `net.mtu_blackhole`: Packets are larger than a link on the way takes, and the sender never learns.
+//! `net.mtu_blackhole`: Packets exceed the MTU of a link on the path, and the sender is not notified.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::Experiment;
@@ -8,8 +8,8 @@ use super::{Change, Definition, Known, Page, When, by_counters, changes};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "a router counts packets that it could neither forward nor take apart (FragFails), and senders run into retransmission timeouts",
-        evidence_against: "senders learn of it (ICMP needed-to-fragment arrives) and send smaller packets",
+        evidence_for: "a router counts packets that it could neither forward nor fragment (FragFails). Senders run into retransmission timeouts",
+        evidence_against: "senders receive ICMP fragmentation-needed messages and send smaller packets",
         test: "lower the MTU of the sender's interface or route and measure again",
         remedy: "let ICMP of type 3, code 4 pass, lower the MTU (or clamp the MSS), or set net.ipv4.tcp_mtu_probing to 1",
     },

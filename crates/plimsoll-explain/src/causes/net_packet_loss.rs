@@ -1,4 +1,4 @@
-//! `net.packet_loss`: Packets are lost, and sent again.
+//! `net.packet_loss`: Packets are lost and retransmitted.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::trace::Class;
@@ -7,10 +7,10 @@ use super::{Definition, Known, Page, When, by_counters, by_hand, by_stalls};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "duplicate acknowledgements or SACK, then segments that are sent again",
-        evidence_against: "segments arrive out of order, and the retransmissions were not needed",
-        test: "make the path lossless: the retransmissions are gone",
-        remedy: "find where packets are lost: a queue that is too short, a policer, a bad link",
+        evidence_for: "duplicate acknowledgements or SACK precede retransmissions",
+        evidence_against: "segments arrive out of order, and the retransmissions were unnecessary",
+        test: "make the path lossless: the retransmissions disappear",
+        remedy: "find where packets are lost: a short queue, a policer, a bad link",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `net.port_exhaustion`: A client has no local port left to connect from.
+//! `net.port_exhaustion`: The client has no free local port.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::Experiment;
@@ -7,9 +7,9 @@ use super::{Change, Definition, Known, Page, When, by_counters, by_seen, cause};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "connections fail at the client with EADDRNOTAVAIL: every local port is taken, most of them by TIME_WAIT",
-        evidence_against: "connections are refused, or not answered, by the other side",
-        test: "widen net.ipv4.ip_local_port_range, or connect from more addresses, and measure again: the errors are gone",
+        evidence_for: "connections fail at the client with EADDRNOTAVAIL: all local ports are in use, most of them in TIME_WAIT",
+        evidence_against: "the other side refuses connections, or does not answer",
+        test: "widen net.ipv4.ip_local_port_range, or connect from more addresses, and measure again: the errors disappear",
         remedy: "keep connections open, let the server close first, widen net.ipv4.ip_local_port_range, or use more source addresses",
     },
     when: When::Always,

@@ -1,4 +1,4 @@
-//! `net.rto`: Only a timer brings losses to light (RFC 6298).
+//! `net.rto`: Only the retransmission timer detects the losses (RFC 6298).
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::trace::Class;
@@ -7,10 +7,10 @@ use super::{Definition, Known, Page, When, by_counters, by_hand, by_stalls};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "segments are sent again after a timeout and nothing else moved meanwhile; the kernel counts timeouts",
-        evidence_against: "duplicate acknowledgements brought the losses to light at once",
-        test: "make the path lossless: the stalls are gone",
-        remedy: "find where packets are lost (queues, policers, bad links); keep windows large enough for fast retransmission",
+        evidence_for: "a timeout triggers retransmissions, and the connection is idle until then. The kernel counts timeouts",
+        evidence_against: "duplicate acknowledgements reveal the losses at once",
+        test: "make the path lossless: the stalls disappear",
+        remedy: "find where packets are lost (queues, policers, bad links). Keep windows large enough for fast retransmission",
     },
     when: When::Always,
     find,

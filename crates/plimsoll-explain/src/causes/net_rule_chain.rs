@@ -1,4 +1,4 @@
-//! `net.rule_chain`: Each packet or connection is compared with rule after rule: of routing policy, of a packet filter, of a classifier.
+//! `net.rule_chain`: Each packet or connection traverses many rules of routing policy, a packet filter or a classifier.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::Experiment;
@@ -7,10 +7,10 @@ use super::{Change, Definition, Known, Page, When, by_functions};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the CPU time of each connection or packet grew, and most of what was added is in a function that walks a list of rules: fib_rules_lookup (routing policy), nft_do_chain, ipt_do_table (packet filters), tcf_classify",
-        evidence_against: "the same function took as much before; the number of rules is the same on both sides",
-        test: "take the rules away that were added (ip rule, nft list ruleset, iptables-save, tc filter) and measure again",
-        remedy: "find who adds rules and does not take them away; put what must stay into sets, maps or fewer tables",
+        evidence_for: "each connection or packet takes more CPU time, mostly in a function that walks a list of rules: fib_rules_lookup (routing policy), nft_do_chain, ipt_do_table (packet filters), tcf_classify",
+        evidence_against: "the same function took as much before. Both sides have the same number of rules",
+        test: "remove the added rules (ip rule, nft list ruleset, iptables-save, tc filter) and measure again",
+        remedy: "find what adds rules and never removes them. Put the rest into sets, maps or fewer tables",
     },
     when: When::Always,
     find,

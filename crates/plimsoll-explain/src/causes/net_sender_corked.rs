@@ -1,4 +1,4 @@
-//! `net.sender_corked`: The sender's kernel waits for more before it sends what does not fill a segment (Nagle, `TCP_CORK`, `MSG_MORE`; up to 200 ms in Linux).
+//! `net.sender_corked`: The sender's kernel holds a partial segment back until more data comes (Nagle, `TCP_CORK`, `MSG_MORE`; up to 200 ms in Linux).
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::Experiment;
@@ -9,10 +9,10 @@ use super::{Change, Definition, Known, Page, When, by_stalls, changes};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "part of a segment leaves some 200 ms late, with nothing in flight and the window open",
-        evidence_against: "the program had nothing to send: the pauses have no length in common",
-        test: "say with the last bytes that nothing follows (no MSG_MORE, no SPLICE_F_MORE, cork released): the stalls are gone",
-        remedy: "release the cork, or leave MSG_MORE and SPLICE_F_MORE out of the last call",
+        evidence_for: "part of a segment leaves some 200 ms late, with nothing in flight and an open window",
+        evidence_against: "the pauses have no common length, so the program had nothing to send",
+        test: "mark the last bytes as final (no MSG_MORE, no SPLICE_F_MORE, release the cork): the stalls disappear",
+        remedy: "release the cork, or omit MSG_MORE and SPLICE_F_MORE in the last call",
     },
     when: When::Always,
     find,

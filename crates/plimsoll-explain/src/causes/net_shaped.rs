@@ -1,4 +1,4 @@
-//! `net.shaped`: A queueing discipline lets no more through than its rate.
+//! `net.shaped`: A queueing discipline limits traffic to its configured rate.
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::report::Evidence;
@@ -7,10 +7,10 @@ use super::{Definition, Known, Page, When, by_counters, by_hand, cause, quoted};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "a queueing discipline counts packets that had to wait because its rate was used up (overlimits), and packets are dropped or sent again, or the CPUs have less to do",
-        evidence_against: "the counter moves as much on the better side; the CPUs are used up",
-        test: "take the queueing discipline away, or raise its rate (tc qdisc), and measure again",
-        remedy: "raise the rate or the burst, or let what matters pass in a class of its own (tc -s qdisc, tc -s class)",
+        evidence_for: "a queueing discipline counts packets that waited for its rate limit (overlimits). Packets are dropped or retransmitted, or CPUs are more idle",
+        evidence_against: "the counter rises as much on the better side. The CPUs are saturated",
+        test: "remove the queueing discipline, or raise its rate (tc qdisc), and measure again",
+        remedy: "raise the rate or the burst, or put important traffic into its own class (tc -s qdisc, tc -s class)",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `net.small_buffer`: The receiver's buffer is smaller than the rate times the round trip.
+//! `net.small_buffer`: The receiver's buffer is smaller than the bandwidth-delay product.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::Experiment;
@@ -9,10 +9,10 @@ use super::{Change, Definition, Known, Page, When, by_stalls, changes};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the window is open, but by less than the sender needs; TCP_INFO says that the receiver's window was the limit",
-        evidence_against: "the congestion window, or the sender's own buffer, was the limit",
-        test: "give the receive buffer the rate times the round trip: the stalls are gone",
-        remedy: "raise net.ipv4.tcp_rmem, or SO_RCVBUF where the receiving program sets it",
+        evidence_for: "the window is open, but smaller than the sender needs. TCP_INFO names the receiver's window as the limit",
+        evidence_against: "the congestion window or the sender's own buffer was the limit",
+        test: "set the receive buffer to rate × round-trip time: the stalls disappear",
+        remedy: "raise net.ipv4.tcp_rmem, or SO_RCVBUF if the receiving program sets it",
     },
     when: When::Always,
     find,

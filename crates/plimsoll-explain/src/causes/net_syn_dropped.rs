@@ -1,4 +1,4 @@
-//! `net.syn_dropped`: Requests for connections, or their answers, are lost or dropped.
+//! `net.syn_dropped`: SYNs or SYN-ACKs are lost or dropped.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::trace::Class;
@@ -7,10 +7,10 @@ use super::{Definition, Known, Page, When, by_counters, by_hand, by_stalls};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "SYNs or SYN-ACKs are sent again after one second and more",
-        evidence_against: "the server answers a SYN with something else than SYN-ACK",
-        test: "raise the listener's backlog, or take away the filter: every SYN is answered at once",
-        remedy: "raise the backlog (listen, net.core.somaxconn), or find what drops SYNs on the way",
+        evidence_for: "SYNs or SYN-ACKs are retransmitted after one second or more",
+        evidence_against: "the server answers a SYN with something other than a SYN-ACK",
+        test: "raise the listener's backlog, or remove the filter: the server answers every SYN at once",
+        remedy: "raise the backlog (listen, net.core.somaxconn), or find what drops SYNs on the path",
     },
     when: When::Always,
     find,

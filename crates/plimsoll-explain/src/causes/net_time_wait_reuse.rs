@@ -1,4 +1,4 @@
-//! `net.time_wait_reuse`: Ports are used again before the other side has forgotten their last connection.
+//! `net.time_wait_reuse`: The client reuses ports while the other side still holds their last connection in TIME_WAIT.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::Experiment;
@@ -8,10 +8,10 @@ use super::{Change, Definition, Known, Page, When, by_counters, by_stalls};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "a SYN meets a connection in TIME_WAIT with the same addresses and ports, and is not answered by SYN-ACK",
-        evidence_against: "SYNs of fresh ports have to be sent again as well",
-        test: "use more client ports, or let the client close first: every SYN is answered at once",
-        remedy: "keep connections, widen the range of ports that clients share, or let the client close first",
+        evidence_for: "a SYN has the addresses and ports of a connection in TIME_WAIT, and the server does not answer with a SYN-ACK",
+        evidence_against: "SYNs from fresh ports need retransmissions as well",
+        test: "use more client ports, or let the client close first: the server answers every SYN at once",
+        remedy: "reuse connections, widen the clients' range of ports, or let the client close first",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `net.zero_window`: The receiving program does not take what has arrived.
+//! `net.zero_window`: The receiving program does not read the data that has arrived.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::trace::Class;
@@ -7,10 +7,10 @@ use super::{Definition, Known, Page, When, by_hand, by_stalls};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the receiver announces a window of 0, and the kernel counts that it does; or its window stays full until its program reads, and TCP_INFO says that it was the limit",
+        evidence_for: "the receiver announces a window of 0, and the kernel counts such announcements. Or the window stays full until the program reads, and TCP_INFO names it as the limit",
         evidence_against: "windows stay open, or the sender has nothing to send",
-        test: "make the receiving program read faster, or discard: the stalls are gone",
-        remedy: "the receiving program does not keep up: give it less to do for each byte, or more CPU",
+        test: "make the receiving program read faster, or discard the data: the stalls disappear",
+        remedy: "the receiving program is too slow: reduce its work per byte, or give it more CPU",
     },
     when: When::Always,
     find,

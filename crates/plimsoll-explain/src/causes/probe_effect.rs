@@ -1,4 +1,4 @@
-//! `probe.effect`: Measuring changes what is measured.
+//! `probe.effect`: The probes disturb the measured system.
 
 use plimsoll_model::cause::{Cause, CauseId};
 
@@ -6,10 +6,10 @@ use super::{Definition, Known, Page, When, by_hand, by_seen, cause};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the figure differs between trials with probes and without. Or Plimsoll's processes took as many CPUs more as were lost",
-        evidence_against: "the interval of the difference has none in it. Our own processes took as much on both sides",
-        test: "carry the experiment out with `run.probes = false` beside it (`--audit-probes`)",
-        remedy: "sample less often, capture fewer bytes of fewer packets, or measure without probes and look separately",
+        evidence_for: "the figure differs between trials with probes and without. Or Plimsoll's additional CPU time is at least as large as the loss",
+        evidence_against: "the confidence interval of the difference includes zero. Plimsoll's processes used as much CPU on both sides",
+        test: "repeat the experiment with `run.probes = false` (`--audit-probes`)",
+        remedy: "sample less often, capture fewer bytes of fewer packets, or run the probes in a separate measurement",
     },
     when: When::Always,
     find,

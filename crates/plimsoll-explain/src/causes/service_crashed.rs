@@ -1,4 +1,4 @@
-//! `service.crashed`: A process of the service ends by a signal.
+//! `service.crashed`: A signal ends a process of the service.
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::report::GrownCalls;
@@ -7,10 +7,10 @@ use super::{Definition, Known, Page, When, by_calls, by_counters, by_hand, cause
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "processes of a host of the run end by a signal that nobody handles (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE) or by SIGKILL, and connections are refused or reset",
-        evidence_against: "memory has run out, and the kernel chose them (memory.oom); they end by themselves, with a status",
-        test: "stop the process that kills them, or go back to the version that did not crash, and measure again",
-        remedy: "read the process's log and its core dump (coredumpctl); find who sends the signal (trace signal:signal_generate)",
+        evidence_for: "an unhandled signal (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE) or SIGKILL ends processes on a host of the run, and connections are refused or reset",
+        evidence_against: "memory ran out, and the kernel chose these processes (memory.oom). They exit on their own, with a status",
+        test: "stop the process that kills them, or return to the last version that did not crash, and measure again",
+        remedy: "read the process's log and its core dump (coredumpctl). Find the sender of the signal (trace signal:signal_generate)",
     },
     when: When::Always,
     find,

@@ -1,4 +1,4 @@
-//! `service.state_grows`: State that a service keeps per past connection makes each new one dearer; it goes with the process.
+//! `service.state_grows`: A service keeps state for past connections, which makes each new one more expensive. A restart clears it.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::{Action, Experiment, RestartService};
@@ -8,10 +8,10 @@ use super::{Change, Definition, Known, Page, When, by_ladder};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "user CPU time per connection grew on the service's host, and stays so when no connection is left",
-        evidence_against: "the kernel's time per connection grew instead; a restarted service is as slow",
-        test: "restart the service and measure again: the figure is back",
-        remedy: "bound what the service remembers of past connections; until then, restart it",
+        evidence_for: "user CPU time per connection grew on the service's host, and stays high after all connections have closed",
+        evidence_against: "the kernel's time per connection grew instead. A restarted service is as slow",
+        test: "restart the service and measure again: the figure recovers",
+        remedy: "limit the state that the service keeps for past connections. Until then, restart it",
     },
     when: When::Always,
     find,
