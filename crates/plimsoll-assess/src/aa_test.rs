@@ -13,7 +13,7 @@ use super::contrast;
 const ALPHA: f64 = 0.01;
 
 /// What to try where the machine is unfit.
-pub(super) const NEXT: &str = "stop what else uses the CPUs and the disks, give the hosts CPUs of their own (`cpus`), or measure for longer";
+pub(super) const NEXT: &str = "stop other processes that use the CPUs and disks, pin the hosts to their own CPUs (`cpus`), or measure longer";
 
 /// Cuts off the trials of block 0, which come first.
 pub(super) fn split(trials: &[TrialRecord]) -> (&[TrialRecord], &[TrialRecord]) {
@@ -70,7 +70,7 @@ fn sentence(trials: usize, found: &Fitness, pairs: usize, scale: Scale) -> Strin
         amount(found.scatter)
     );
     if found.fit {
-        format!("{told}: {pairs} pairs can show a difference of {}", amount(found.smallest))
+        format!("{told}: {pairs} pairs can detect a difference of {}", amount(found.smallest))
     } else {
         format!(
             "the comparison of the machine with itself failed: {told}, so that not even a difference of {} could be shown in {pairs} \

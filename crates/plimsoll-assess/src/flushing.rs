@@ -36,17 +36,17 @@ pub(super) fn of(
         let (before, after) = (median(&without)?, median(&with)?);
         Some(CauseEvidence { metric: metric.into(), before, after, unit: unit.into() })
     };
-    let own = both("flushes that the relay asked for, each message", "", &|facts| facts.own.per_message)?;
+    let own = both("flushes requested by the relay, per message", "", &|facts| facts.own.per_message)?;
     let waiting = [
-        both("the relay's time in its flushes, each message", "ms", &|facts| facts.own.us_per_message / 1e3),
-        both("somebody waited for a disk, each message", "ms", &|facts| facts.waited_us / 1e3),
+        both("the relay's time in flushes, per message", "ms", &|facts| facts.own.us_per_message / 1e3),
+        both("time in which any task waited for a disk, per message", "ms", &|facts| facts.waited_us / 1e3),
     ];
     Some(Flushing {
         background: background.to_owned(),
         confidence: verdict.confidence,
         figure: both(&claim.metric.name().replace('_', " "), "", &|facts| facts.figure)?,
-        flushes: both("flushes of the device, each message", "", &|facts| facts.disk.flushes)?,
-        commits: both("commits of its journal, each message", "", &|facts| facts.disk.commits)?,
+        flushes: both("device flushes, per message", "", &|facts| facts.disk.flushes)?,
+        commits: both("journal commits, per message", "", &|facts| facts.disk.commits)?,
         own: Some(own).filter(|own| own.before > 0.0),
         waiting: waiting.into_iter().flatten().collect(),
     })

@@ -51,8 +51,8 @@ fn result(plan: &Plan, trial: &TrialRecord, rung: Rung, phase: &PhaseRecord) -> 
     let outcome = against(held_down, interval);
     let percent = format!("{:.0} % of the baseline", estimate * 100.0);
     let reason = match outcome {
-        Outcome::Recovered => format!("the figure is back: {percent}"),
-        Outcome::NotRecovered => format!("the figure is not back: {percent}"),
+        Outcome::Recovered => format!("the figure recovered: {percent}"),
+        Outcome::NotRecovered => format!("the figure did not recover: {percent}"),
         _ => format!("not decided: {percent}"),
     };
     let reason = match rebooted(plan).filter(|_| rung == Rung::RebuildHost) {

@@ -22,7 +22,7 @@ pub fn hours(points: impl IntoIterator<Item = (u64, f64)>, first: u64, end: u64)
 fn ends_at_zero(series: &str) -> Option<String> {
     match series.strip_prefix("free.") {
         Some(mounted) => Some(format!("{mounted} is full")),
-        None => (series == "memory.available").then(|| "memory is used up".to_owned()),
+        None => (series == "memory.available").then(|| "memory is exhausted".to_owned()),
     }
 }
 

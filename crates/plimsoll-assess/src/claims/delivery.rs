@@ -69,7 +69,7 @@ fn verdict(claim: &DeliveryClaim, details: &DeliveryDetails, balances: &[&MailBa
     } else if lost > 0 || corrupted > 0 || doubled > 0 && !claim.doubles {
         let first = balances.iter().flat_map(|balance| &balance.lost_ids).next();
         let example = first.map_or_else(String::new, |id| {
-            format!("; {id} is one that did not arrive within {}", claim.within)
+            format!("; {id}, for example, did not arrive within {}", claim.within)
         });
         (Outcome::NotDelivered, format!("{counts}{example}"))
     } else {

@@ -53,12 +53,12 @@ impl DiagnosedPath {
     fn of(cell: &Cell, claim: &DiagnoseClaim, trials: &[&TrialRecord]) -> Result<Self, String> {
         let load = cell.experiment.measured_load(&claim.phase);
         let load = load.and_then(|load| cell.experiment.loads.get(load)?.kind.diagnose());
-        let target = target(load.ok_or("nothing looks at a path")?);
+        let target = target(load.ok_or("no load tests a path")?);
         let slices = slices::of_sound(trials, &claim.phase);
         let results: Vec<&LoadResult> = slices.into_iter().map(|slice| &slice.result).collect();
         let facts = results.iter().filter_map(|result| result.found::<DiagnoseFacts>());
         let facts: Vec<&PathFacts> = facts.map(|facts| &facts.path).collect();
-        let first = facts.first().ok_or("the path was not looked at")?;
+        let first = facts.first().ok_or("the path was not tested")?;
         let diagnosis = diagnose(&target, &together(first, &facts)).map_err(|error| in_words(&error))?;
         let states = results.iter().flat_map(|result| result.streams()).flat_map(|stream| &stream.tcp);
         let rtts = states.map(|state| state.min_rtt_us).filter(|rtt| *rtt > 0);

@@ -79,7 +79,7 @@ impl MeasuredPath {
         let answered = |place: &usize| path.hops[*place].sizes.iter().any(|size| !size.rtt_ns.is_empty());
         let places: Vec<usize> = (0..path.hops.len()).filter(answered).collect();
         if places.is_empty() {
-            return Err("nobody on the path answers".into());
+            return Err("no router on the path answers".into());
         }
         let routers: Vec<Vec<SizeProbes>> = places.iter().map(|&place| router(&path, place)).collect();
         let hops = hops(&routers, SEED).map_err(|error| in_words(&error))?;
@@ -107,8 +107,8 @@ impl MeasuredPath {
         let found = format!("{hops}; the narrowest is hop {} with {} Mbit/s", place + 1, mega(rate.value));
         let narrower = hidden.iter().any(|(_, hop)| hop.least_rate < rate.value);
         let why = match (self.path.reached, narrower) {
-            (false, _) => "; the host that was aimed at was not reached",
-            (true, true) => "; one that is not measurable may be narrower",
+            (false, _) => "; the target was not reached",
+            (true, true) => "; an unmeasurable hop may be narrower",
             (true, false) => "",
         };
         let outcome = if why.is_empty() { Outcome::Estimated } else { Outcome::Undecided };
@@ -130,7 +130,7 @@ impl MeasuredPath {
             .filter_map(|(place, _)| Some((place, self.unanswered_by(place)?)));
         let told = shares.filter(|(_, share)| *share > UNANSWERED).map(|(place, share)| {
             format!(
-                "; hop {} left {:.0} % of the probes unanswered: it may limit how often it does",
+                "; hop {} left {:.0} % of the probes unanswered: it may limit the rate of its replies",
                 place + 1,
                 100.0 * share
             )

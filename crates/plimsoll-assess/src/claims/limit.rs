@@ -104,10 +104,9 @@ fn searched(cell: &Cell, phase: &str, trials: &[TrialRecord]) -> Option<Finding>
     let bare = |outcome, reason: String| Verdict::bare("limit", METRIC, outcome, told.len(), reason);
     let mut verdict = match soundness::objection_to_search(&of_cell) {
         Some(reason) => bare(Outcome::Invalid, reason),
-        None if all.len() >= FAILURES && told.iter().all(Vec::is_empty) => bare(
-            Outcome::Invalid,
-            "the generator was the bottleneck: no rate that was tried was offered".into(),
-        ),
+        None if all.len() >= FAILURES && told.iter().all(Vec::is_empty) => {
+            bare(Outcome::Invalid, "the generator was the bottleneck: it reached none of the rates".into())
+        }
         None => match limit::judge(METRIC, &told, &settings, task.claim.at_least) {
             Ok(verdict) => beyond_reach(verdict, &settings, &task.settings),
             Err(error) => bare(Outcome::Undecided, in_words(&error)),
@@ -134,7 +133,7 @@ fn beyond_reach(verdict: Verdict, reached: &LimitSettings, wanted: &LimitSetting
         return verdict;
     }
     let reason = format!(
-        "the generator was the bottleneck: it could not offer {:.0} requests/s, and below that the bound was held",
+        "the generator was the bottleneck: it could not offer {:.0} requests/s, and the bound held below that",
         reached.to
     );
     Verdict { outcome: Outcome::Invalid, estimate: None, reason, ..verdict }

@@ -121,7 +121,7 @@ struct AssignedModes<'s> {
 fn found<'s>(slices: &[&'s Slice], claim: &ModesClaim) -> Result<AssignedModes<'s>, String> {
     let (slices, values) = with_figure(slices, claim.metric);
     if values.is_empty() {
-        return Err(format!("no measurement brought a figure: {LEAST_VALUES} needed"));
+        return Err(format!("no measurement produced a figure: {LEAST_VALUES} needed"));
     }
     // Rates and times scatter by shares of themselves, so that places lie apart, or not, as their logarithms do.
     let on_logs = values.iter().all(|value| *value > 0.0);
@@ -208,7 +208,7 @@ impl AssignedModes<'_> {
         Some(match self.order()? {
             Order::ComesAndGoes => "they come and go: each stays for a while",
             Order::Alternates => "they alternate",
-            Order::Random => "they follow one another in no order",
+            Order::Random => "they alternate at random",
         })
     }
 
@@ -396,10 +396,8 @@ impl Guilty<'_> {
 fn evidence(slices: &[&Slice], values: &[f64], there: &[bool], metric: Metric) -> Vec<CauseEvidence> {
     let own = values.iter().copied().map(Some).collect();
     let others = slices.iter().map(|slice| foreign(slice)).collect();
-    let figures: [(String, Vec<Option<f64>>, &str); 2] = [
-        (metric.name().replace('_', " "), own, ""),
-        ("read from devices, but not for this load".to_owned(), others, "MB/s"),
-    ];
+    let figures: [(String, Vec<Option<f64>>, &str); 2] =
+        [(metric.name().replace('_', " "), own, ""), ("device reads by others".to_owned(), others, "MB/s")];
     let told = figures.into_iter().filter_map(|(name, values, unit)| {
         let side = |wanted: bool| {
             let of_side = values.iter().zip(there).filter(|(_, there)| **there == wanted);

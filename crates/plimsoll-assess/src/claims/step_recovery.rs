@@ -71,7 +71,7 @@ fn judged(claim: &StepRecoveryClaim, found: &[EventRecovery]) -> Verdict {
     let bare = |outcome, reason: String| Verdict::bare(CLAIM, METRIC, outcome, n, reason);
     if n == 0 {
         let reason = format!(
-            "there are too few windows before or after the step `{}`: a longer load, or a later `at`",
+            "too few windows before or after the step `{}`: use a longer load, or a later `at`",
             claim.step
         );
         return bare(Outcome::Undecided, reason);
@@ -80,7 +80,7 @@ fn judged(claim: &StepRecoveryClaim, found: &[EventRecovery]) -> Verdict {
     let too_short = |it: &&&EventRecovery| it.after_s.is_none() && limit.is_finite() && it.watched_s < limit;
     if let Some(short) = told.iter().find(too_short) {
         let reason = format!(
-            "it was watched for {:.1} s only, and may take {limit:.1} s: the next step, or the end of the load, comes too soon",
+            "only {:.1} s of the allowed {limit:.1} s were observed: the next step, or the end of the load, comes too soon",
             short.watched_s
         );
         return bare(Outcome::Undecided, reason);
@@ -109,8 +109,8 @@ fn judged(claim: &StepRecoveryClaim, found: &[EventRecovery]) -> Verdict {
         (Some(shortest), Some(longest)) if n > 1 => {
             format!("as good again in {} of {n} trials, after {shortest:.2} to {longest:.2} s", times.len())
         }
-        (Some(after), _) => format!("as good again after {after:.2} s"),
-        _ => format!("not as good again within {:.1} s", told[0].watched_s.min(limit)),
+        (Some(after), _) => format!("recovered after {after:.2} s"),
+        _ => format!("not recovered within {:.1} s", told[0].watched_s.min(limit)),
     };
     let mut verdict = bare(outcome, format!("{fell}; {came}"));
     if outcome == Outcome::Recovered {

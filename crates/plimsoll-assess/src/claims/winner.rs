@@ -95,8 +95,7 @@ fn judged(plan: &Plan, claim: &WinnerClaim, phase: &str, row: &Row, trials: &[Tr
     let figures = figures(plan, claim, phase, row, trials);
     let blocks = figures.values().next().map_or(0, Vec::len);
     if blocks < LEAST_BLOCKS {
-        let reason =
-            format!("{place}: {blocks} whole blocks, and {LEAST_BLOCKS} are the fewest that tell a winner");
+        let reason = format!("{place}: {blocks} complete blocks, and a winner needs at least {LEAST_BLOCKS}");
         return Finding::bare(Verdict::bare("winner", metric, Outcome::Undecided, blocks, reason));
     }
     // Higher is better from here on.
@@ -172,7 +171,7 @@ fn contradictions(
     let by_median = medians.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(winner, |(level, _)| level);
     let mut told = Vec::new();
     if by_median != winner {
-        told.push(format!("medians over the blocks put {by_median} first"));
+        told.push(format!("by medians over the blocks, {by_median} leads"));
     }
     // Of the metric itself, so that above 1 is not always better.
     if let Some(ratio) = found.verdict.estimate.filter(|ratio| sign * ratio.ln() < 0.0) {
@@ -294,7 +293,7 @@ winner = { phases = ["read"], factor = "engine" }
         assert!(found.outcome != Outcome::Faster, "{found:?}");
         let reason = &crate::findings(&plan, &trials)[0].verdict.reason;
         assert!(reason.contains("by geometric means over 8 blocks"), "{reason}");
-        assert!(reason.contains("medians over the blocks put mmap first"), "{reason}");
+        assert!(reason.contains("by medians over the blocks, mmap leads"), "{reason}");
         assert!(reason.contains("block by block pread comes to 0.9"), "{reason}");
     }
 

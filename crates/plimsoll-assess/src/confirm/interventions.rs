@@ -19,9 +19,7 @@ pub fn intervention(
     run: &str,
     cause: &Cause,
 ) -> Result<Intervention, String> {
-    let compared = compared(plan, trials).ok_or(
-        "the run has no recovery or difference that was lost, so that there is nothing to bring back",
-    )?;
+    let compared = compared(plan, trials).ok_or("the run shows no loss, so there is nothing to restore")?;
     let cell = match &compared {
         Compared::Recovery { .. } => plan.cells.first(),
         Compared::Sides { worse, .. } => plan.cells.iter().find(|cell| contrast::is_of(worse, &cell.levels)),
@@ -29,7 +27,7 @@ pub fn intervention(
     let experiment = cell.map_or(&plan.experiment, |cell| &cell.experiment);
     let change = change(cause.id, experiment).ok_or_else(|| {
         let page = page(cause.id);
-        format!("Plimsoll cannot change by itself what {} comes from; by hand: {}", cause.id.id(), page.test)
+        format!("Plimsoll cannot remove {} by itself; to test it by hand: {}", cause.id.id(), page.test)
     })?;
     let Change { what, set, actions, without_background } = change;
     Ok(Intervention {

@@ -55,7 +55,8 @@ impl ExplainedShare {
     fn verdict(self, metric: &str, intervention: &Intervention) -> Verdict {
         let (what, figures) = (&intervention.what, &self.figures);
         let Some((low, high)) = self.share.interval else {
-            let reason = format!("{what}: {figures}; the loss itself is not sure, so that no share of it is");
+            let reason =
+                format!("{what}: {figures}; the loss itself is uncertain, and so is any share of it");
             return Verdict::bare(CLAIM, metric, Outcome::Undecided, self.n, reason);
         };
         let outcome = if low > MOST_OF_IT {
@@ -67,8 +68,8 @@ impl ExplainedShare {
         };
         let conclusion = match outcome {
             Outcome::Confirmed => format!("{} is confirmed", intervention.cause.id()),
-            Outcome::NotConfirmed => format!("{} is not what most of it comes from", intervention.cause.id()),
-            _ => "more blocks would tell".to_owned(),
+            Outcome::NotConfirmed => format!("{} does not explain most of the loss", intervention.cause.id()),
+            _ => "more blocks are needed".to_owned(),
         };
         let reason = format!("{what}: {figures}; {conclusion}");
         Verdict {

@@ -212,7 +212,7 @@ impl<'t> Failure<'t> {
         let told = match (nothing, self.work.failed) {
             (true, 0) => {
                 format!(
-                    "in {place} not one of the {what} of `{load}` came through, and none was seen to fail"
+                    "in {place} none of the {what} of `{load}` succeeded, and none was reported as failed"
                 )
             }
             (true, failed) => format!("in {place} all {failed} {what} of `{load}` failed ({kinds})"),
@@ -249,20 +249,20 @@ fn next(kind: Option<ErrorKind>, load: &str, service: &str) -> String {
         None => format!(
             "a longer `duration` of `{load}`; `[capture]` shows whether anything arrives at `{service}`"
         ),
-        Some(ErrorKind::Refused) => format!(
-            "see that `{service}` still listens where `{load}` aims, and on an address that it can reach"
-        ),
+        Some(ErrorKind::Refused) => {
+            format!("check that `{service}` still listens on an address that `{load}` can reach")
+        }
         Some(ErrorKind::Status) => format!(
-            "ask `{service}` for the same path by hand; with `ready = {{ http = \"PATH\" }}` the run does not begin before it answers 200"
+            "request the same path from `{service}` by hand; with `ready = {{ http = \"PATH\" }}` the run waits for status 200"
         ),
         Some(ErrorKind::Deferred | ErrorKind::Rejected) => format!(
-            "read the reply: `{service}` has to take mail for the `senders` and `recipients` of `{load}`"
+            "read the reply: `{service}` must accept mail for the `senders` and `recipients` of `{load}`"
         ),
         Some(ErrorKind::Timeout | ErrorKind::ConnectTimeout | ErrorKind::NoConnection) => format!(
-            "a smaller load or a longer `timeout` of `{load}`; where nothing is answered at all, look for rules that drop packets"
+            "use a smaller load or a longer `timeout` of `{load}`; if no reply arrives at all, look for rules that drop packets"
         ),
         Some(ErrorKind::Handshake) => format!(
-            "see what the first failure says, and that `{service}` shows the certificate that was made for it (`{{{{tls.certificate}}}}`) and speaks TLS 1.3"
+            "read the first failure, and check that `{service}` uses its certificate (`{{{{tls.certificate}}}}`) and TLS 1.3"
         ),
         Some(ErrorKind::NoPort) => {
             format!("a wider `net.ipv4.ip_local_port_range`, or more `addresses`, on the host of `{load}`")
@@ -276,15 +276,15 @@ fn next(kind: Option<ErrorKind>, load: &str, service: &str) -> String {
         Some(ErrorKind::GeneratorLate) => format!("a lower rate, or more `generators`, of `{load}`"),
         Some(ErrorKind::Reset | ErrorKind::Truncated | ErrorKind::Garbage) => {
             format!(
-                "see in what `{service}` writes why it ends connections, and whether it speaks the protocol of `{load}`"
+                "read in the log of `{service}` why it closes connections, and check that it speaks the protocol of `{load}`"
             )
         }
-        Some(ErrorKind::ExitStatus) => format!("run the program of `{load}` by hand, and read what it says"),
+        Some(ErrorKind::ExitStatus) => format!("run the program of `{load}` by hand, and read its output"),
         Some(ErrorKind::Unreadable) => {
-            format!("compare what the program of `{load}` prints with what its `reads` or `metrics` look for")
+            format!("compare the output of the program of `{load}` with its `reads` or `metrics`")
         }
         Some(ErrorKind::Io | ErrorKind::Other) => {
-            format!("try by hand what `{load}` does, and look at the kernel's messages")
+            format!("repeat the requests of `{load}` by hand, and read the kernel log")
         }
     }
 }
@@ -305,26 +305,24 @@ fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<De
         let place = place(phase, &cell_text(cell), Arm::Treatment);
         let next = match kind {
             FaultKind::ServiceDied => {
-                "start the service by hand and put the same load on it; a smaller load tells whether that is why it ended"
+                "start the service by hand under the same load; a smaller load shows whether the load ended it"
             }
             FaultKind::Deadline => "a longer `at_most` of the phase, or a smaller load",
-            FaultKind::AgentLost => "find out what ended the agent: the fault quotes all that is known",
+            FaultKind::AgentLost => "find what ended the agent: the fault quotes all available details",
             FaultKind::LinkSaturated => "a lower rate of the load, or a link without a rate of its own",
             FaultKind::StoodStill => {
-                "see what stopped the run (a suspended machine, a stopped process), and run it again"
+                "find what paused the run (a suspended machine, a stopped process), and run it again"
             }
             FaultKind::ClockJumped => {
-                "see what moved the clock of that machine (a suspended or migrated guest), and run it again"
+                "find what changed the clock of that machine (a suspended or migrated guest), and run it again"
             }
             FaultKind::StepMissed => "an earlier `at` of the step, or a longer load",
-            FaultKind::Skipped => {
-                "let the phase come to its end; a shorter one is a matter of the file (`--set`)"
-            }
+            FaultKind::Skipped => "let the phase finish, or shorten it with `--set`",
         };
         let became = match kind {
             FaultKind::Skipped if count == 1 => "is not counted",
             FaultKind::Skipped => "are not counted",
-            _ => "came to no end",
+            _ => "did not finish",
         };
         let trouble = Trouble {
             what: format!("{count} of {} trials {became}: in {place}, {what}", trials.len()),
@@ -356,7 +354,7 @@ fn of_generators(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Op
         spoils: true,
         first_error: None,
         last_words: BTreeMap::new(),
-        next: "that machine with nothing else to do, or a smaller load on each".to_owned(),
+        next: "use a machine without other work, or a smaller load on each".to_owned(),
     };
     Some(Defect { trouble, spoils_claims: false })
 }
@@ -532,7 +530,7 @@ measure = "some"
         let dead = TrialRecord { faults: vec![fault], ..sound.clone() };
         let found = verdicts(&plan, &[sound.clone(), dead.clone()], RunStatus::Complete);
         assert_eq!((found.len(), found[1].claim.as_str()), (2, "measurement"));
-        assert!(found[1].reason.contains("1 of 2 trials came to no end: in `later`, it ended"), "{found:?}");
+        assert!(found[1].reason.contains("1 of 2 trials did not finish: in `later`, it ended"), "{found:?}");
         assert_ne!(found[0].outcome, Outcome::Invalid);
         let given_up = verdicts(&plan, &[sound, dead.clone(), dead], RunStatus::Failed);
         assert_eq!(given_up.iter().map(|v| v.outcome).collect::<Vec<_>>(), [Outcome::Invalid]);

@@ -69,7 +69,7 @@ fn faulty(trials: &[&TrialRecord]) -> Option<String> {
         let fault = &trials[0].faults[0];
         let none = match fault.kind {
             FaultKind::Skipped => "no trial is counted",
-            _ => "no trial came to its end",
+            _ => "no trial finished",
         };
         format!("{none}: in `{}`, {}", fault.phase, fault.what)
     })
@@ -105,7 +105,7 @@ pub(crate) fn apart(slices: &[&Slice]) -> Option<String> {
     if too_many(late.len()) {
         let worst = late.into_iter().max_by_key(after)?;
         return Some(format!(
-            "the generators did not start together: the one on `{}` came {:.2} ms after the first, give or take {:.2} ms",
+            "the generators did not start together: the one on `{}` started {:.2} ms after the first, give or take {:.2} ms",
             worst.host,
             worst.after_ns as f64 / 1e6,
             worst.within_ns as f64 / 1e6
@@ -134,7 +134,7 @@ fn lagging(generators: &[Generator]) -> Option<String> {
     let alone = last.saturating_sub(before) as f64 / last.max(1) as f64;
     (alone > LAGGING).then(|| {
         format!(
-            "the generator on `{host}` lagged: for {:.0} % of the time all others had ended",
+            "the generator on `{host}` lagged: for {:.0} % of the time all others had finished",
             alone * 100.0
         )
     })
@@ -179,7 +179,7 @@ fn behind(slices: &[&Slice]) -> Option<String> {
     let all = slices.iter().filter_map(|slice| slice.result.facts.as_ref()?.offered());
     let (sent, intended) = all.fold((0, 0), |sum, next| (sum.0 + next.0, sum.1 + next.1));
     ((sent as f64) < BEHIND * intended as f64).then(|| {
-        format!("the generator was the bottleneck: it sent {sent} of {intended} datagrams that the rate called for")
+        format!("the generator was the bottleneck: it sent {sent} of the {intended} datagrams that the rate requires")
     })
 }
 
@@ -207,7 +207,7 @@ fn failing(slices: &[&Slice]) -> Option<String> {
     (failed > FAILED * all).then(|| {
         let kinds: Vec<&str> = first.errors.keys().map(|kind| kind.title()).collect();
         format!(
-            "{failed} of {all} connections failed before anything was done to the system ({}){first_error}",
+            "{failed} of {all} connections failed before the first disturbance ({}){first_error}",
             kinds.join(", ")
         )
     })
@@ -309,7 +309,7 @@ mod tests {
         lagging.push(generator("c", 0, LoadResult { elapsed_ns: 2_000_000_000, ..result() }));
         let told = of(lagging).unwrap();
         assert!(
-            told.contains("the generator on `c` lagged: for 50 % of the time all others had ended"),
+            told.contains("the generator on `c` lagged: for 50 % of the time all others had finished"),
             "{told}"
         );
     }

@@ -49,13 +49,13 @@ pub(super) fn stopped<'k>(known: &'k Known<'_>) -> Vec<&'k GrownThrottling> {
 pub(super) fn told_stopped(known: &Known<'_>, group: &GrownThrottling) -> Vec<CauseEvidence> {
     let per = known.profile.map_or("operation", |profile| profile.per.as_str());
     let share = CauseEvidence {
-        metric: format!("periods in which {} on {} was stopped", group.group, group.host),
+        metric: format!("throttled periods of {} on {}", group.group, group.host),
         before: 100.0 * group.before_share,
         after: 100.0 * group.after_share,
         unit: "%".to_owned(),
     };
     let time = CauseEvidence {
-        metric: format!("time that it was stopped (per {per})"),
+        metric: format!("time throttled (per {per})"),
         before: group.before_us,
         after: group.after_us,
         unit: format!("µs/{per}"),
@@ -129,7 +129,7 @@ pub(super) fn told_block_io(block_io: &[&GrownBlockIo]) -> Vec<CauseEvidence> {
 /// Who used CPUs, as evidence.
 pub(super) fn told_cpu_use(cpu_use: &[&GrownCpuUse]) -> Vec<CauseEvidence> {
     let told = cpu_use.iter().take(QUOTED).map(|it| CauseEvidence {
-        metric: format!("CPUs that {} used", title(&it.who)),
+        metric: format!("CPUs used by {}", title(&it.who)),
         before: it.before_cpus,
         after: it.after_cpus,
         unit: "CPUs".to_owned(),

@@ -50,7 +50,7 @@ pub(super) fn named(id: CauseId, signature: &Signature, cells: &[CellStalls]) ->
     let there = if worst.cell.is_empty() { String::new() } else { format!(", {}", worst.cell) };
     let names: Vec<&str> = signature.classes.iter().map(|class| class.name()).collect();
     let mut evidence = vec![CauseEvidence {
-        metric: format!("time that connections stood still by {}{there}", names.join(" or ")),
+        metric: format!("connection time in stalls: {}{there}", names.join(" or ")),
         before: 100.0 * least(&share),
         after: 100.0 * greatest,
         unit: "%".into(),
@@ -58,18 +58,14 @@ pub(super) fn named(id: CauseId, signature: &Signature, cells: &[CellStalls]) ->
     let is_open = told(worst) < LEAST_SHARE && worst.held_back.is_none();
     if undecided(worst) > 0.0 {
         evidence.push(CauseEvidence {
-            metric: format!(
-                "part of it that the packets alone cannot tell from a program that took its time{there}"
-            ),
+            metric: format!("part of it that a slow program would also explain{there}"),
             before: 100.0 * least(&undecided),
             after: 100.0 * undecided(worst),
             unit: "%".into(),
         });
         if let Some(held_back) = worst.held_back {
             evidence.push(CauseEvidence {
-                metric: format!(
-                    "times that a socket had bytes to send and nothing in flight (TCP_INFO){there}"
-                ),
+                metric: format!("samples with unsent bytes and nothing in flight (TCP_INFO){there}"),
                 before: 100.0 * least(&|cell| cell.held_back.unwrap_or(0.0)),
                 after: 100.0 * held_back,
                 unit: "%".into(),
@@ -103,7 +99,7 @@ pub(super) fn named(id: CauseId, signature: &Signature, cells: &[CellStalls]) ->
             return None;
         }
         evidence.push(CauseEvidence {
-            metric: format!("busy time in which the receiver's window was the limit (TCP_INFO){there}"),
+            metric: format!("busy time limited by the receiver's window (TCP_INFO){there}"),
             before: 100.0 * least(&|cell| cell.window_limited.unwrap_or(0.0)),
             after: 100.0 * limited,
             unit: "%".into(),

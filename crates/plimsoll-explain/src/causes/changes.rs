@@ -46,13 +46,13 @@ impl Change {
     pub(super) fn without_rules(experiment: &Experiment) -> Option<Self> {
         let hosts = of_namespaces(experiment);
         let actions = hosts.map(|host| Action::of(FlushRules { on: host.clone() }));
-        Self::act("with all rules of routing policy and nftables taken away", actions)
+        Self::act("without rules of routing policy and nftables", actions)
     }
 
     /// All ports that there are, for those who connect.
     pub(super) fn more_ports(experiment: &Experiment) -> Option<Self> {
         let ports = |host: &String| sysctl(host, "net.ipv4.ip_local_port_range", ALL_PORTS.into());
-        Self::set(format!("with the ports {ALL_PORTS} at the clients"), of_loads(experiment).map(ports))
+        Self::set(format!("with client ports {ALL_PORTS}"), of_loads(experiment).map(ports))
     }
 
     /// More memory for the hosts that are held to little.

@@ -46,7 +46,7 @@ mod tests {
         };
         let causes = of(0.8);
         assert_eq!(causes[0].id, CauseId::CpuQuotaThrottled);
-        assert_eq!(causes[0].evidence[0].metric, "periods in which /limited on server was stopped");
+        assert_eq!(causes[0].evidence[0].metric, "throttled periods of /limited on server");
         assert!(of(0.05).is_empty());
     }
 }

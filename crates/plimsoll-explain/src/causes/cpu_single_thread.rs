@@ -29,13 +29,13 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         return Vec::new();
     }
     let thread = CauseEvidence {
-        metric: format!("CPUs that the busiest thread of {} used", by_seen::title(&busiest.who)),
+        metric: format!("CPUs used by the busiest thread of {}", by_seen::title(&busiest.who)),
         before: busiest.before_cpus,
         after: busiest.after_cpus,
         unit: "CPUs".to_owned(),
     };
     let idle = CauseEvidence {
-        metric: "idle part of all CPUs".to_owned(),
+        metric: "idle CPU time".to_owned(),
         before: 100.0 * profile.before.idle.unwrap_or(0.0),
         after: 100.0 * idle,
         unit: "%".to_owned(),

@@ -31,10 +31,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
 
 fn change(experiment: &Experiment) -> Option<Change> {
     let probing = |host: &String| changes::sysctl(host, "net.ipv4.tcp_mtu_probing", json!(2));
-    Change::set(
-        "with senders that try smaller packets (tcp_mtu_probing)",
-        changes::of_namespaces(experiment).map(probing),
-    )
+    Change::set("with tcp_mtu_probing at the senders", changes::of_namespaces(experiment).map(probing))
 }
 
 #[cfg(test)]

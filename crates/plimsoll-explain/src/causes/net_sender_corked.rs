@@ -41,5 +41,5 @@ fn change(experiment: &Experiment) -> Option<Change> {
         let (path, value) = changes::setting("loads", name, &kind, "release")?;
         (value == false).then(|| (path, json!(true)))
     });
-    Change::set("with SPLICE_F_MORE left out where nothing follows", spliced.chain(released))
+    Change::set("without SPLICE_F_MORE on the last bytes", spliced.chain(released))
 }

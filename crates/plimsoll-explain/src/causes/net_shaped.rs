@@ -60,7 +60,7 @@ fn idle(known: &Known<'_>) -> Option<CauseEvidence> {
     let profile = known.profile?;
     let (before, after) = (profile.before.idle?, profile.after.idle?);
     (after - before >= MORE_IDLE).then(|| CauseEvidence {
-        metric: "CPUs that were idle".to_owned(),
+        metric: "idle CPU time".to_owned(),
         before: 100.0 * before,
         after: 100.0 * after,
         unit: "%".to_owned(),

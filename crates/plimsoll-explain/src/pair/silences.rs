@@ -178,14 +178,14 @@ impl<'a> Silence<'a> {
     /// Nothing came until the end of the capture: whoever is waited for had what was sent.
     fn never_ended(&self) -> (Side, String) {
         match self.stall.waiting_for {
-            Actor::Client => (Side::Client, "nothing came of the client until the captures ended".to_owned()),
+            Actor::Client => (Side::Client, "the client sent nothing until the captures ended".to_owned()),
             Actor::Server => (
                 Side::Server,
-                "what the client sent came to the server's point; nothing came back until the captures ended"
+                "the client's data reached the server's point; no reply came before the captures ended"
                     .to_owned(),
             ),
             Actor::Path | Actor::Capture => {
-                (Side::Unknown, "the captures end before anything shows it".to_owned())
+                (Side::Unknown, "the captures end before the side is known".to_owned())
             }
         }
     }
@@ -199,7 +199,7 @@ impl<'a> Silence<'a> {
         let [sent, arrived] = [near, far].map(|capture| self.joined.sent(side)[capture]);
         let (first, again) = self.sent_again(side, sent)?;
         let Some(first) = first else {
-            let text = format!("what was sent again had not come to {} before", point(side));
+            let text = format!("the original of the retransmission never reached {}", point(side));
             return Some((owner(side), text));
         };
         if self.joined.lost[side].binary_search(&first).is_ok() {
@@ -211,7 +211,7 @@ impl<'a> Silence<'a> {
         let waited = (sent[again].time - sent[first].time) as f64 / 1e6;
         if let Some(late) = self.delay_over_minimum(side, first).filter(|late| late / 1e6 > waited / 2.0) {
             let text = format!(
-                "what was sent again after {waited:.1} ms was between the points for {:.1} ms beyond the shortest delay",
+                "the original of the retransmission after {waited:.1} ms took {:.1} ms more than the shortest delay between the points",
                 late / 1e6
             );
             return Some((Side::Between, text));
@@ -223,7 +223,7 @@ impl<'a> Silence<'a> {
         let answer = answer.filter(|&at| partner(again).is_none_or(|copy| answers[far][at].time < copy));
         let Some(answer) = answer else {
             let text = format!(
-                "what was sent again after {waited:.1} ms had come to {}, and no acknowledgement left there",
+                "the original of the retransmission after {waited:.1} ms had reached {}, but no acknowledgement left there",
                 point(1 - side)
             );
             return Some((owner(1 - side), text));
@@ -231,7 +231,7 @@ impl<'a> Silence<'a> {
         let came = self.joined.lanes[1 - side].partner[far][answer]?;
         let is_late = answers[near][came as usize].time > sent[again].time;
         let text = format!(
-            "{} had acknowledged what was sent again after {waited:.1} ms; the acknowledgement was still under way",
+            "{} had acknowledged the original of the retransmission after {waited:.1} ms; the acknowledgement was in transit",
             point(1 - side)
         );
         is_late.then_some((Side::Between, text))
@@ -262,7 +262,8 @@ impl<'a> Silence<'a> {
     fn followed_back(&self, ending: Event) -> (Side, String) {
         let near = self.joined.near(ending.side);
         let Some(mut at) = self.at_near(self.capture, ending) else {
-            let text = format!("the packet that ended it is not in the capture at {}", point(ending.side));
+            let text =
+                format!("the capture at {} lacks the packet that ended the silence", point(ending.side));
             return (Side::Unknown, text);
         };
         let (mut quiet, mut between) =
@@ -293,7 +294,7 @@ impl<'a> Silence<'a> {
         if between > 0.0 {
             return (
                 Side::Between,
-                format!("{ms:.1} ms of it passed between the points, beyond the shortest delay"),
+                format!("the packet took {ms:.1} ms more than the shortest delay between the points"),
             );
         }
         (Side::Unknown, "neither point was quiet for as long, and no packet was late".to_owned())
@@ -362,5 +363,5 @@ fn is_of_loss(class: Class) -> bool {
 fn left_and_never_came(count: usize, what: &str, side: usize, first: &Record) -> String {
     let plural = if count == 1 { "" } else { "s" };
     let what = if first.is_syn() { "SYN" } else { what };
-    format!("{count} {what}{plural} left {}, and never came to {}", point(side), point(1 - side))
+    format!("{count} {what}{plural} left {} and never reached {}", point(side), point(1 - side))
 }

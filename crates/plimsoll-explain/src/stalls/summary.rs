@@ -113,10 +113,7 @@ impl Summary {
 
     fn state_missing(&self, missing: &mut Vec<String>, more_udp: bool) {
         if self.acked_unseen > 0 {
-            missing.push(format!(
-                "{} times something was acknowledged that is not in the capture",
-                self.acked_unseen
-            ));
+            missing.push(format!("{} acknowledgements cover data that the capture lacks", self.acked_unseen));
         }
         if self.scale_unknown > 0 {
             missing.push(format!(
@@ -132,18 +129,18 @@ impl Summary {
         }
         if self.evicted > 0 {
             missing.push(format!(
-                "more than {} connections were open at a time: {} were taken to have ended early, and count again if they went on",
+                "more than {} connections were open at once: {} count as ended early, and again if they continued",
                 self.limits.followed, self.evicted
             ));
         }
         if self.left_out > 0 {
             missing.push(format!(
-                "{} connections that stood still least are not listed; the shares count them",
+                "{} connections with the least stall time are not listed; the shares include them",
                 self.left_out
             ));
         }
         if more_udp {
-            missing.push("there are more UDP flows than are told apart".to_owned());
+            missing.push("there are too many UDP flows to list each".to_owned());
         }
     }
 

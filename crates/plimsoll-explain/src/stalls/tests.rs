@@ -574,7 +574,7 @@ fn connections_beyond_the_limits_still_count() {
     }
     let report = talk.report();
     assert_eq!((report.tcp_connections, report.connections.len()), (20, 3));
-    assert!(report.missing.iter().any(|line| line.contains("17 connections that stood still least")));
+    assert!(report.missing.iter().any(|line| line.contains("17 connections with the least stall time")));
     for connection in &report.connections {
         assert_eq!((connection.stall_count, connection.stalls.len()), (2, 1));
         assert_eq!(connection.stalls[0].class, Class::ClientIdle, "the longer one is listed");

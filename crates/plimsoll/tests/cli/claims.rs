@@ -72,7 +72,7 @@ fn a_plain_limit_holds_fails_or_is_undecided() {
     let slow = run(r#"{ phase = "all", metric = "median_ms", below = "1ms" }"#).exits(1).json();
     assert_eq!(verdict_of(&slow)["outcome"], "not_held");
     run(r#"{ metric = "median_ms", below = "1ms", expect = "not_held" }"#).exits(0);
-    run(r#"{ metric = "p99_9_ms", below = "30s" }"#).exits(4).prints("requests are too few to tell p99_9_ms");
+    run(r#"{ metric = "p99_9_ms", below = "30s" }"#).exits(4).prints("requests are too few for p99_9_ms");
     run(r#"{ metric = "error_share", below = "5 %" }"#).exits(0);
     run(r#"{ metric = "requests_per_second", above = "100000/s" }"#).exits(1);
 }

@@ -299,7 +299,7 @@ fn a_stranger_beside_a_command_is_named_with_what_it_takes() {
     let causes = told["causes"].as_array().expect("a list");
     let contended = causes.iter().find(|cause| cause["id"] == "cpu.contended");
     let evidence = contended.and_then(|cause| cause["evidence"].as_array()).map_or(&[][..], Vec::as_slice);
-    let stranger = evidence.iter().any(|it| it["metric"] == "CPUs that host/sha256sum used");
+    let stranger = evidence.iter().any(|it| it["metric"] == "CPUs used by host/sha256sum");
     assert!(stranger, "{} {}", told["causes"], told["profile"]["cpu_use"]);
     let args = ["compare", "--explain", "--a", "true", "--b", "true", "--observe"];
     for (what, says) in [("all", "expected host"), ("cgroup=/no/such", "expected a control group")] {

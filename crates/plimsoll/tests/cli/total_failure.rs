@@ -103,7 +103,7 @@ fn a_server_that_answers_every_request_with_500_makes_the_run_invalid_and_is_quo
         .prints("In `all` all 50 connections of `some` failed (50 status not 2xx);")
         .prints("the answer was HTTP status 500.")
         .prints("The last lines of stderr of `mine`: the table `users` is missing")
-        .prints("Try: ask `mine` for the same path by hand");
+        .prints("Try: request the same path from `mine` by hand");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn mail_that_is_refused_altogether_makes_the_run_invalid_and_the_reply_is_quoted
     lab.plimsoll(&["show"])
         .prints("all 20 messages of `some` failed (20 refused for good)")
         .prints("the server said `550 5.7.1 no mail from you`")
-        .prints("has to take mail for the `senders`");
+        .prints("must accept mail for the `senders`");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_service_that_dies_makes_the_run_invalid_though_nothing_was_claimed_and_its_
     let report = is_invalid(&lab, lab.plimsoll(&["run", &file, "--format", "json"]));
     assert_eq!(report["status"], "failed");
     assert!(report["trials"][0]["phases"][0]["connections"].as_u64() >= Some(20), "{report}");
-    lab.plimsoll(&["show"]).prints("2 of 2 trials came to no end").prints("out of handles").prints("conn/s");
+    lab.plimsoll(&["show"]).prints("2 of 2 trials did not finish").prints("out of handles").prints("conn/s");
 }
 
 #[test]

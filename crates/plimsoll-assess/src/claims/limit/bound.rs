@@ -133,7 +133,7 @@ impl Sample {
         match (self.of_slices, self.trials) {
             (false, trials) => format!("over {trials} trials"),
             (true, 1) => format!(
-                "over {} stretches of one trial, so that what differs from trial to trial is not in it",
+                "over {} stretches of one trial, without the variation between trials",
                 self.figures.len()
             ),
             (true, trials) => format!("over {} stretches of {trials} trials", self.figures.len()),
@@ -147,15 +147,15 @@ impl Sample {
         let has_figure = slices.iter().any(|slice| slice.result.figure(metric).is_some());
         match metric.quantile() {
             _ if !has_figure && self.figures.is_empty() => {
-                format!("the load of `{}` tells no {}", claim.phase, metric.name())
+                format!("the load of `{}` has no {}", claim.phase, metric.name())
             }
             Some(quantile) => format!(
-                "{requests} requests are too few to tell {}: {} needed, or {ENOUGH_TRIALS} trials",
+                "{requests} requests are too few for {}: {} needed, or {ENOUGH_TRIALS} trials",
                 metric.name(),
                 FEWEST as u64 * enough(quantile)
             ),
             None => format!(
-                "too few measurements ({}) to tell an interval: `slices = 10` of the phase, or {ENOUGH_TRIALS} trials",
+                "too few measurements ({}) for an interval: `slices = 10` of the phase, or {ENOUGH_TRIALS} trials",
                 self.figures.len()
             ),
         }
@@ -297,7 +297,7 @@ limit = LIMIT
         let verdict = found(r#"{ metric = "p99_9_ms", below = "50ms" }"#, trial(10, 100, 2, 0));
         assert_eq!(verdict.outcome, Outcome::Undecided);
         assert!(
-            verdict.reason.contains("1000 requests are too few to tell p99_9_ms: 9000 needed"),
+            verdict.reason.contains("1000 requests are too few for p99_9_ms: 9000 needed"),
             "{}",
             verdict.reason
         );

@@ -11,7 +11,7 @@ pub(in crate::stalls) fn judge(length: u64, unseen: u32) -> Finding {
         class: Class::CaptureGap,
         waiting_for: Actor::Capture,
         evidence: format!(
-            "{unseen} bytes were acknowledged that the capture does not hold, after {:.1} ms without packets",
+            "the capture lacks {unseen} acknowledged bytes, after {:.1} ms without packets",
             ms(length)
         ),
     }

@@ -25,7 +25,7 @@ pub(super) fn judge(late: &LateAck) -> Option<Finding> {
         class: Class::DelayedAck,
         waiting_for: ender(&late.gap),
         evidence: format!(
-            "{} bytes in flight were acknowledged only after {:.1} ms{beside}, and {:.2} ms later the sender went on",
+            "the acknowledgement of {} bytes in flight took {:.1} ms{beside}, and the sender continued {:.2} ms later",
             late.gap.in_flight,
             ms(late.gap.length()),
             ms(late.followed_after)

@@ -68,7 +68,7 @@ pub(super) fn of_turn(spoke_last: Option<Actor>, length: u64) -> Finding {
         Some(_) => (Class::ClientIdle, Actor::Client, "the server's data"),
         None => (Class::ClientIdle, Actor::Client, "the handshake"),
     };
-    let evidence = format!("nothing was said for {:.1} ms after {after}", time::ms(length));
+    let evidence = format!("no packet for {:.1} ms after {after}", time::ms(length));
     Finding { class, waiting_for, evidence }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn of_recovery(recovery: &Recovery, sender: Actor, rtt: Option<Rtt>) 
 pub(super) fn of_open_handshake(segment: &Segment, syns: u32, length: u64) -> Finding {
     let is_answer = segment.flags.has(Flags::ACK);
     let (class, what) = match (is_answer, syns) {
-        (false, _) => (Class::SynRetry, "a SYN was sent again"),
+        (false, _) => (Class::SynRetry, "a SYN was retransmitted"),
         (true, 0 | 1) => (Class::ServerThink, "the SYN-ACK came"),
         (true, _) => (Class::SynRetry, "a SYN-ACK came at last"),
     };

@@ -19,7 +19,7 @@ pub(super) fn judge(recovery: &Recovery, sender: Actor) -> Finding {
         class: Class::TailLoss,
         waiting_for: sender,
         evidence: format!(
-            "the {sender} sent {what} again after {:.1} ms; no acknowledgement had arrived",
+            "the {sender} retransmitted {what} after {:.1} ms; no acknowledgement had arrived",
             ms(recovery.first_resent.saturating_sub(recovery.start)),
         ),
     }
