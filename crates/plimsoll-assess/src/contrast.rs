@@ -56,7 +56,7 @@ pub fn shortfalls(plan: &Plan) -> Vec<String> {
         }
         (pairs < exact).then(|| {
             format!(
-                "the claim {n} on a difference rests on a t test, which takes normal values: {counted}, whose signs cannot reach p = {alpha}; those \
+                "the claim {n} on a difference rests on a t test, which assumes normal values: {counted}, whose signs cannot reach p = {alpha}; those \
                  of {exact} can, with `run.max_trials` of at least {}",
                 least(exact)
             )

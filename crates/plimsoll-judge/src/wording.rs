@@ -32,7 +32,7 @@ pub(crate) fn interval(log_ratio: Location, confidence: f64) -> String {
             let [lo, hi] = ends.map(if ends.into_iter().any(is_far) { factor } else { change });
             format!("{} % interval {lo} to {hi}", 100.0 * confidence)
         }
-        None => "no interval: too few values to tell how they scatter".into(),
+        None => "no interval: too few values to estimate their scatter".into(),
     }
 }
 
@@ -100,6 +100,6 @@ mod tests {
         assert_eq!(told(0.9, 1.2), "95 % interval -10 % to +20 %");
         assert_eq!(told(2.69, 3.63), "95 % interval 2.69x to 3.63x");
         assert_eq!(told(3.5, 12.0), "95 % interval 3.50x to 12.0x");
-        assert_eq!(told(0.0, f64::INFINITY), "no interval: too few values to tell how they scatter");
+        assert_eq!(told(0.0, f64::INFINITY), "no interval: too few values to estimate their scatter");
     }
 }

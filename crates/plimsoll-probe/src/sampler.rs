@@ -23,7 +23,7 @@ pub const MOST_HZ: u32 = 100;
 #[derive(Debug, thiserror::Error)]
 pub enum SamplerError {
     /// The rate is out of range.
-    #[error("{hz} samples a second asked for: 1 to {MOST_HZ} are possible")]
+    #[error("{hz} samples per second requested: expected 1 to {MOST_HZ}")]
     Rate {
         /// Requested rate in samples per second.
         hz: u32,

@@ -392,7 +392,7 @@ fn a_bisection_goes_on_from_its_state_without_measuring_again() {
     assert_eq!(cut_short.json()["outcome"], "undecided");
     assert_eq!(bench.measured(), 7);
     let found = kept("500");
-    found.ends_with(0).complains("going on after 7 measurements");
+    found.ends_with(0).complains("continuing after 7 measurements");
     assert_eq!(found.json()["culprit"]["version"], "v11");
     let before = bench.measured();
     assert_eq!(kept("500").ends_with(0).json()["culprit"], found.json()["culprit"]);

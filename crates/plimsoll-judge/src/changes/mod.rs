@@ -308,10 +308,10 @@ impl Changes {
         let mut told = String::new();
         if !self.cycles.is_empty() {
             let cycles: Vec<String> = self.cycles.iter().map(usize::to_string).collect();
-            told += &format!("; cycles of {} values taken out first", cycles.join(" and of "));
+            told += &format!("; cycles of {} values removed first", cycles.join(" and of "));
         }
         if let Some(slope) = self.trend {
-            told += &format!("; a trend of {} a value taken out first", figure(slope));
+            told += &format!("; a trend of {} per value removed first", figure(slope));
         }
         if let Some(degree) = self.curve {
             told += &format!("; a smooth curve of degree {degree} describes them better than steps");
@@ -322,7 +322,7 @@ impl Changes {
             );
         }
         if self.missing > 0 {
-            told += &format!("; {} missing, their places counted", count(self.missing, "value"));
+            told += &format!("; {} missing, their positions counted", count(self.missing, "value"));
         }
         told
     }

@@ -161,7 +161,7 @@ fn days_and_weeks_are_taken_out_and_the_step_beside_them_is_found() {
         assert!(matches!(at[..], [only] if only.abs_diff(400) <= 3), "seed {seed}: {at:?}");
         assert!(found.cycles.contains(&24) && found.cycles.contains(&168), "{:?}", found.cycles);
         let reason = found.verdict("rate").reason;
-        assert!(reason.contains("cycles of 24 and of 168 values taken out first"), "{reason}");
+        assert!(reason.contains("cycles of 24 and of 168 values removed first"), "{reason}");
     }
 }
 
@@ -186,7 +186,7 @@ fn missing_values_keep_their_places() {
     let found = find_changes_with_gaps(&holed).unwrap();
     assert_eq!(found.changes.iter().map(|c| c.index).collect::<Vec<_>>(), [60]);
     assert_eq!(found.missing, holed.iter().filter(|v| v.is_none()).count());
-    assert!(found.verdict("x").reason.contains("missing, their places counted"));
+    assert!(found.verdict("x").reason.contains("missing, their positions counted"));
     assert!(matches!(find_changes_with_gaps(&[None, None]), Err(JudgeError::Empty { .. })));
     let strange = find_changes_with_gaps(&[None, Some(1.0), Some(f64::NAN)]);
     assert!(matches!(strange, Err(JudgeError::NotFinite { index: 2, .. })));

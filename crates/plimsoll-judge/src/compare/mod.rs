@@ -195,12 +195,12 @@ pub fn unpaired(
     if floor > settings.alpha && n >= FEWEST {
         let enough = exact_values(settings.alpha);
         sample += &format!(
-            ", which takes normal {}: the ranks of so few values cannot reach {}, those of {enough} against {enough} can",
+            ", which assumes normal {}: ranks can reach {} only from {enough} against {enough} values on",
             settings.scale.values_in_words(),
             settings.alpha
         );
     }
-    sample += "; not paired, so whatever drifted between the two is part of the difference";
+    sample += "; not paired, so the difference includes drift between the two";
     let TTest { location, p } = found;
     let evidence = Evidence { location, p, n, fewest: FEWEST, unit: "value", sample };
     Ok(evidence.judge(metric, settings))
@@ -232,7 +232,7 @@ impl Evidence {
         let (location, p, sample) = if n < enough {
             let TTest { location, p } = small::student(d, rounding, settings.confidence);
             let sample = format!(
-                "{counted}, t test p = {}, which takes normal {} and no effect of the order inside of a {unit}: the signs of {n} cannot reach {}, \
+                "{counted}, t test p = {}, which assumes normal {} and no effect of the order within a {unit}: the signs of {n} cannot reach {}, \
                  those of {enough} can",
                 wording::p_value(p),
                 settings.scale.values_in_words(),
@@ -323,16 +323,16 @@ impl Evidence {
                 let each = if self.unit == "value" { " on each side" } else { "" };
                 let more = match needed {
                     Some(n) if n > MANY => format!(
-                        "more than {}{each} would be needed, so another metric or a quieter machine decides it sooner",
+                        "it needs more than {}{each}, so another metric or a quieter machine decides it sooner",
                         wording::count(MANY, self.unit)
                     ),
                     Some(n) => format!("about {}{each} would decide it", wording::count(n, self.unit)),
-                    None => "there is no spread yet to tell how many more would decide it".into(),
+                    None => "without spread, the number of further measurements is unknown".into(),
                 };
                 let exact = self.exact(settings);
                 if self.n < self.fewest {
                     format!(
-                        "{found}: fewer than {}{each} have no scatter to judge by; {more}, and {exact} without an assumption about it",
+                        "{found}: fewer than {}{each} show no scatter; {more}, and {exact} without an assumption about scatter",
                         wording::count(self.fewest, self.unit),
                     )
                 } else {

@@ -52,7 +52,7 @@ pub fn summaries(
     let freedom = (va + vb).powi(2) / (free(va, a.n) + free(vb, b.n));
     let TTest { location, p } = TTest::new(at_b - at_a, (va + vb).sqrt(), freedom, settings.confidence);
     let sample = format!(
-        "means and deviations of {} and {} values, Welch's t test p = {}, which takes normal {}",
+        "means and deviations of {} and {} values, Welch's t test p = {}, which assumes normal {}",
         a.n,
         b.n,
         wording::p_value(p),

@@ -6,7 +6,7 @@
 //! between blocks; their signs are exchangeable when nothing interacts, and a permutation of them tests the largest
 //! sum over all cells (`factors::permute`). In a 2 × 2 table that is a sign-flip test of the contrast y₁₁ − y₁₀ − y₀₁ + y₀₀.
 //! Where the signs of so few blocks cannot reach the level, and for replicates without blocks, the F test of an analysis
-//! of variance decides (`factors::variance`); it takes normal values of equal scatter, and the verdict says so.
+//! of variance decides (`factors::variance`); it assumes normal values of equal variance, and the verdict says so.
 //!
 //! In a 2 × 2 table all four cells depart equally far from what the other three predict, so that none is the odd one.
 //!
@@ -132,20 +132,17 @@ fn evidence(design: &Design, additive: &Additive, settings: &FactorSettings) -> 
     let anova = Anova::new(&design.data, additive);
     let sizes = anova.residuals.iter().map(|residual| residual / additive.freedom());
     let Some(test) = anova.test(additive) else {
-        let sample = "nothing is repeated, so no probability can be given".into();
+        let sample = "without repeats there is no p-value".into();
         return Evidence { deviations: sizes.map(alone).collect(), p: None, sample, doubt: None };
     };
     let half = test.half_width(additive, confidence);
     let mut sample = format!(
-        "F test p = {}, which takes normal {} of equal scatter",
+        "F test p = {}, which assumes normal {} of equal variance",
         wording::p_value(test.p),
         settings.scale.values_in_words()
     );
     if matches!(design.data, Data::Blocks(_)) {
-        sample += &format!(
-            ": the signs of so few blocks cannot reach {alpha}, those of {} can",
-            exact_pairs(alpha)
-        );
+        sample += &format!(": signs can reach {alpha} only from {} blocks on", exact_pairs(alpha));
     }
     let deviations =
         sizes.map(|size| Location { estimate: size, lo: size - half, hi: size + half }).collect();
@@ -272,8 +269,8 @@ impl Finding<'_> {
             None if self.evidence.deviations.len() == 4 => {
                 let last = named(3);
                 format!(
-                    "the contrast is {}: so far is the cell {last} off what the other three {do_what} to (scale: more than {name}), and each of them as \
-                     far off what the rest does. Figures alone do not show which one is odd",
+                    "the contrast is {}: the cell {last} is that far off what the other three {do_what} to (scale: more than {name}), and each of \
+                     them is as far off the rest. Figures alone do not show which one is odd",
                     scale.change(found)
                 )
             }

@@ -149,7 +149,7 @@ impl<'t> Table<'t> {
         let wide = (0..self.len()).filter_map(|row| Some((row, full(row)? + 1)));
         let wide = wide.filter(|(_, width)| *width > names.len());
         let hint = if separator == Separator::Byte(b',') {
-            "; with decimal commas, columns are to be separated by semicolons or tabs"
+            "; with decimal commas, separate columns by semicolons or tabs"
         } else {
             ""
         };

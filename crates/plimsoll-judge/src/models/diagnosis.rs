@@ -186,15 +186,14 @@ fn rate(target: &Target, facts: &Facts, lost: f64) -> Finding {
     let told = match passes {
         Some(true) => format!("{} arrive when {} are sent", mega(arrived), mega(offered)),
         Some(false) => format!("no more than {} arrive when {} are sent", mega(arrived), mega(offered)),
-        None => format!("the sender came to {} of {} only", mega(offered), mega(target.rate)),
+        None => format!("the sender reached only {} of {}", mega(offered), mega(target.rate)),
     };
     let advice = match passes {
         Some(true) => String::new(),
         Some(false) => {
-            "a link of this path is slower than that, or is used by others: look which one it is (`hops`)"
-                .into()
+            "a link of this path is slower than that, or carries other traffic: find it (`hops`)".into()
         }
-        None => "send from a host that is not busy".into(),
+        None => "send from an idle host".into(),
     };
     Finding {
         check: Check::Rate,
@@ -251,7 +250,7 @@ fn buffer(target: &Target, facts: &Facts, budget: &Budget, lost: f64) -> Finding
         String::new()
     } else {
         format!(
-            "give the queue at the narrow place of the path room for {:.0} B; with what it has, windows for more than {} overflow it",
+            "enlarge the queue at the bottleneck to {:.0} B; windows for more than {} overflow its current size",
             budget.queue_bytes,
             mega(8.0 * measured / target.rtt)
         )
@@ -270,7 +269,8 @@ fn buffer(target: &Target, facts: &Facts, budget: &Budget, lost: f64) -> Finding
 fn window(target: &Target, check: Check, grant: Grant, host: &str, setting: &str) -> Finding {
     let (measured, needed) = (OF_BUFFER * grant.buffer, target.rate * target.rtt / 8.0);
     let passes = measured >= needed;
-    let told = format!("the {host}'s {setting} leaves a window of {measured:.0} B, {needed:.0} B are needed");
+    let told =
+        format!("the {host}'s {setting} limits the window to {measured:.0} B, {needed:.0} B are needed");
     let advice = if passes {
         String::new()
     } else {
@@ -327,7 +327,7 @@ impl Diagnosis {
             (Outcome::Undecided, said(&open))
         } else {
             let told: Vec<&str> = self.findings.iter().take(3).map(|finding| finding.told.as_str()).collect();
-            (Outcome::Reached, format!("nothing is in the way: {}", told.join("; ")))
+            (Outcome::Reached, format!("no fault found: {}", told.join("; ")))
         };
         Verdict {
             estimate: Some(self.reaches),

@@ -158,7 +158,7 @@ impl Knee {
     #[must_use]
     pub fn verdict(&self, metric: &str) -> Verdict {
         let told = format!(
-            "up to {} Mbit/s {:.2} % are lost, beyond {} Mbit/s what is offered above {} Mbit/s; {} points lie {:.1} % of loss off that, on average",
+            "up to {} Mbit/s {:.2} % are lost, beyond {} Mbit/s everything above {} Mbit/s; {} points deviate by {:.1} % of loss on average",
             figure(self.last_before / 1e6),
             100.0 * self.base,
             figure(self.first_beyond / 1e6),
@@ -181,7 +181,7 @@ impl NoKnee {
     pub fn verdict(&self, metric: &str, n: usize) -> Verdict {
         let told = match self {
             Self::Above(rate) => {
-                format!("up to {} Mbit/s nothing more is lost: offer more", figure(rate / 1e6))
+                format!("no additional loss up to {} Mbit/s: offer more", figure(rate / 1e6))
             }
             Self::Below(rate) => {
                 format!(
@@ -190,7 +190,7 @@ impl NoKnee {
                 )
             }
             Self::Other(worst) => format!(
-                "losses do not grow as those of one full queue do: points lie up to {:.0} % of loss off its curve",
+                "losses do not follow the curve of one full queue: points lie up to {:.0} % of loss off",
                 100.0 * worst
             ),
         };

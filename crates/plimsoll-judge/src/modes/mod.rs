@@ -311,8 +311,10 @@ impl Modes {
         let bare = |outcome, reason: String| Verdict::bare("modes", metric, outcome, self.n, reason);
         let Some(heaviest) = self.modes.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)) else {
             let missing = LEAST_VALUES.saturating_sub(self.n);
-            let reason =
-                format!("{} cannot tell one mode from two: {missing} more needed", count(self.n, "value"));
+            let reason = format!(
+                "{} cannot separate one mode from two: {missing} more needed",
+                count(self.n, "value")
+            );
             return bare(Outcome::TooFew, reason);
         };
         let outcome = if self.modes.len() > 1 { Outcome::SeveralModes } else { Outcome::OneMode };
@@ -334,17 +336,17 @@ impl Modes {
                 (true, true) => "; the dip test agrees",
                 (true, false) => "; the dip test alone would not show it",
                 (false, true) => {
-                    "; the dip test doubts it, yet no second mode is both apart and heavy enough"
+                    "; the dip test objects, but no second mode is both distant and heavy enough"
                 }
                 (false, false) => "",
             };
         }
         if !self.shifts.is_empty() {
             let shifts = count(self.shifts.len(), "shift");
-            told += &format!("; {shifts} of level in time taken out first, for a step is no second mode");
+            told += &format!("; {shifts} of level in time removed first, since a step is no second mode");
         }
         if self.trend.is_some() {
-            told += "; a trend taken out first";
+            told += "; a trend removed first";
         }
         told
     }

@@ -93,7 +93,7 @@ pub fn judge_loops(
     } else if found.lo > settings.margin {
         (Outcome::NotRecovered, format!("the figure is {worse} on the way down at the same offered load"))
     } else {
-        (Outcome::Undecided, "more trials are needed to tell".to_owned())
+        (Outcome::Undecided, "more trials are needed".to_owned())
     };
     let widest = loops.iter().max_by(|a, b| (sign * a.area).total_cmp(&(sign * b.area)));
     let widest = widest.map_or(String::new(), |widest| {

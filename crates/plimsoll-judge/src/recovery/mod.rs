@@ -231,8 +231,8 @@ pub fn judge_flat(
     Ok(RecoveryVerdict { verdict, per_cycle: vec![Estimate::of_log(log_ratio)], trend: None })
 }
 
-const CONTROL_STOPPED: &str = "the control, which was spared, carried nothing in most windows: the machine or the rig failed, not the \
-     service";
+const CONTROL_STOPPED: &str =
+    "the unflooded control carried nothing in most windows: the machine or the rig failed, not the service";
 const NO_BASELINE: &str =
     "the service carried nothing before the flood in most windows: there is no baseline to return to";
 
@@ -252,8 +252,7 @@ fn adrift(medians: Medians) -> Option<String> {
     let [before, after] = medians.control?;
     is_beyond(after / before, ADRIFT).then(|| {
         format!(
-            "the control, which was spared, went from {} to {} by itself (x{}): the machine changed so much that there is nothing to \
-             compare with",
+            "the unflooded control went from {} to {} by itself (x{}): the machine changed too much for a comparison",
             wording::figure(before),
             wording::figure(after),
             wording::figure(after / before)
@@ -271,13 +270,13 @@ fn arithmetic(medians: Medians, ratio: f64) -> String {
     let treatment = told("the treatment's median window", medians.treatment);
     let Some(control) = medians.control else {
         return format!(
-            "{treatment}; no control ran, so whatever the machine did by itself between baseline and after is part of the figure (unchanged \
-             programs often move by more than 5 % within minutes)"
+            "{treatment}; no control ran, so the figure includes drift of the machine between baseline and after (unchanged programs often \
+             drift by more than 5 % within minutes)"
         );
     };
     let by_itself = control[1] / control[0];
     let moved = if is_beyond(by_itself, MOVED) {
-        format!(" (it moved by {} by itself, which is divided out)", wording::change(by_itself))
+        format!(" (its own drift of {} is divided out)", wording::change(by_itself))
     } else {
         String::new()
     };
@@ -420,25 +419,27 @@ fn verdict(
         Outcome::Recovered => format!("no more than the margin of {limit} is lost"),
         Outcome::NotRecovered => format!("more than the margin of {limit} is lost"),
         _ if rise.is_some() => "it is recovering, so a longer phase after the flood is needed".into(),
-        _ if ratio.interval.is_none() => "there is no answer without one, so more windows are needed".into(),
+        _ if ratio.interval.is_none() => {
+            "without an interval there is no answer, so more windows are needed".into()
+        }
         _ => format!("the interval straddles the margin of {limit}, so more trials or windows are needed"),
     };
     let (n, basis) = match units {
         Units::Trials(1) => {
-            (1, "one trial: how far fresh trials differ is assumed and not measured".to_string())
+            (1, "one trial: the variation between trials is assumed, not measured".to_string())
         }
         Units::Trials(n) => (n, format!("{n} trials")),
         Units::Windows(n) => (
             n,
             format!(
-                "{} on each side at least; how far whole trials differ is not part of the interval",
+                "at least {} on each side; the interval excludes variation between trials",
                 wording::count(n, "window")
             ),
         ),
     };
     let moving = rise.map_or_else(String::new, |rise| {
         format!(
-            "; the last third of the phase after the flood is {} against its first",
+            "; from the first to the last third of the phase after the flood it changed by {}",
             wording::change(rise.exp())
         )
     });

@@ -126,7 +126,7 @@ fn the_reason_says_what_was_divided_by_what_and_that_the_control_moved() {
     let trial = RecoveryTrial { baseline: steady(340.0, 322.0), cycles: vec![steady(55.0, 235.0)] };
     let reason = judge(&[trial]).verdict.reason;
     assert!(reason.contains("went from 347 to 56.1 (x0.162)"), "{reason}");
-    assert!(reason.contains("from 328 to 240 (x0.730) (it moved by -27 % by itself"), "{reason}");
+    assert!(reason.contains("from 328 to 240 (x0.730) (its own drift of -27 %"), "{reason}");
     assert!(reason.contains("one divided by the other, window by window, is 0.222"), "{reason}");
 }
 

@@ -30,7 +30,7 @@ fn of_folder(folder: &Path) -> Vec<Source> {
         ("memory.pressure", Box::new(machine::pressure_of("cgroup.pressure.memory"))),
         ("io.pressure", Box::new(machine::pressure_of("cgroup.pressure.io"))),
     ];
-    let why = "the control group has no such controller, or is of the other version";
+    let why = "the control group lacks this controller, or has the other version";
     let source = |(file, parse)| Source::new(folder.join(file), Tier::Slow, Some(why), parse);
     files.into_iter().map(source).collect()
 }

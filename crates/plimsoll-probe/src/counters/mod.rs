@@ -451,12 +451,12 @@ const LIMITS: [(&str, &str, &str); 6] = [
     ("net/ipv4/tcp_max_tw_buckets", "limit.net.ipv4.tcp_max_tw_buckets", "some containers hide it"),
     ("net/ipv4/tcp_max_syn_backlog", "limit.net.ipv4.tcp_max_syn_backlog", "some containers hide it"),
     ("net/ipv4/ip_local_port_range", "limit.net.ipv4.ip_local_port_range", "some containers hide it"),
-    ("net/ipv4/tcp_mem", "limit.net.ipv4.tcp_mem", "shown in the first network namespace alone"),
+    ("net/ipv4/tcp_mem", "limit.net.ipv4.tcp_mem", "visible only in the initial network namespace"),
 ];
 
 /// The files of the control group in which this process is, of version 2 or 1.
 fn cgroup_sources(root: &Path) -> Vec<Source> {
-    let why = "the control group has no such controller, or is not shown in this namespace";
+    let why = "the control group lacks this controller, or is invisible in this namespace";
     let directory = |controller| plimsoll_inventory::cgroup_directory(root, controller);
     let source = |directory: Option<PathBuf>, file, prefix| {
         let path = directory?.join(file);

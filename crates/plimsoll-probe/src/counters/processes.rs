@@ -137,10 +137,13 @@ impl Sum {
         let mut absent = Vec::new();
         let mut miss = |what: &str, why: String| absent.push(Absence { file: what.to_owned(), why });
         if self.hidden > 0 {
-            miss("other users' processes", format!("{} may not be looked into", self.hidden));
+            miss("other users' processes", format!("no permission to read {}", self.hidden));
         }
         if self.descriptors_hidden > 0 {
-            miss("descriptors", format!("those of {} processes may not be seen", self.descriptors_hidden));
+            miss(
+                "descriptors",
+                format!("no permission to read those of {} processes", self.descriptors_hidden),
+            );
         }
         if self.waits.is_empty() && self.count > 0 {
             miss(

@@ -87,7 +87,7 @@ fn one(n: usize, runs: &[Dated]) -> Markup {
         @if let Some(chart) = &chart { (chart) }
         @if let Some(found) = &found {
             @if values.len() < 2 * MIN_LEVEL {
-                p { "A change can be seen from " (2 * MIN_LEVEL) " runs on." }
+                p { "A change can be detected from " (2 * MIN_LEVEL) " runs on." }
             } @else {
                 p { (found.verdict(name).reason) "." }
             }

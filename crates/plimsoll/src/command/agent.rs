@@ -35,7 +35,7 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
         Some((word, [])) if word == "exec" => gate::main(&Kernel { fork: plimsoll_host::fork_alone }),
         Some(_) => {
             messages::say(
-                "plimsoll agent: this is started by plimsoll itself; it speaks frames over stdin and stdout",
+                "plimsoll agent: plimsoll starts this command itself; it exchanges frames over stdin and stdout",
             );
             ExitCode::from(2)
         }

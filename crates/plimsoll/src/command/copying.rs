@@ -20,22 +20,19 @@ pub(crate) fn pull(args: &PullArgs) -> Result<Exit, Failure> {
 
 fn copy(runs: &[String], from: &Store, to: &Store) -> Result<Exit, Failure> {
     if from.place().to_string() == to.place().to_string() {
-        return Err(Failure::Usage(format!(
-            "{} is both where runs are and where they are to go",
-            to.place()
-        )));
+        return Err(Failure::Usage(format!("{} is both source and destination of the copy", to.place())));
     }
     for name in runs {
         let entry = state::find(from, name)?;
         let run = &entry.id;
         if from.is_going_on(run) {
-            return Err(Failure::Usage(format!("run {run} is going on in {}", from.place())));
+            return Err(Failure::Usage(format!("run {run} is in progress in {}", from.place())));
         }
         // Nobody goes on with it there, or copies it as well, meanwhile.
         let _claim = to.claim(run)?;
         let Copied { trials, files, was_there } = from.copy_run(run, to)?;
         let experiment = terminal(&entry.experiment);
-        let told = if was_there { "is the same already" } else { "was copied" };
+        let told = if was_there { "already exists" } else { "was copied" };
         messages::note(format_args!(
             "{run} of {experiment} {told}: {trials} trials, {files} files of packets"
         ));

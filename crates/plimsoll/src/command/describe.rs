@@ -65,7 +65,7 @@ fn describe(out: &mut dyn Write, plan: &Plan, listed: &Listing, earlier: Option<
         writeln!(out, "  {} -- {}", link.between[0], link.between[1])?;
     }
     if experiment.control.is_some() {
-        writeln!(out, "  and the same once more, as the control")?;
+        writeln!(out, "  and a second copy of them, as the control")?;
     }
     if !experiment.services.is_empty() {
         writeln!(out, "\nServices")?;
@@ -92,7 +92,7 @@ fn describe(out: &mut dyn Write, plan: &Plan, listed: &Listing, earlier: Option<
     writeln!(out, "  {}", Estimate::of(plan, earlier))?;
     writeln!(out, "\nClaims")?;
     if experiment.claims.is_empty() {
-        writeln!(out, "  none: only a measurement that fails makes it end with another status than 0")?;
+        writeln!(out, "  none: only a failed measurement gives an exit status other than 0")?;
     }
     for claim in &experiment.claims {
         writeln!(out, "  {}", claim.describe())?;

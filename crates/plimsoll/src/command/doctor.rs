@@ -20,7 +20,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     };
     let caches = match (&access, plimsoll_host::root_lacks()) {
         (Access::Root, _) => "can be dropped".to_owned(),
-        (_, Some(lacks)) => format!("cannot be dropped (this root has not got {lacks})"),
+        (_, Some(lacks)) => format!("cannot be dropped (root lacks {lacks} here)"),
         (_, None) => "cannot be dropped (needs root)".to_owned(),
     };
     let profiles = match profile::usable_clock() {
@@ -41,8 +41,8 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         Ok(Err(error)) => format!("cannot be read: {error}"),
         Err(_) => format!("cannot be kept in {place}"),
     };
-    let left = team::left(&place, store.as_ref().ok())
-        .unwrap_or_else(|failure| Some(format!("cannot be told: {failure}")));
+    let left =
+        team::left(&place, store.as_ref().ok()).unwrap_or_else(|failure| Some(format!("unknown: {failure}")));
     let leftovers = plimsoll_host::leftovers()?;
     let Abandoned { journals, refused } = plimsoll_host::abandoned_journals()?;
     let refused: Vec<&String> =
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
             writeln!(out, "not believed     {}", refused.len())?;
         }
         refused.iter().try_for_each(|what| writeln!(out, "  {what}"))?;
-        writeln!(out, "verdicts         how often they are right here: plimsoll selftest")
+        writeln!(out, "verdicts         to measure their accuracy here: plimsoll selftest")
     })?;
     if !args.dry_run {
         // Captures are known only where the store is.

@@ -9,7 +9,7 @@ use crate::messages;
 use crate::state;
 
 /// What a gate is worth that has nothing to decide.
-const NOTHING_CLAIMED: &str = "the experiment claims nothing, so that only a failed measurement can stop this gate; `[[claims]]` say what is to hold";
+const NOTHING_CLAIMED: &str = "the experiment has no claims, so only a failed measurement fails this gate; `[[claims]]` state what must hold";
 
 pub(crate) fn run(args: &GateArgs) -> Result<Exit, Failure> {
     let store = state::open_to_read(args.store.store.as_deref())?;

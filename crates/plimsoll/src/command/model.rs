@@ -18,7 +18,7 @@ use crate::{bounded, output, state};
 use plimsoll_assess::quantiles;
 
 /// Jobs per second or users from which a rig without others is predicted: none.
-const NOTHING_ASKED: &str = "expected --rate, --users or --within: how much work is the rig to do?";
+const NOTHING_ASKED: &str = "expected --rate, --users or --within: how much work does the rig get?";
 
 /// The printed answer.
 #[derive(Serialize)]
@@ -296,7 +296,7 @@ fn text(out: &mut dyn Write, args: &ModelArgs, answer: &Report) -> io::Result<()
     let spread = answer.squared_variation.sqrt();
     writeln!(out, "{rig}, {service} ms of a processor per job (coefficient of variation {spread:.2})")?;
     if let Some(light) = &answer.light {
-        writeln!(out, "service times: the answers of `{light}`, taken as if none had waited there")?;
+        writeln!(out, "service times: the replies of `{light}`, assuming that none queued")?;
     }
     if !answer.predictions.is_empty() {
         writeln!(

@@ -32,7 +32,7 @@ pub(crate) fn rm(args: &RmArgs) -> Result<Exit, Failure> {
             )));
         }
         if store.is_going_on(&run.id) {
-            return Err(Failure::Usage(format!("run {} is going on", run.id)));
+            return Err(Failure::Usage(format!("run {} is in progress", run.id)));
         }
     }
     remove(&store, &doomed, args.dry_run)

@@ -92,7 +92,7 @@ fn on(args: &RunArgs) -> Result<Option<On>, Failure> {
             let store = state::open_to_read(args.store.store.as_deref())?;
             let (_, settings) = show::stored(&state::find(&store, run)?)?;
             if settings.on.is_none() && args.on.is_some() {
-                return Err(Failure::Usage("the run began here, and is not gone on with elsewhere".into()));
+                return Err(Failure::Usage("the run began here and cannot continue elsewhere".into()));
             }
             settings.on
         }
@@ -121,9 +121,7 @@ pub(crate) fn confirm(
     let (plan, entry) = planned(source, settings, args.seed, Some(access))?;
     if plan.experiment.is_remote() && *access != Access::Root {
         // This process has moved into a user namespace, in which ssh(1) does not know whose keys to take.
-        return Err(Failure::could_not(
-            "a cause is confirmed on machines that are there already only where root runs Plimsoll",
-        ));
+        return Err(Failure::could_not("confirming a cause on existing machines requires root"));
     }
     effects::ask_before(&what, args.consent.yes)?;
     let effects = consent::of_stored(&plan, &entry)?;
@@ -260,7 +258,7 @@ fn refuse_to_destroy(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
             let (Some(device), Some(storage)) = (device, load.kind.storage()) else { continue };
             if storage.writes() && !args.destroy.iter().any(|allowed| allowed.as_os_str() == device) {
                 return Err(Failure::Usage(format!(
-                    "the load `{name}` writes to {device}, and what is on it would be lost; `--destroy {device}` allows that"
+                    "the load `{name}` overwrites all data on {device}; `--destroy {device}` allows that"
                 )));
             }
         }
@@ -312,7 +310,10 @@ fn finish(
         RunStatus::Interrupted => {
             let (_, settings) = show::stored(&ended.entry)?;
             let on = settings.on.map_or_else(String::new, |on| format!(" --on {}", shell_word(&on)));
-            messages::say(format_args!("interrupted; go on with: plimsoll run --resume {}{on}", report.run));
+            messages::say(format_args!(
+                "interrupted; continue with: plimsoll run --resume {}{on}",
+                report.run
+            ));
             Exit::Interrupted
         }
         RunStatus::Running | RunStatus::Complete | RunStatus::Failed => {
@@ -445,7 +446,7 @@ fn planned(
     let plan = command::plan(&source, &settings)?;
     if settings.on_loopback && plan.cells.iter().any(|cell| cell.experiment.has_own_kernels()) {
         return Err(Failure::could_not(
-            "the experiment has virtual machines, and they stand in namespaces, which are forbidden here; without them it would measure this machine's kernel",
+            "the experiment has virtual machines, which need namespaces, and these are forbidden here; without them it would measure this machine's kernel",
         ));
     }
     settings.files = plan.templates();
@@ -495,11 +496,11 @@ pub(crate) fn notes(access: Option<&Access>, on_loopback: bool) -> Vec<String> {
     let mut notes = Vec::new();
     match access {
         None => notes.push(
-            "the hosts are machines that were there already: which functions their CPUs were in was not sampled, and nothing of them was rebuilt between trials".to_owned(),
+            "the hosts are existing machines: their CPUs were not profiled, and they were not rebuilt between trials".to_owned(),
         ),
         Some(Access::Root) => {}
         Some(Access::UserNamespace) => notes.push(
-            "ran without root, in a user namespace of its own: kernel caches could not be dropped, and slabs not seen".to_owned(),
+            "ran without root, in its own user namespace: kernel caches could not be dropped, and slabs not read".to_owned(),
         ),
         Some(Access::Local(why)) if on_loopback => notes.push(format!(
             "user namespaces are forbidden here {why}. All hosts shared this machine's loopback, so that links, routes, forwarding, \

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     let guard = Guard { token: token.map(|(token, _)| token), names: args.name.clone() };
     let weeks = args.weeks.clone().unwrap_or_else(|| state::weeks_path(&place));
     plimsoll_serve::serve(listener, Stored { runs: place, weeks }, guard)
-        .map_err(|error| Failure::could_not(format!("cannot go on serving: {error}")))?;
+        .map_err(|error| Failure::could_not(format!("cannot continue serving: {error}")))?;
     Ok(Exit::Holds)
 }
 

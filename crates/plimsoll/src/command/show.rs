@@ -39,7 +39,7 @@ pub(crate) fn as_page(format: Format) -> Result<PageFormat, Failure> {
         Format::Json => Ok(PageFormat::Json),
         Format::Html => Ok(PageFormat::Html),
         Format::Mail => Ok(PageFormat::Mail),
-        _ => Err(Failure::Usage("what was imported is printed as text, json, html or mail".into())),
+        _ => Err(Failure::Usage("an imported run is printed as text, json, html or mail".into())),
     }
 }
 
@@ -158,7 +158,7 @@ fn stacks(plan: &Plan, report: &RunReport, trials: &[TrialRecord]) -> Result<Sta
     }
     plimsoll_assess::all_stacks(trials).map(|profile| Stacks::All(Box::new(profile))).ok_or_else(|| {
         Failure::Usage(format!(
-            "run {} has no samples of stacks; a run with probes that may profile has (`plimsoll doctor` says whether)",
+            "run {} has no stack samples; they need probes and the permission to profile (see `plimsoll doctor`)",
             report.run
         ))
     })
@@ -198,7 +198,7 @@ pub(crate) fn print(
         Format::Postal => output::document(|out| plimsoll_report::postal::run(out, report)),
         Format::Folded => folded(plan, report, trials),
         Format::Jsonl => Err(Failure::Usage(
-            "events are of a run that goes on (`plimsoll run --format jsonl`); `plimsoll export --format jsonl` has the values of a stored one"
+            "events belong to a run in progress (`plimsoll run --format jsonl`); `plimsoll export --format jsonl` has the values of a stored run"
                 .into(),
         )),
     }

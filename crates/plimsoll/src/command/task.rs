@@ -37,7 +37,7 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
         _ => None,
     };
     let Some((folder, block, machine)) = numbered else {
-        messages::say("plimsoll task: this is submitted by plimsoll itself (`run --on`)");
+        messages::say("plimsoll task: plimsoll submits this command itself (`run --on`)");
         return ExitCode::from(2);
     };
     match carry_out(folder, block, machine) {

@@ -107,7 +107,7 @@ fn ratios_that_are_recorded_have_a_history() {
 fn what_is_no_version_is_refused_by_name() {
     let lab = Lab::new();
     repository(&lab);
-    ab(&lab, "v9", "start", &[]).exits(2).says("v9 is no revision, no folder and no program");
+    ab(&lab, "v9", "start", &[]).exits(2).says("v9 is not a revision, a folder or a program");
     ab(&lab, "--", "start", &[]).exits(2);
     let program = lab.path("bench").display().to_string();
     lab.plimsoll(&["ab", &program, &program, "--", "ls"]).exits(2).says("the command has no `{}`");

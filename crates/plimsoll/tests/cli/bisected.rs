@@ -54,13 +54,13 @@ fn the_version_of_an_experiment_that_brought_a_change_is_found_past_one_that_doe
         &state,
     ];
     let told = lab.plimsoll(&[&args[..], &["--format", "json"]].concat());
-    let told = told.says("v4").says("cannot be measured, and is left out; why, with the last of its console");
+    let told = told.says("v4").says("cannot be measured and is skipped; reason and last console output");
     let found = told.exits(0).json();
     assert_eq!(found["outcome"], "changed", "{found}");
     assert!(found["culprit"]["version"].as_str().is_some_and(|version| version.starts_with("v5")), "{found}");
     // Nothing is measured again.
     let again = lab.plimsoll(&args).exits(0);
-    again.says("going on after").prints("v5");
+    again.says("continuing after").prints("v5");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn what_no_experiment_can_be_made_of_is_refused_and_no_file_is_replaced() {
     lab.file("mine.toml", "mine");
     lab.file("c.yml", "services: { db: { image: postgres } }");
     for (words, why) in [
-        (&["new", "mine.toml", "--from", "true"][..], "mine.toml exists, and is kept"),
+        (&["new", "mine.toml", "--from", "true"][..], "mine.toml already exists"),
         (&["new"], "there is no terminal to ask on"),
         (&["new", "--from", "https://127.0.0.1"], "loads trust only certificates that Plimsoll makes"),
         (&["new", "--from", "true", "--kind", "compare"], "needs `--from` twice"),

@@ -13,7 +13,7 @@ fn ctrl_c_in_a_flood_keeps_what_was_measured_and_resume_finishes_the_run() {
     let run = lab.start(&["run", &experiment, "--seed", "11", "--format", "json"]);
     let baseline = lab.wait_for_the_flood();
     run.signal(Signal::SIGINT);
-    let told = run.ends().exits(130).says("interrupted; go on with: plimsoll run --resume");
+    let told = run.ends().exits(130).says("interrupted; continue with: plimsoll run --resume");
     let report = told.json();
     let id = report["run"].as_str().expect("an id").to_owned();
     assert_eq!(report["status"], "interrupted");

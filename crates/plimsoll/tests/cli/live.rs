@@ -265,5 +265,5 @@ fn events_are_told_as_they_happen() {
     assert!(slice["figures"]["connections_per_second"].as_f64().is_some_and(|rate| rate > 0.0), "{slice}");
     drop(lines);
     run.ends().exits(0);
-    lab.plimsoll(&["show", "latest", "--format", "jsonl"]).exits(2).says("a run that goes on");
+    lab.plimsoll(&["show", "latest", "--format", "jsonl"]).exits(2).says("a run in progress");
 }

@@ -64,7 +64,7 @@ pub(crate) fn is_interrupted_between_blocks(lab: &Lab, sweep: &str, on: &str) {
     let stored = || lab.stored().and_then(|report| Some(report["trials"].as_array()?.len())).unwrap_or(0);
     wait_until("a block is stored", || stored() > 0);
     run.signal(Signal::SIGINT);
-    let told = run.ends().exits(130).says("interrupted; go on with: plimsoll run --resume");
+    let told = run.ends().exits(130).says("interrupted; continue with: plimsoll run --resume");
     let told = told.says(&format!(" --on {on}"));
     let (before, _) = counted(&told.json());
     assert!(before == (1..=4).collect::<Vec<_>>() || before == (1..=8).collect::<Vec<_>>(), "{before:?}");
@@ -106,7 +106,7 @@ fn what_no_queue_can_carry_out_is_told_before_anything_is_submitted() {
     let remote = remote.replace("[[links]]\nbetween = [\"client\", \"server\"]\n", "");
     lab.plimsoll(&["run", &lab.file("remote.toml", &remote), "--on", "slurm"])
         .exits(2)
-        .says("machines that are there already");
+        .says("its hosts are existing machines");
     let captures = SWEEP.replace("[[phases]]", "[capture]\n[[phases]]");
     lab.plimsoll(&["run", &lab.file("captures.toml", &captures), "--on", "slurm"])
         .exits(2)

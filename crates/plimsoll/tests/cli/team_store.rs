@@ -134,8 +134,8 @@ fn a_run_on_a_server_is_what_one_in_a_file_is_for_every_command_and_goes_from_on
     team.tells_of(&file, &["pull", "latest", "--from", &team.url])
         .exits(0)
         .says("was copied: 2 trials, 2 files of packets");
-    team.tells_of(&file, &["pull", "latest", "--from", &team.url]).exits(0).says("is the same already");
-    team.tells_of(&file, &["push", &id, "--to", &team.url]).exits(0).says("is the same already");
+    team.tells_of(&file, &["pull", "latest", "--from", &team.url]).exits(0).says("already exists");
+    team.tells_of(&file, &["push", &id, "--to", &team.url]).exits(0).says("already exists");
     for words in [
         &["show", "latest", "--format", "json"][..],
         &["show", "latest", "--details"],

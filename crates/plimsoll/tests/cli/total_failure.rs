@@ -84,7 +84,7 @@ fn is_invalid(lab: &Lab, told: Printed) -> Value {
     let report = told.exits(4).json();
     let verdict = verdict_of(&report);
     assert_eq!((&verdict["claim"], &verdict["outcome"]), (&"measurement".into(), &"invalid".into()));
-    lab.plimsoll(&["gate", "--format", "json"]).exits(4).says("warning: the experiment claims nothing");
+    lab.plimsoll(&["gate", "--format", "json"]).exits(4).says("warning: the experiment has no claims");
     let junit = lab.plimsoll(&["gate", "--format", "junit"]).exits(4);
     junit.prints("name=\"measurement of error_share\"").prints("type=\"invalid\"");
     report
@@ -159,7 +159,7 @@ fn a_sound_run_that_claims_nothing_passes_with_a_warning() {
     let lab = Lab::new();
     let file = lab.file("plain.toml", &experiment("web = {}", "http = { connections = 50 }", ""));
     lab.plimsoll(&["run", &file]).exits(0);
-    lab.plimsoll(&["gate"]).exits(0).says("warning: the experiment claims nothing");
+    lab.plimsoll(&["gate"]).exits(0).says("warning: the experiment has no claims");
     lab.plimsoll(&["gate", "--format", "junit"]).exits(0).prints("type=\"nothing_claimed\"");
 }
 

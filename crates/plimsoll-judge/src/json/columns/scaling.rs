@@ -42,7 +42,7 @@ impl Request for ScalingRequest {
             points: self.rows.iter().map(|point| [point.n, point.throughput]).collect(),
             curves: vec![
                 ("fitted".into(), curve(&|n| law.throughput(n))),
-                ("if each added as much as the first".into(), curve(&|n| law.gamma * n)),
+                ("if each worker added as much as the first".into(), curve(&|n| law.gamma * n)),
             ],
         }))
     }

@@ -171,7 +171,7 @@ fn what_few_points_cannot_tell_is_said() {
     // Over a factor of 16, n log n is a power to within the scatter.
     let told = (0..20).filter(|seed| {
         let reason = single(5, 2.0, |n| n * n.ln(), 0.03, *seed).verdict("time").reason;
-        reason.contains("describes them about as well")
+        reason.contains("fits about as well")
     });
     let told = told.count();
     assert!(told >= 15, "{told}");

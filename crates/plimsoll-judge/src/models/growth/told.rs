@@ -20,17 +20,17 @@ impl Growth {
         let told = match (self.kind, self.each) {
             (Kind::Constant, _) => format!("constant {range}"),
             (Kind::Linear, each) => {
-                format!("linear {range}: each further one adds {}", figure(each.unwrap_or(0.0)))
+                format!("linear {range}: each additional worker adds {}", figure(each.unwrap_or(0.0)))
             }
             (Kind::Logarithmic, _) => format!(
-                "with the logarithm of their number {range}: each doubling adds {}",
+                "logarithmic {range}: each doubling adds {}",
                 figure(self.logarithm.unwrap_or(0.0) * std::f64::consts::LN_2)
             ),
             (Kind::Linearithmic, _) => {
                 format!("as n log n {range}: {} n ln n", figure(self.logarithm.unwrap_or(0.0)))
             }
             (Kind::Power, _) => format!(
-                "{} than linear {range}: it goes with their number to the power {} ({} to {})",
+                "{} than linear {range}: time grows with the number of workers to the power {} ({} to {})",
                 if self.exponent > 1.0 { "worse" } else { "better" },
                 figure(self.exponent),
                 figure(self.exponent_interval.lo()),
@@ -52,7 +52,7 @@ impl Growth {
             confidence: CONFIDENCE,
             n: self.n,
             reason: format!(
-                "{told}; twice as many take {} times as long at the end{}{}",
+                "{told}; at the end, doubling the workers multiplies the time by {}{}{}",
                 figure(self.doubling),
                 self.rival(),
                 self.unrepeated()
@@ -83,7 +83,7 @@ impl Growth {
         let best = self.fits.iter().filter(other).min_by(|a, b| a.squares.total_cmp(&b.squares));
         best.map_or_else(String::new, |fit| {
             format!(
-                "; {} describes them about as well, with {} times, and {} times the time at {} workers: measure further numbers",
+                "; {} fits about as well, with a factor of {}, and {} times the time at {} workers: measure more numbers of workers",
                 fit.kind.name(),
                 figure(fit.doubling),
                 figure(fit.ahead / chosen.ahead),
@@ -97,7 +97,7 @@ impl Growth {
         if self.lack_of_fit.by_repeats || rms(&self.residuals) < EXACT {
             return String::new();
         }
-        "; numbers were not measured repeatedly, so that how much chance does is not known".into()
+        "; without repeated measurements the effect of chance is unknown".into()
     }
 
     /// Why no kind describes the points, and what is sure of them all the same.
@@ -107,8 +107,11 @@ impl Growth {
         let why = if self.may_level_off && rms(&self.residuals) < BELIEVED && !self.lack_of_fit.is_far() {
             "a logarithm fits, and so do a small power or a climb to a level; measure larger numbers, each three times".into()
         } else if !self.lack_of_fit.is_far() {
-            let hint =
-                if by_repeats { "" } else { "; measure each number three times, to tell that from scatter" };
+            let hint = if by_repeats {
+                ""
+            } else {
+                "; measure each number three times, to separate that from scatter"
+            };
             format!("the best, {name}, is off by a factor of {}{hint}", figure(rms(&self.residuals).exp()))
         } else if by_repeats {
             format!(
@@ -119,14 +122,14 @@ impl Growth {
             )
         } else {
             format!(
-                "the best, {name}, is off by {}, in an order that chance seldom makes (p {})",
+                "the best, {name}, is off by {}, in a pattern that chance rarely produces (p {})",
                 percent(size.exp_m1()),
                 p_value(p)
             )
         };
         let Steepest { from, to, exponent } = self.steepest;
         format!(
-            "no kind of growth describes {} points: {why}. From {} to {} workers the time goes with about their number to the power {}; it is \
+            "no kind of growth describes {} points: {why}. From {} to {} workers the time grows with about their number to the power {}; it is \
              steepest from {from} to {to}, to the power {}",
             self.n,
             self.smallest,

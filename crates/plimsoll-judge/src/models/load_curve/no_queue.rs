@@ -47,7 +47,7 @@ impl NoQueue {
     pub(super) fn told(&self) -> String {
         let (level, rise) = (figure(self.level), self.rise);
         match self.form {
-            Form::Level => format!("a load of {level} whatever the utilisation"),
+            Form::Level => format!("a load of {level} at any utilisation"),
             Form::Line => {
                 format!("a load of {level} that changes evenly by {} up to full utilisation", figure(rise))
             }

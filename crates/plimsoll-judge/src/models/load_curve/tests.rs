@@ -42,7 +42,7 @@ fn a_single_queue_hurts_from_five_sixths_on() {
     // From 90 % to 99 %: ten times as long.
     assert!((curve.next_tenth.unwrap() - 10.0).abs() < 1e-6);
     let reason = curve.verdict("load").reason;
-    assert!(reason.ends_with("10 % more than the most that was measured multiply it by 10.0"), "{reason}");
+    assert!(reason.ends_with("10 % more than the highest measured load multiplies it by 10.0"), "{reason}");
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn seen(load: impl Fn(f64) -> f64, scatter: f64, seed: u64) -> Vec<LoadPoint> {
 #[test]
 fn a_load_that_does_not_grow_as_a_queue_is_refused_with_the_line_that_it_is() {
     let shapes: [(&str, &dyn Fn(f64) -> f64); 4] = [
-        ("whatever the utilisation", &|_| 3.0),
-        ("whatever the utilisation", &|_| 0.4),
+        ("at any utilisation", &|_| 3.0),
+        ("at any utilisation", &|_| 0.4),
         ("changes evenly by", &|u| 1.0 + 2.0 * u),
         ("changes evenly by -", &|u| 5.0 - 3.0 * u),
     ];

@@ -45,7 +45,7 @@ impl LoadCurve {
         }
         if self.structure.is_told() {
             return Some(format!(
-                "no model holds: what points are off the best, {}, has an order by utilisation that chance seldom makes (p {}), and is {error} \
+                "no model holds: residuals of the best, {}, follow a pattern by utilisation that chance rarely produces (p {}), and are {error} \
                  of 1 + load",
                 best.name,
                 p_value(self.structure.p),
@@ -63,14 +63,14 @@ impl LoadCurve {
             self.fits.get(1).filter(|r| r.aicc - best.aicc < TELLS || r.left_out_error < best.left_out_error);
         if let Some(rival) = rival {
             return Some(format!(
-                "{} points do not tell {} from {}: measure nearer to saturation",
+                "{} points cannot distinguish {} from {}: measure nearer to saturation",
                 self.n, best.name, rival.name
             ));
         }
         let is_vague = |Interval(low, high): &Interval| *low <= 0.0 && *high >= 1.0;
         best.service_variation_interval.filter(is_vague).map(|interval| {
             format!(
-                "{} points do not tell how service times vary{}: {} fits, and so do fixed times; measure longer, or nearer to saturation",
+                "{} points do not show how service times vary{}: {} fits, and so do fixed times; measure longer, or nearer to saturation",
                 self.n,
                 allowed(interval),
                 best.name
@@ -82,16 +82,16 @@ impl LoadCurve {
     fn consequence(&self, best: &QueueFit) -> String {
         if let Some(users) = best.users {
             return format!(
-                "with {users} users, who wait for their answers, the load stays below {users} however busy the processors are"
+                "with {users} users, who wait for replies, the load stays below {users} at any utilisation"
             );
         }
         let next = self.next_tenth.map_or_else(
-            || "10 % more than the most that was measured do not fit".into(),
-            |times| format!("10 % more than the most that was measured multiply it by {}", figure(times)),
+            || "10 % more than the highest measured load exceeds the capacity".into(),
+            |times| format!("10 % more than the highest measured load multiplies it by {}", figure(times)),
         );
         let (Some(utilisation), Some(load)) = (self.hurts_at_utilisation, self.hurts_at_load) else {
             return format!(
-                "where 10 % more work doubles the response time lies far beyond the {} that were measured; {next}",
+                "the point where 10 % more work doubles the response time lies far beyond the measured {}; {next}",
                 percent(self.busiest)
             );
         };

@@ -12,13 +12,13 @@ use crate::measure::Gauge;
 pub(super) fn check(args: &AbArgs, sides: &[Side; 2]) -> Result<(), Failure> {
     let usage = |what: &str| Err(Failure::Usage(format!("--bisect {what}")));
     if sides.iter().any(|side| side.commit.is_none()) {
-        return usage("searches between two revisions, and one of these is none");
+        return usage("needs two revisions, and one of these is not a revision");
     }
     if args.command.iter().any(|word| word.contains("{}")) {
         return usage("runs the command in the folder of each commit, and takes no `{}`");
     }
     if sides.iter().any(|side| !side.is_root) {
-        return usage("begins in the top folder of the repository: name it with --git");
+        return usage("starts in the top folder of the repository: name it with --git");
     }
     Ok(())
 }

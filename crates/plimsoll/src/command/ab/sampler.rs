@@ -105,7 +105,7 @@ impl<'a> Sampler<'a> {
             }
             if self.args.metric == AbMetric::Figure || self.args.as_format.is_some() {
                 return Err(Failure::Usage(format!(
-                    "nothing that `{}` printed is a figure: expected the output of {}, or --figure REGEX",
+                    "the output of `{}` has no figure: expected the output of {}, or --figure REGEX",
                     self.invocations[0],
                     self.args.as_format.as_deref().unwrap_or("a benchmark tool")
                 )));

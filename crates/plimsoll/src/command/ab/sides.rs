@@ -45,7 +45,7 @@ pub(super) fn ready(args: &AbArgs, runner: &mut Runner) -> Result<[Side; 2], Fai
     let (base, head) = (base?, head?);
     let of_programs = [&base, &head].iter().any(|origin| matches!(origin, Origin::Program(_)));
     if of_programs && !args.command.iter().any(|word| word.contains("{}")) {
-        return Err(Failure::Usage("the command has no `{}`, where the program goes".into()));
+        return Err(Failure::Usage("the command has no `{}` for the program".into()));
     }
     let mut builder = Builder { args, runner, repository };
     Ok([builder.side(&args.base, base)?, builder.side(&args.head, head)?])
@@ -66,7 +66,7 @@ fn origin(word: &str, repository: Option<&Repository>) -> Result<Origin, Failure
         }
         (None, None) => {
             let no_repository = if repository.is_none() { ", and --git names no repository" } else { "" };
-            Err(Failure::Usage(format!("{word} is no revision, no folder and no program{no_repository}")))
+            Err(Failure::Usage(format!("{word} is not a revision, a folder or a program{no_repository}")))
         }
     }
 }
@@ -124,8 +124,7 @@ impl Builder<'_> {
     fn folder(&self, repository: &Repository) -> Result<PathBuf, Failure> {
         let all = self.args.builds.clone().or_else(place::of_builds).ok_or_else(|| {
             Failure::Usage(
-                "neither XDG_CACHE_HOME nor HOME says where builds are kept; name a folder with --builds"
-                    .into(),
+                "neither XDG_CACHE_HOME nor HOME names a folder for builds; name one with --builds".into(),
             )
         })?;
         let all = std::path::absolute(&all).map_err(|error| Failure::io("find", &all, &error))?;

@@ -115,7 +115,7 @@ impl Report<'_> {
             if self.reach.detectable.is_finite() { percent(self.reach.detectable) } else { "nothing".into() };
         let spreads = self.judged.iter().map(|one| self.noise.spread[one.series]);
         let spread = percent(spreads.fold(0.0, f64::max));
-        format!("{spent}; neighbours differ by {spread}, so that the budget shows {shows}")
+        format!("{spent}; neighbouring runs differ by {spread}, so the budget can show {shows}")
     }
 
     /// What decides what is open.
@@ -136,7 +136,7 @@ pub(super) fn advice(reach: &Reach, detect: f64) -> Option<String> {
     let seconds = |time: Duration| time.as_secs().max(1) + 1;
     match reach.needs.filter(|needs| *needs > reach.fewest) {
         _ if !reach.hides() => None,
-        None => Some(format!("the fewest runs that decide take --budget {}s", seconds(2 * reach.fewest))),
+        None => Some(format!("a decision needs at least --budget {}s", seconds(2 * reach.fewest))),
         Some(needs) => Some(format!(
             "this machine is too noisy: a change of {} needs --budget {}s, or a metric that repeats better (--metric instructions)",
             percent(detect),

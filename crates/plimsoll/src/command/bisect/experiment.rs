@@ -54,7 +54,7 @@ pub(super) fn commands(
     let read = parse(&source.text, &[]).map_err(|error| Failure::Usage(format!("{experiment}: {error}")))?;
     if !read.factors.is_empty() {
         return Err(Failure::Usage(format!(
-            "{experiment} has factors, of which each run measures all levels: expected an experiment without, since the versions are the only factor of a bisection"
+            "{experiment} has factors: expected an experiment without factors, since a bisection varies only the version"
         )));
     }
     let program = std::env::current_exe()

@@ -44,9 +44,7 @@ impl<'a> VersionMeter<'a> {
         }
         let named = args.command.iter().chain(&args.prepare).any(|text| text.contains("{}"));
         if worktrees.is_none() && !named {
-            return Err(Failure::Usage(
-                "neither the command nor --prepare has `{}`, where the version goes".into(),
-            ));
+            return Err(Failure::Usage("neither the command nor --prepare has `{}` for the version".into()));
         }
         let names: Vec<&str> = versions.iter().map(|version| version.name.as_str()).collect();
         let invocations = for_names(&args.command, &names);

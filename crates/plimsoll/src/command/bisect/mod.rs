@@ -90,7 +90,7 @@ fn stopped(stop: Stop, state: &mut State) -> Result<Exit, Failure> {
     if let Ok(Some(path)) = &kept {
         let path = plimsoll_model::shell::shell_word(&path.to_string_lossy()).into_owned();
         messages::say(format_args!(
-            "what was measured is kept; go on with the same command and --state {path}"
+            "the measurements are kept; continue with the same command and --state {path}"
         ));
     }
     match stop {

@@ -43,7 +43,7 @@ impl<'a> Lines<'a> {
             label(&versions[versions.len() - 1])
         ));
         if !state.measurements.is_empty() {
-            messages::say(format_args!("going on after {} measurements", state.measurements.len()));
+            messages::say(format_args!("continuing after {} measurements", state.measurements.len()));
         }
         let width = versions.iter().map(|version| label(version).chars().count()).max().unwrap_or(0);
         Self { versions, gauge, width, last: Instant::now() }
@@ -98,16 +98,16 @@ impl Observer for Lines<'_> {
     fn skipped(&mut self, version: usize, why: &MeasureError) {
         let label = label(&self.versions[version]);
         let MeasureError::NotCarriedOut { wrote, .. } = why else {
-            messages::say(format_args!("{label} cannot be measured (exit status 125), and is left out"));
+            messages::say(format_args!("{label} cannot be measured (exit status 125) and is skipped"));
             return;
         };
         match keep(wrote) {
             Ok(path) => messages::say(format_args!(
-                "{label} cannot be measured, and is left out; why, with the last of its console: {}",
+                "{label} cannot be measured and is skipped; reason and last console output: {}",
                 path.display()
             )),
             Err(error) => messages::say(format_args!(
-                "{label} cannot be measured, and is left out; why could not be kept ({error}):\n{}",
+                "{label} cannot be measured and is skipped; the reason could not be stored ({error}):\n{}",
                 terminal(wrote)
             )),
         }

@@ -54,7 +54,7 @@ impl<'a> Report<'a> {
                 gauge.metric(),
                 Outcome::Unchanged,
                 state.measurements.len(),
-                format!("the ends do not differ, so that there is nothing to find: {}", ends.verdict.reason),
+                format!("the ends do not differ, so there is nothing to find: {}", ends.verdict.reason),
             ),
         };
         Ok(Self { verdict, found, best, bisection, state, versions, gauge })
@@ -89,7 +89,7 @@ impl<'a> Report<'a> {
             terminal(&self.versions[to].label)
         )?;
         writeln!(out, "\nWhy: {}.", terminal(&self.verdict.reason))?;
-        writeln!(out, "The search again: --seed {}", self.state.seed)
+        writeln!(out, "Repeat the search: --seed {}", self.state.seed)
     }
 
     /// The posterior of the search, with the confirmation's probability for the culprit.
@@ -132,7 +132,7 @@ impl<'a> Report<'a> {
                 format!("Nothing to find: {}.", self.verdict.reason)
             }
             (SearchOutcome::Sure(searched, _), Some(best)) => format!(
-                "Undecided: the search believed in {} ({:.0} %), and pairs with the version before it do not (now {:.0} %).",
+                "Undecided: the search pointed to {} ({:.0} %), but pairs with the version before it do not (now {:.0} %).",
                 label(best.version),
                 100.0 * searched.probability,
                 100.0 * best.probability

@@ -63,7 +63,7 @@ fn between(
                 Err(Failure::Usage(format!("{option} {name}: there is no such line in {}", path.display())))
             }
             (Some(_), Some(_)) => {
-                Err(Failure::Usage(format!("{option} {name} is twice in {}", path.display())))
+                Err(Failure::Usage(format!("{option} {name} appears twice in {}", path.display())))
             }
         }
     };

@@ -17,7 +17,7 @@ pub(super) fn run(args: &HistoryArgs, experiment: &str) -> Result<Exit, Failure>
     let labels = store.labels()?;
     let remark = |run: &str| labels.get(run).and_then(|of| of.remark.as_deref());
     if followed.is_empty() {
-        return Err(Failure::Usage(format!("no run of `{experiment}` came to its end with figures")));
+        return Err(Failure::Usage(format!("no finished run of `{experiment}` has figures")));
     }
     match args.format {
         PlainFormat::Text => output::text(|out| {
@@ -60,7 +60,7 @@ fn told<'r>(runs: &[Dated], remark: &dyn Fn(&str) -> Option<&'r str>) -> Vec<Str
         vec![format!("{name}: {} {count}, the newest {} {}", runs.len(), figure(newest.value), newest.unit)];
     let Ok(found) = find_changes(&values(runs)) else { return lines };
     if runs.len() < 2 * MIN_LEVEL {
-        lines.push(format!("  a change can be seen from {} runs on", 2 * MIN_LEVEL));
+        lines.push(format!("  a change can be detected from {} runs on", 2 * MIN_LEVEL));
     } else if found.changes.is_empty() {
         lines.push(format!("  {}", found.verdict(&newest.name).reason));
     }
@@ -80,7 +80,7 @@ fn told<'r>(runs: &[Dated], remark: &dyn Fn(&str) -> Option<&'r str>) -> Vec<Str
         lines.extend(remark(&first.run).map(|remark| format!("    {}", terminal(remark))));
         let (earliest, latest) = change.index_interval;
         if earliest != latest {
-            lines.push(format!("    it may also be any from {} to {}", runs[earliest].run, runs[latest].run));
+            lines.push(format!("    other candidates: runs {} to {}", runs[earliest].run, runs[latest].run));
         }
     }
     lines

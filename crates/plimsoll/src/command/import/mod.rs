@@ -142,7 +142,7 @@ pub(crate) fn cross_table(text: String, decimal: Option<Decimal>) -> String {
 }
 
 /// Why nothing is a failure: no figure was found, or none that was asked for.
-const NOTHING: &str = "no figure was found: --as FORMAT says what it is, `--column NAME` names a column of a CSV file, `--judge factors` takes a table of two factors";
+const NOTHING: &str = "no figure was found: --as FORMAT names the format, `--column NAME` names a column of a CSV file, `--judge factors` takes a table of two factors";
 
 fn nothing_read(files: &[Imported]) -> bool {
     files.iter().all(|file| file.found.series.is_empty())

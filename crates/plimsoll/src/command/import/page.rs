@@ -148,7 +148,7 @@ fn lines(name: &str, coverage: &Coverage) -> Rows {
         let became = match &stretch.part {
             Part::Read { format, run } => format!("read as {format}, call {run}"),
             Part::Elsewhere { format, command } => format!("of {format}: use `{command}`"),
-            Part::Unsupported { tool } => format!("output of {tool}, which is not read"),
+            Part::Unsupported { tool } => format!("output of {tool}, which is not supported"),
             Part::Skipped { what } | Part::Refused { why: what } => format!("not read: {what}"),
         };
         rows.push(vec![range(stretch.from, stretch.to), became, stretch.figures.to_string()]);

@@ -237,7 +237,7 @@ fn spread(all: &[Series]) -> Vec<Posted> {
             unit: sides[0].unit.clone(),
             means,
             deviations: Some(deviations),
-            assumes: "what stands behind ± taken as the standard deviation",
+            assumes: "the number after ± taken as the standard deviation",
             n,
             author: author.map(|(change, unit)| format!("{change:+} {unit}")),
             verdict: None,
@@ -388,7 +388,7 @@ fn conclusion(posted: &Posted) -> String {
         }
         (None, Some(_), None, Some(n)) => {
             format!(
-                "not decided, since n is not in the text: {change:+.2} % is a difference from {n} values on each side on"
+                "not decided, since n is not in the text: {change:+.2} % is significant from {n} values on each side on"
             )
         }
         (None, Some(_), Some(_), _) => format!("these means cannot be judged as a ratio ({change:+.2} %)"),

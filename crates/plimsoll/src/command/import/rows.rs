@@ -13,9 +13,7 @@ use crate::output;
 /// Writes the figures of an import.
 pub(crate) fn export(import: &Import, args: &ExportArgs) -> Result<(), Failure> {
     let refused = |what: &str| {
-        Err(Failure::Usage(format!(
-            "{what} are of a run that was measured; an imported one has figures only"
-        )))
+        Err(Failure::Usage(format!("{what} belong to measured runs; an imported run has figures only")))
     };
     if args.rows != ExportRows::Figures {
         return refused("--rows other than figures");

@@ -62,7 +62,7 @@ pub(crate) fn choose_one(args: &Reading, file: &Imported) -> Result<Series, Fail
         let all: Vec<String> =
             found.iter().map(|series| format!("{} ({})", series.name(), series.format)).collect();
         return Err(Failure::Usage(format!(
-            "{}: which of these is judged? `--metric` says it, `--of` where two are compared: {}",
+            "{}: several figures; choose one by `--metric`, or by `--of` for a comparison: {}",
             file.name,
             all.join("; ")
         )));
@@ -91,7 +91,7 @@ pub(crate) fn lower_is_better(args: &Reading, chosen: &Chosen) -> Result<bool, F
         (None, Better::Lower) => Ok(true),
         (None, Better::Higher) => Ok(false),
         (None, Better::Unknown) => Err(Failure::Usage(format!(
-            "whether more of `{}` is better is not known: say --better higher or --better lower",
+            "the better direction of `{}` is unknown: add --better higher or --better lower",
             chosen.name
         ))),
     }
@@ -102,7 +102,7 @@ pub(crate) fn two(args: &Reading, files: &[Imported]) -> Result<Sides, Failure> 
     match files {
         [only] => of_one_file(args, only),
         [first, second] if args.split.is_none() => pair([args, args], [first, second]),
-        _ => Err(Failure::Usage("two files are compared, or one that is split".into())),
+        _ => Err(Failure::Usage("expected two files, or one file with --split".into())),
     }
 }
 
@@ -128,7 +128,7 @@ fn of_one_file(args: &Reading, file: &Imported) -> Result<Sides, Failure> {
         }
         (None, runs) => {
             return Err(Failure::Usage(format!(
-                "{}: {} calls of {} are in it: --split LINE says where the second side begins",
+                "{}: {} calls of {}: --split LINE sets the first line of the second side",
                 file.name,
                 runs.len(),
                 series.format

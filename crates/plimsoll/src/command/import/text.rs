@@ -81,7 +81,7 @@ fn lines(out: &mut dyn Write, coverage: &Coverage) -> io::Result<()> {
     }
     for stretch in &coverage.stretches {
         if let Part::Unsupported { tool } = stretch.part {
-            writeln!(out, "{}: output of {tool}, which is not read", range(stretch.from, stretch.to))?;
+            writeln!(out, "{}: output of {tool}, which is not supported", range(stretch.from, stretch.to))?;
         }
     }
     let skipped = || {
@@ -91,7 +91,7 @@ fn lines(out: &mut dyn Write, coverage: &Coverage) -> io::Result<()> {
         })
     };
     if coverage.skipped > 0 {
-        writeln!(out, "{} lines that say something were not read:", coverage.skipped)?;
+        writeln!(out, "{} non-empty lines were not read:", coverage.skipped)?;
     }
     for (stretch, what) in skipped().take(STRETCHES) {
         writeln!(out, "  {}: {what}", range(stretch.from, stretch.to))?;

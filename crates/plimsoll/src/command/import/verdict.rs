@@ -77,7 +77,7 @@ pub(crate) fn judge(args: &Reading, test: &str, files: &[Imported]) -> Result<Ju
         Test::Growth | Test::Scaling => of_curve(args, test, files)?,
         Test::LoadCurve | Test::Loss => {
             return Err(Failure::Usage(format!(
-                "`{}` takes rows of several figures, which imported ones are not: see `plimsoll judge {0}`",
+                "`{}` needs rows of several figures, which imports do not have: see `plimsoll judge {0}`",
                 test.name()
             )));
         }

@@ -113,7 +113,7 @@ fn ask<T>(question: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<T,
         let mut answer = String::new();
         let length = io::stdin().lock().read_line(&mut answer);
         if length.map_err(|error| Failure::could_not(format!("cannot read the answer: {error}")))? == 0 {
-            return Err(Failure::Usage("there was no answer, and nothing is written".into()));
+            return Err(Failure::Usage("there was no answer, so nothing is written".into()));
         }
         match read(answer.trim()) {
             Ok(answer) => return Ok(answer),

@@ -124,7 +124,7 @@ fn misfit(kind: NewKind, subjects: &[Subject]) -> Option<String> {
 
 fn refuse_existing(file: &Path) -> Result<(), Failure> {
     if file != Path::new("-") && file.symlink_metadata().is_ok() {
-        return Err(Failure::Usage(format!("{} exists, and is kept: name another file", file.display())));
+        return Err(Failure::Usage(format!("{} already exists: name another file", file.display())));
     }
     Ok(())
 }

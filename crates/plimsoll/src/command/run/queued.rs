@@ -79,7 +79,7 @@ pub(super) fn carry_out(
     match is_complete && told.is_ok() {
         // All of it is in the file of runs.
         true => fs::remove_dir_all(&folder).map_err(|error| Failure::io("remove", &folder, &error))?,
-        false => messages::note(format_args!("what its tasks left: {}", folder.display())),
+        false => messages::note(format_args!("the files of its tasks: {}", folder.display())),
     }
     told
 }
@@ -88,7 +88,7 @@ pub(super) fn carry_out(
 fn refuse(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
     let of_cells = || plan.cells.iter().map(|cell| &cell.experiment);
     let what = if plan.experiment.is_remote() {
-        "its hosts are machines that are there already (`reach`), and a task of a queue has one machine for all of them"
+        "its hosts are existing machines (`reach`), and a queue runs all hosts of a task on one machine"
     } else if of_cells().any(|experiment| experiment.capture.is_some()) {
         "it captures packets, which would stay on the machines of the queue"
     } else if !args.destroy.is_empty() {
@@ -96,7 +96,7 @@ fn refuse(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
     } else {
         return Ok(());
     };
-    Err(Failure::Usage(format!("this cannot be carried out by a queue: {what}")))
+    Err(Failure::Usage(format!("a queue cannot run this experiment: {what}")))
 }
 
 /// The folder of all runs on a queue, by its whole path.

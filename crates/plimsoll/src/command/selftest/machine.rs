@@ -69,7 +69,7 @@ impl Machine {
         match &self.access {
             Access::Root => {}
             Access::UserNamespace => add(
-                "without root, kernel caches cannot be dropped, slabs are not seen, and no devices are made or limited".to_owned(),
+                "without root, kernel caches cannot be dropped, slabs not read, and devices neither created nor limited".to_owned(),
                 "whether state lives in a kernel cache; causes of disks and memory; devices",
             ),
             Access::Local(why) => add(
@@ -78,13 +78,13 @@ impl Machine {
             ),
         }
         if let Some(lacks) = &self.lacks {
-            add(format!("this root has not got {lacks}"), "whether state lives in a kernel cache");
+            add(format!("root lacks {lacks} here"), "whether state lives in a kernel cache");
         }
         match &self.profiles {
             Ok(ProfileClock::Cycles) => {}
             Ok(ProfileClock::CpuClock) => add(
-                "stacks are sampled by a timer, as there are no cycle counters: what runs with interrupts off is not seen".to_owned(),
-                "in which functions the CPUs' time went",
+                "a timer samples stacks, since cycle counters are missing: code with interrupts off is invisible".to_owned(),
+                "which functions used the CPU time",
             ),
             Err(why) => add(
                 format!("no stacks are sampled: {why}"),
@@ -93,18 +93,18 @@ impl Machine {
         }
         if self.cpus < 2 {
             add(
-                "one CPU: what drives load and what is under load take turns on it".to_owned(),
+                "one CPU: the load generator and the service share it".to_owned(),
                 "absolute rates and limits, and causes of CPUs",
             );
         }
         if self.hypervisor {
             let stolen = self.stolen.filter(|share| *share >= STOLEN);
             let stolen = stolen.map_or_else(String::new, |share| {
-                format!(", which gave {:.0} % of the CPUs' time to others", 100.0 * share)
+                format!(", which gave {:.0} % of the CPU time to others", 100.0 * share)
             });
             add(
-                format!("a hypervisor is below this kernel{stolen}"),
-                "absolute figures; what the hypervisor does to the disk and the network looks like the device's doing",
+                format!("this kernel runs under a hypervisor{stolen}"),
+                "absolute figures; effects of the hypervisor on disk and network look like effects of the device",
             );
         }
         if let Some(clock) =
@@ -121,7 +121,7 @@ impl Machine {
         if !self.no_groups.is_empty() {
             add(
                 format!("no control groups can be made of: {}", self.no_groups.join(", ")),
-                "hosts with little memory, and devices that are held to a rate",
+                "hosts with little memory, and rate-limited devices",
             );
         }
         limits.extend(said(tries));
@@ -152,9 +152,8 @@ fn said(tries: &[Tried]) -> Vec<Limit> {
         what: format!("other processes used the CPUs while these were measured: {}", disturbed.join(", ")),
         touches: "whether these could be decided, and how exactly".to_owned(),
     });
-    let unseen = unseen
-        .into_iter()
-        .map(|what| Limit { what, touches: "causes that these counters speak for".to_owned() });
+    let unseen =
+        unseen.into_iter().map(|what| Limit { what, touches: "causes that need these counters".to_owned() });
     others.into_iter().chain(unseen).collect()
 }
 

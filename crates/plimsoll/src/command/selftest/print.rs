@@ -55,7 +55,7 @@ impl<'a> Report<'a> {
         writeln!(out, "It took {:.0} s.", self.took.as_secs_f64())?;
         writeln!(out, "\nWhat this machine cannot tell")?;
         if self.limits.is_empty() {
-            writeln!(out, "  nothing that is known to be missing")?;
+            writeln!(out, "  no known gaps")?;
         }
         self.limits.iter().try_for_each(|limit| {
             writeln!(out, "  {}", terminal(&limit.what))?;
@@ -82,7 +82,7 @@ impl<'a> Report<'a> {
         )?;
         writeln!(out, "What this machine cannot tell:\n")?;
         if self.limits.is_empty() {
-            writeln!(out, "- nothing that is known to be missing")?;
+            writeln!(out, "- no known gaps")?;
         }
         self.limits
             .iter()
@@ -273,13 +273,13 @@ Left undecided
 Not tried
   one-mode: needs root
 
-Right in 1 of 3 that were decided (95 % interval 1 to 91 %, Clopper and Pearson's).
-Of 2 faults, 0 missed, 1 seen without the cause. Of 1 innocent, 1 accused.
-Left undecided: 1. Could not be tried, or not to the end: 1.
+Right in 1 of 3 decided cases (95 % interval 1 to 91 %, Clopper and Pearson's).
+Of 2 faults, 0 missed, 1 detected without a cause. Of 1 innocent, 1 accused.
+Undecided: 1. Not tried, or not finished: 1.
 It took 60 s.
 
 What this machine cannot tell
-  nothing that is known to be missing
+  no known gaps
 ";
 
     fn tries() -> Vec<Tried> {

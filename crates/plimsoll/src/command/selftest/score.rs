@@ -60,7 +60,7 @@ pub(super) enum Wrong {
     Missed,
     /// A fault was seen, and no cause was named.
     NoCause,
-    /// A fault was seen, and laid to something else.
+    /// A fault was detected and attributed to another cause.
     OtherCause,
     /// An innocent got a verdict that it has not, or a cause was named where nothing is wrong.
     Accused,

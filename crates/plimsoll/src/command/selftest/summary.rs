@@ -27,7 +27,7 @@ pub(super) struct Summary {
     pub(super) missed: u64,
     /// Of these, seen without a cause.
     pub(super) without_cause: u64,
-    /// Of these, seen and laid to something else.
+    /// Of these, detected and attributed to another cause.
     pub(super) other_cause: u64,
     /// Decided tries without a fault.
     pub(super) innocents: u64,
@@ -86,14 +86,11 @@ impl Summary {
     /// In sentences.
     pub(super) fn sentences(&self) -> Vec<String> {
         let Some(interval) = self.interval else {
-            return vec![
-                "Nothing was decided here: this tells nothing of how often it is right.".to_owned(),
-                self.open(),
-            ];
+            return vec!["Nothing was decided here, so the accuracy is unknown.".to_owned(), self.open()];
         };
         let percent = |share: f64| format!("{:.0}", 100.0 * share);
         let mut sentences = vec![format!(
-            "Right in {} of {} that were decided ({} % interval {} to {} %, Clopper and Pearson's).",
+            "Right in {} of {} decided cases ({} % interval {} to {} %, Clopper and Pearson's).",
             self.right,
             self.decided,
             percent(self.confidence),
@@ -101,9 +98,10 @@ impl Summary {
             percent(interval.hi())
         )];
         let mut faults = format!("Of {}, {} missed", plural(self.faults, "fault"), self.missed);
-        for (count, what) in
-            [(self.without_cause, "seen without the cause"), (self.other_cause, "laid to something else")]
-        {
+        for (count, what) in [
+            (self.without_cause, "detected without a cause"),
+            (self.other_cause, "attributed to another cause"),
+        ] {
             if count > 0 {
                 faults.push_str(&format!(", {count} {what}"));
             }
@@ -118,10 +116,7 @@ impl Summary {
     }
 
     fn open(&self) -> String {
-        format!(
-            "Left undecided: {}. Could not be tried, or not to the end: {}.",
-            self.undecided, self.not_tried
-        )
+        format!("Undecided: {}. Not tried, or not finished: {}.", self.undecided, self.not_tried)
     }
 }
 
@@ -175,10 +170,10 @@ pub(super) mod tests {
         let told = summary.sentences().join(" ");
         for part in [
             // R: binom.test(2, 6) has 0.0433 to 0.7772.
-            "Right in 2 of 6 that were decided (95 % interval 4 to 78 %",
-            "Of 4 faults, 1 missed, 1 seen without the cause, 1 laid to something else.",
+            "Right in 2 of 6 decided cases (95 % interval 4 to 78 %",
+            "Of 4 faults, 1 missed, 1 detected without a cause, 1 attributed to another cause.",
             "Of 2 innocents, 1 accused.",
-            "Left undecided: 1. Could not be tried, or not to the end: 1.",
+            "Undecided: 1. Not tried, or not finished: 1.",
         ] {
             assert!(told.contains(part), "{told}");
         }

@@ -134,7 +134,7 @@ fn describe_direction(out: &mut dyn Write, name: &str, direction: &PairedDirecti
         direction;
     write!(out, "  {name}: {sent} packets left, {arrived} arrived, {lost} lost ({lost_bytes} bytes)")?;
     if *only_arrived > 0 {
-        write!(out, ", {only_arrived} arrived that did not leave")?;
+        write!(out, ", {only_arrived} arrived without leaving")?;
     }
     if *resets_from_between > 0 {
         write!(out, " (of these {resets_from_between} resets: something between the points sent them)")?;
