@@ -125,11 +125,11 @@ const QUEUE: Source = Source::Own(include_str!("own/queue.toml"));
 const SENDERS: Source = Source::Own(include_str!("own/senders.toml"));
 const PATH: Source = Source::Own(include_str!("own/path.toml"));
 
-/// All cases, most faults beside an innocent that looks like them, in the order in which they are tried: when time runs out, the later ones are left.
+/// All cases, most faults beside a similar innocent, in the order of the tries: when time runs out, the later ones are skipped.
 pub(super) const ALL: &[Case] = &[
     Case {
         name: "few-ports",
-        question: "A gateway shares out 400 ports, and uses them again too soon: is that seen, and named?",
+        question: "A gateway has 400 ports and reuses them too soon: is it slower, and is the cause named?",
         experiment: GATEWAY,
         words: &[],
         truth: fault(Outcome::Slower, Why::Cause(CauseId::NetTimeWaitReuse)),
@@ -137,7 +137,7 @@ pub(super) const ALL: &[Case] = &[
     },
     Case {
         name: "many-ports",
-        question: "It shares out some thousand ports less, of more than enough: is that said to be no difference?",
+        question: "The gateway loses a thousand ports and still has enough: does the verdict say `same`?",
         experiment: GATEWAY,
         words: &["--set", r#"factors.ports.levels=["1024-65535", "2000-65535"]"#],
         truth: innocent(Outcome::Same, Why::Nothing),
@@ -145,7 +145,7 @@ pub(super) const ALL: &[Case] = &[
     },
     Case {
         name: "leaky-service",
-        question: "A relay keeps a record of each connection of a flood: is it said to stay down, and to hold the state itself?",
+        question: "A relay keeps a record of each connection of a flood: is it `not recovered`, with the state in the service?",
         experiment: Source::Shipped("recovery/flood-relay-leaky-service"),
         words: WIDE,
         truth: fault(Outcome::NotRecovered, Why::LivesIn(StateLivesIn::Service)),
@@ -153,7 +153,7 @@ pub(super) const ALL: &[Case] = &[
     },
     Case {
         name: "flood-relay",
-        question: "The same flood, and a relay that keeps nothing: is it said to come back?",
+        question: "A relay keeps no record of the same flood: is it `recovered`?",
         experiment: Source::Shipped("recovery/flood-relay"),
         words: WIDE,
         truth: innocent(Outcome::Recovered, Why::Nothing),
@@ -161,7 +161,7 @@ pub(super) const ALL: &[Case] = &[
     },
     Case {
         name: "two-writes",
-        question: "A sender writes in two pieces and waits for the answer: is the delayed acknowledgement named that it waits for?",
+        question: "A sender writes in two pieces and waits for the reply: is the delayed acknowledgement named?",
         experiment: Source::Shipped("bulk/splice-stalls"),
         words: &["--factor", "sender=steady,write_write_read"],
         truth: fault(Outcome::Slower, Why::Cause(CauseId::NetDelayedAck)),
@@ -169,7 +169,7 @@ pub(super) const ALL: &[Case] = &[
     },
     Case {
         name: "steady-senders",
-        question: "Two senders keep the same path busy: is nobody said to stall?",
+        question: "Two senders keep the same path busy: does the report name no stall?",
         experiment: SENDERS,
         words: &[],
         truth: innocent(Outcome::Same, Why::Nothing),
@@ -177,7 +177,7 @@ pub(super) const ALL: &[Case] = &[
     },
     Case {
         name: "lossy-path",
-        question: "A path loses one packet in twenty: is it said not to carry TCP at the rate?",
+        question: "A path loses one packet in twenty: is the TCP rate `not reached`?",
         experiment: PATH,
         words: &["--set", "links.0.loss=0.05"],
         truth: fault(Outcome::NotReached, Why::NotAsked),
@@ -185,7 +185,7 @@ pub(super) const ALL: &[Case] = &[
     },
     Case {
         name: "good-path",
-        question: "The same path loses nothing: is it said to carry it?",
+        question: "The same path loses no packet: is the TCP rate `reached`?",
         experiment: PATH,
         words: &[],
         truth: innocent(Outcome::Reached, Why::Nothing),
@@ -193,7 +193,7 @@ pub(super) const ALL: &[Case] = &[
     },
     Case {
         name: "leaky-kernel",
-        question: "A relay leaves routing rules in its host's kernel: is that told from state of its own?",
+        question: "A relay leaves routing rules in its host's kernel: is the state found there, not in the relay?",
         experiment: Source::Shipped("recovery/flood-relay-leaky-host"),
         words: WIDE,
         truth: fault(Outcome::NotRecovered, Why::LivesIn(StateLivesIn::HostKernel)),
@@ -201,7 +201,7 @@ pub(super) const ALL: &[Case] = &[
     },
     Case {
         name: "short-queue",
-        question: "A server has room for one connection until it accepts: is its queue named?",
+        question: "A server's listen queue holds one connection: is the queue named?",
         experiment: QUEUE,
         words: &[],
         truth: fault(Outcome::Slower, Why::Cause(CauseId::NetListenOverflow)),
@@ -209,7 +209,7 @@ pub(super) const ALL: &[Case] = &[
     },
     Case {
         name: "long-queue",
-        question: "It has room for twice as many as enough: is that said to be no difference?",
+        question: "A server's listen queue is twice as long as needed: does the verdict say `same`?",
         experiment: QUEUE,
         words: &["--set", "factors.queue.levels=[511, 1024]"],
         truth: innocent(Outcome::Same, Why::Nothing),
@@ -217,7 +217,7 @@ pub(super) const ALL: &[Case] = &[
     },
     Case {
         name: "two-modes",
-        question: "A disk is read while another reader comes and goes: are two modes found?",
+        question: "Another reader uses the disk from time to time: are two modes found?",
         experiment: Source::Shipped("storage/two-modes"),
         words: &[],
         truth: fault(Outcome::SeveralModes, Why::NotAsked),
@@ -225,7 +225,7 @@ pub(super) const ALL: &[Case] = &[
     },
     Case {
         name: "one-mode",
-        question: "A device that the kernel holds to one rate: is it said to have one?",
+        question: "The kernel limits a device to one rate: is one mode found?",
         experiment: Source::Shipped("storage/one-mode"),
         words: &[],
         truth: innocent(Outcome::OneMode, Why::Nothing),
@@ -233,7 +233,7 @@ pub(super) const ALL: &[Case] = &[
     },
     Case {
         name: "foreign-sync",
-        question: "Somebody beside a relay for mail makes its disk flush: is he named?",
+        question: "Another process flushes a mail relay's disk: is the cause named?",
         experiment: Source::Shipped("mail/foreign-sync"),
         words: &[],
         truth: fault(Outcome::Slower, Why::Cause(CauseId::DiskForeignSync)),
@@ -241,7 +241,7 @@ pub(super) const ALL: &[Case] = &[
     },
     Case {
         name: "interaction",
-        question: "Few ports and a server that closes first are slow only together: is that told from two effects?",
+        question: "Few ports and a server that closes first are slow only together: is it an interaction?",
         experiment: Source::Shipped("web/port-reuse-matrix"),
         words: &[],
         truth: fault(Outcome::Interaction, Why::NotAsked),
@@ -249,7 +249,7 @@ pub(super) const ALL: &[Case] = &[
     },
     Case {
         name: "no-interaction",
-        question: "A longer path and more clients act independently: is that said?",
+        question: "A longer path and more clients act independently: is the verdict `additive`?",
         experiment: Source::Shipped("web/additive-matrix"),
         // The interaction beside it is one of nine tenths.
         words: &["--set", "claims.0.interaction.margin=30 %"],
