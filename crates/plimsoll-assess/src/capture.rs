@@ -1,4 +1,4 @@
-//! Packet files: read, and drawn. The stall reader takes packets from whoever has them; here they come from a file.
+//! Packet files: read, and drawn. The stall reader accepts packets from any source; here a file supplies them.
 
 use std::fs::File;
 use std::io::Read;

@@ -18,7 +18,7 @@ use plimsoll_judge::stats::median;
 use plimsoll_model::observation::{Arm, Interval, PhaseRecord, Slice, StepEvent, TrialRecord};
 use plimsoll_model::report::{EventRecovery, EventReport, RecoveryOutcome};
 
-/// How much less is still as good, where nobody says.
+/// Default margin of recovery: a loss up to this share counts as recovered.
 pub(crate) const MARGIN: f64 = 0.1;
 /// Consecutive windows that must be as good as before.
 const IN_A_ROW: usize = 3;

@@ -23,7 +23,7 @@ const KEPT: usize = 600;
 const REFERENCE: std::ops::RangeInclusive<usize> = 10..=30;
 /// Without a reference a counter speaks when it moves this often in a second.
 const LOUD: f64 = 1.0;
-/// A second is quiet when the CPUs are less busy than this and nobody waits for longer than this share of it.
+/// A second is quiet if the CPUs are less busy than the first share, and tasks wait for less than the second.
 const QUIET: (f64, f64) = (0.5, 0.05);
 /// The most processes, devices and causes that are listed.
 const TOLD: usize = 5;

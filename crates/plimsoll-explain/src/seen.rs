@@ -175,7 +175,7 @@ pub(crate) fn waits(before: &Sampled, after: &Sampled) -> Vec<GrownWait> {
     grown
 }
 
-/// Whether whoever waits for this has something to do that it cannot.
+/// Whether a thread in this wait has work that it cannot do.
 fn is_held_up(wait_for: WaitFor) -> bool {
     matches!(wait_for, WaitFor::Disk | WaitFor::Memory | WaitFor::SendBuffer)
 }

@@ -1,4 +1,4 @@
-//! Is the machine quiet? A process of somebody else that takes the CPU spoils a measurement without a word.
+//! Is the machine quiet? A foreign process on the CPUs spoils a measurement silently.
 //!
 //! Two answers: from the counters, how much of the machine was stolen or used by others; from a snapshot of the processes, who it was.
 

@@ -73,7 +73,7 @@ impl Sampler {
 
     fn join(&mut self) -> SamplingCost {
         drop(self.stop.take());
-        // A sampler that panicked (in `deliver`) has a cost that nobody knows.
+        // The cost of a sampler that panicked (in `deliver`) is unknown.
         self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
 }

@@ -190,7 +190,7 @@ fn router(path: &ProbedPath, place: usize) -> Vec<SizeProbes> {
     probes.collect()
 }
 
-/// Adds the answers of another slice. A hop at which somebody else answers there is left out.
+/// Adds the answers of another slice. A hop with another router there is skipped.
 fn add(path: &mut ProbedPath, other: &ProbedPath) {
     path.reached |= other.reached;
     for (hop, more) in path.hops.iter_mut().zip(&other.hops) {

@@ -253,7 +253,7 @@ winner = { phases = ["read"], factor = "engine" }
     #[test]
     fn every_row_has_its_own_winner_with_its_certainty() {
         let plan = Plan::read("winner", TEXT, &Settings::default()).unwrap();
-        // With one thread mmap leads by far; with two nobody does.
+        // With one thread mmap leads by far; with two threads no engine leads.
         let rate = |engine: &str, threads: &str, block: u32| {
             let wave = 1.0 + 0.02 * f64::from((block * 7 + engine.len() as u32) % 5);
             let lead = if threads == "1" && engine == "mmap" { 1.5 } else { 1.0 };

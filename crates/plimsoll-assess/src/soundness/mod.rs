@@ -289,7 +289,7 @@ fn next(kind: Option<ErrorKind>, load: &str, service: &str) -> String {
     }
 }
 
-/// What cut trials short. A service that died is nobody else's fault, so that it counts even where other trials came to their end.
+/// Faults that cut trials short. A service that died counts even if other trials finished, since it died on its own.
 fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Defect> {
     let all_faulty = trials.iter().all(|trial| !trial.faults.is_empty());
     let faults = trials.iter().filter_map(|trial| trial.faults.first());

@@ -27,7 +27,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         return Vec::new();
     };
     let busy = by_counters::raised("softirq.busiest_busy_share", known.evidence);
-    // Where it was as busy before nothing moved, and nothing is told of it.
+    // A CPU that was as busy before has no evidence: nothing moved.
     let sure = match busy {
         Some(busy) if busy.after < BUSY => return Vec::new(),
         Some(_) => 0.7,

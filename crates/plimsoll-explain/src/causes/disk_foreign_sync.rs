@@ -35,8 +35,8 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     sampled.into_iter().chain(switched).collect()
 }
 
-/// A background load that makes the disk flush: it was switched on and off, so it is confirmed. Named only where the disk flushed more often by a
-/// factor that the service's own flushes do not explain, and somebody waited longer.
+/// A background load that makes the disk flush: it was switched on and off, so it is confirmed. Named only if the disk's
+/// flushes grew more than the service's own, and some task waited longer.
 fn switched(what: &Flushing) -> Option<Cause> {
     let grew = |of: &CauseEvidence| if of.before > 0.0 { of.after / of.before } else { f64::INFINITY };
     let of_service = what.own.as_ref().map_or(1.0, grew).max(1.0);

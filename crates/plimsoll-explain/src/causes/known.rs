@@ -32,11 +32,11 @@ pub struct Known<'a> {
 /// The processes and hosts that are measured, as far as the calls of others matter to them.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
-    /// The names of its processes on the run's hosts: what these call is nobody else's doing.
+    /// The names of its processes on the run's hosts. Their calls are its own.
     pub processes: Vec<String>,
     /// The hosts that these run on.
     pub hosts: Vec<String>,
-    /// Whether it waits for a disk, which others may keep busy. A web server that writes nothing is not held up by somebody else's flush.
+    /// Whether it waits for a disk. Foreign flushes do not slow a web server that writes nothing.
     pub waits_for_disk: bool,
     /// The host that the load comes from, and the process there that makes it.
     pub load: Option<(String, String)>,

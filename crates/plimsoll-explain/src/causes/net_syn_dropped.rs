@@ -24,7 +24,7 @@ const COUNTERS: by_counters::Signature = by_counters::Signature {
     least: 0.005,
     with: &["netstat.TcpExt.TCPTimeouts", "snmp.Tcp.AttemptFails"],
 };
-/// Where one of these grew as well it is known why nobody answered.
+/// Counters that explain the missing reply by another cause, if one of them grew.
 const KNOWN_WHY: [&str; 4] = [
     "netstat.TcpExt.ListenOverflows",
     "netstat.TcpExt.PAWSTimewait",

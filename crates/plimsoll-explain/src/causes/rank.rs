@@ -37,7 +37,7 @@ fn ranked(found: Vec<Cause>) -> Vec<Cause> {
     (1..).zip(causes).map(|(rank, cause)| Cause { rank, ..cause }).collect()
 }
 
-/// Two ways to the same cause: the surer one tells, and quotes what the other has seen beside it.
+/// Merges two findings of one cause: the surer one stays, with the evidence of both.
 fn merge(known: &mut Cause, other: Cause) {
     let other_tells = (other.confirmed, other.confidence) > (known.confirmed, known.confidence);
     let (mut first, second) = if other_tells { (other, known.clone()) } else { (known.clone(), other) };

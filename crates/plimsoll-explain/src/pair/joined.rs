@@ -160,7 +160,7 @@ impl<'c> Joined<'c> {
                 let record = &sent[near][at];
                 match self.was_on(1 - near, near, record.time, clock) {
                     Some(was_on) if was_on => true,
-                    // A SYN that was sent again, or data that nobody acknowledged: the far capture is empty before or after for that reason.
+                    // A retransmitted SYN, or unacknowledged data, explains why the far capture is empty before or after.
                     _ if record.is_syn() => has_syn,
                     _ => record.takes_sequence() && !is_acknowledged(record),
                 }

@@ -1,7 +1,7 @@
 //! On which side of the path a silence began.
 //!
-//! 1. A packet that left one point and never came to the other was lost between them.
-//! 2. A packet that was sent again though its first copy had passed the other point: whoever should have acknowledged it did not, unless
+//! 1. A packet that left one point and never reached the other was lost between them.
+//! 2. A packet was retransmitted although its original had passed the other point: the receiver did not acknowledge it, unless
 //!    the acknowledgement was slow between the points.
 //! 3. Otherwise the packet that ended the silence is followed back: to the point nearer to its sender, to the packet that this one had waited
 //!    for, and so on. Points that were quiet and delays over the minimum share the time; both are differences of times of one direction.
@@ -175,7 +175,7 @@ impl<'a> Silence<'a> {
             .collect()
     }
 
-    /// Nothing came until the end of the capture: whoever is waited for had what was sent.
+    /// No packet came until the end of the capture, although the awaited side had received the data.
     fn never_ended(&self) -> (Side, String) {
         match self.stall.waiting_for {
             Actor::Client => (Side::Client, "the client sent nothing until the captures ended".to_owned()),

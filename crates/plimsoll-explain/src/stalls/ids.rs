@@ -32,7 +32,7 @@ pub(super) enum Explained {
     No,
     /// A loss may have left the step.
     Possibly,
-    /// Step at the time when the timer of as many lost packets runs out.
+    /// Step at the retransmission timeout of that number of lost packets.
     ByTimer,
 }
 

@@ -67,7 +67,7 @@ impl Recovery {
         self.last_resent = now;
         if by_timer {
             self.timeouts = self.timeouts.saturating_add(1);
-            // The probe of the tail was in vain, or the segment that duplicates told of was lost again.
+            // The tail loss probe failed, or the retransmission of the reported segment was lost.
             self.trigger = Trigger::Timer;
         }
     }

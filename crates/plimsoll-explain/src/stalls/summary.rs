@@ -68,7 +68,7 @@ impl Summary {
         }
     }
 
-    /// Keeps as many connections as are to be listed, those that stood still longest.
+    /// Keeps the connections with the most stall time, up to the length of the list.
     fn cut(&mut self) {
         if self.ended.len() > self.limits.listed {
             self.ended.sort_by_key(|connection| std::cmp::Reverse(connection.stalls.total()));

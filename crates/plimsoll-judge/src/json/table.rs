@@ -15,7 +15,7 @@ const NAMED: usize = 5;
 enum Separator {
     /// This byte.
     Byte(u8),
-    /// Blanks and tabs, as many as there are.
+    /// Any number of blanks and tabs.
     Blanks,
 }
 
@@ -359,8 +359,8 @@ impl<'t> Table<'t> {
         Ok(lists)
     }
 
-    /// The places of columns: those that are called so, and for the other names the remaining columns in their order, which must be as many.
-    /// A column that is called like an optional one is not among these.
+    /// Indices of columns: by name first; the other names take the remaining columns in order, whose number must match.
+    /// An optional column is not among the remaining ones.
     fn columns<const K: usize>(&self, names: [&str; K], optional: &[&str]) -> Result<[usize; K], JudgeError> {
         let named = names.map(|name| self.place(name));
         let optional: Vec<usize> = optional.iter().filter_map(|name| self.place(name)).collect();
@@ -493,8 +493,8 @@ fn unquoted(cell: &str) -> &str {
     cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')).map_or(cell, str::trim)
 }
 
-/// What stands between the columns of a text: semicolons where there are any, tabs where all lines have as many, else commas, else blanks.
-/// A comma that stands before decimals separates nothing.
+/// The separator of a text's columns: semicolons if there are any, tabs if all lines have the same number, else commas, else blanks.
+/// A decimal comma separates nothing.
 fn separator(text: &str, mark: Option<Mark>, series: bool) -> Result<Separator, JudgeError> {
     let lines = || content(text).map(|(_, line)| line);
     if text.contains(';') && lines().any(|line| line.contains(';')) {

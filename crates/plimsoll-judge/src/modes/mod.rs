@@ -3,7 +3,7 @@
 //! A mixture of two normal distributions competes with the likeliest distribution that has a single mode, leaning or not and with tails as
 //! heavy as need be (`single`): a skewed series is no reason for a second mode. What the mixture gains in log-likelihood is the evidence,
 //! more of which is asked for where the two are near (Ashman's D; Ashman, Bird & Zepf 1994, *Detecting bimodality in astronomical datasets*) or
-//! where one is light. Further modes must pay by Schwarz's criterion, with a valley between them. Hartigan's dip test is reported beside it, as
+//! where one is light. Further modes must pay by Schwarz's criterion, with a valley between them. The report adds Hartigan's dip test as
 //! support: alone, it misses most second modes at such sizes.
 //!
 //! A level that shifted in time is no second mode. Shifts and a trend are taken out first, but only where the order of the values is no random

@@ -189,7 +189,7 @@ pub fn judge_trials(
 
 /// Judges plain windows before and after one flood, with or without those of a control.
 ///
-/// A control with as many windows as the treated service is paired by position; one with other lengths is compared as a
+/// A control with equally many windows as the treated service is paired by position; any other is compared as a
 /// whole. The interval covers the windows at hand and not how trials differ, and the reason says so.
 ///
 /// # Errors
@@ -236,7 +236,7 @@ const CONTROL_STOPPED: &str =
 const NO_BASELINE: &str =
     "the service carried nothing before the flood in most windows: there is no baseline to return to";
 
-/// A control that moves by more than this factor by itself leaves nothing to compare with.
+/// A control that drifts by more than this factor is no reference.
 const ADRIFT: f64 = 3.0;
 /// From this factor on, the report says that the control moved.
 const MOVED: f64 = 1.25;

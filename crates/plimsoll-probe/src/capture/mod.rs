@@ -172,7 +172,7 @@ impl Capture {
 fn follow(mut ring: Ring, mut out: Pcapng<impl Write>, stop: &AtomicBool) -> (Counts, io::Result<()>) {
     let mut counts = Counts::default();
     let done = write_all(&mut ring, &mut out, stop, &mut counts.packets);
-    // The kernel's counts begin anew each time they are read, so they are read once.
+    // Each read resets the kernel's counts, so they are read once.
     counts.dropped = ring.dropped();
     counts.cpu_us = cpu_us();
     let ended = out.end(counts.packets, counts.dropped);

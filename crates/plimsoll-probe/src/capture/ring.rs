@@ -71,7 +71,7 @@ impl Ring {
 
     fn bind(&self, index: u32) -> io::Result<()> {
         #[expect(unsafe_code, reason = "nix cannot make the address of an interface")]
-        // SAFETY: all zeroes are a value of this type, and the kernel reads as many bytes as it has.
+        // SAFETY: all zeroes are a value of this type, and the kernel reads exactly its size.
         let done = unsafe {
             let mut address: libc::sockaddr_ll = std::mem::zeroed();
             address.sll_family = libc::AF_PACKET as u16;
@@ -121,7 +121,7 @@ impl Ring {
         let mut stats = libc::tpacket_stats_v3 { tp_packets: 0, tp_drops: 0, tp_freeze_q_cnt: 0 };
         let mut length = size_of_val(&stats) as libc::socklen_t;
         #[expect(unsafe_code, reason = "nix does not have this option")]
-        // SAFETY: the kernel writes at most as many bytes as the structure has.
+        // SAFETY: the kernel writes at most the size of the structure.
         let done = unsafe {
             libc::getsockopt(
                 self.socket.as_raw_fd(),
@@ -217,7 +217,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 /// A socket for packets without their link headers, of no protocol yet.
 fn open_socket() -> io::Result<OwnedFd> {
     #[expect(unsafe_code, reason = "nix makes no such socket without a protocol")]
-    // SAFETY: what socket(2) returns is a new descriptor that nobody else has.
+    // SAFETY: socket(2) returns a new descriptor without another owner.
     let fd = unsafe {
         let fd = libc::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
         if fd < 0 {
@@ -235,7 +235,7 @@ fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> io::Result<()> {
 
 fn set_at<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
     #[expect(unsafe_code, reason = "nix does not have these options")]
-    // SAFETY: the kernel reads as many bytes as the value has.
+    // SAFETY: the kernel reads exactly the size of the value.
     let done = unsafe {
         let length = size_of::<T>() as libc::socklen_t;
         libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const *value).cast(), length)

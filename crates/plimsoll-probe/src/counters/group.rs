@@ -1,4 +1,4 @@
-//! The files of a control group that somebody has named, of version 2 or of the hierarchies of version 1 (Documentation/admin-guide/cgroup-v1 in the
+//! The files of a control group that the user named, of version 2 or of the hierarchies of version 1 (Documentation/admin-guide/cgroup-v1 in the
 //! kernel). What both versions count has one name: that of version 2.
 
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::table::Table;
 use super::text::{decimal, words};
 
-/// Sets, for each journal, how many transactions it has committed, and how many of these somebody waited for.
+/// Sets the number of committed transactions of each journal, and how many of them a task waited for.
 pub(super) fn read(proc: &Path, table: &mut Table) {
     // Without a journal there is no such folder.
     let Ok(journals) = fs::read_dir(proc.join("fs/jbd2")) else { return };

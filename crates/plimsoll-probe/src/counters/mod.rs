@@ -25,7 +25,7 @@
 //! | `machine.vmstat.FIELD` | `vmstat` | each second | memory management, in pages and events |
 //! | `machine.meminfo.FIELD` | `meminfo` | each second | memory by use |
 //! | `machine.diskstats.DEVICE.FIELD` | `diskstats` | each second | `reads`, `read_bytes`, `read_time`, `busy`, `queue_time`, `flushes` ... |
-//! | `machine.jbd2.DEVICE.{commits,requested}` | `fs/jbd2/*/info` | each second | transactions that ext4's journal committed; those that somebody waited for |
+//! | `machine.jbd2.DEVICE.{commits,requested}` | `fs/jbd2/*/info` | each second | transactions that ext4's journal committed; those that a task waited for |
 //! | `machine.schedstat.cpuN.{running,run_delay,timeslices}` | `schedstat` | each second | time tasks ran, waited to run; how many times they ran |
 //! | `cgroup.cpu.FIELD`, `cgroup.memory.FIELD` | `cpu.stat`, `memory.events` of the own control group | each second | `nr_throttled` and the time of it as the kernel gives it; `max`, `oom_kill` |
 //! | `cgroup.memory.failcnt` | `memory.failcnt` of a control group of version 1 | each second | times that it came to its limit |
@@ -323,7 +323,7 @@ impl Counters {
                 Err(why) => self.absent_state.push(Absence { file: name.to_owned(), why }),
             }
         }
-        // Where nobody may ask, or there are none, nobody has made any either, as far as this host is concerned.
+        // Without permission or support, this host has made no rules either.
         if let Some(count) = self.live.then(count_nft_rules).and_then(Result::ok) {
             self.table.set_named("rules.nftables", count as f64);
         }

@@ -82,7 +82,7 @@ impl Table {
         let mut changes = Vec::new();
         for &slot in &self.sorted {
             let value = self.values[slot];
-            // NaN is what was never told: it differs from everything.
+            // NaN marks a value that was never reported: it differs from everything.
             if self.written[slot] == self.reading && self.told[slot] != value {
                 self.told[slot] = value;
                 changes.push((self.names[slot].clone(), value));

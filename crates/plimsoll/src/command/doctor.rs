@@ -35,7 +35,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::could_not(format!("the captures of runs cannot be read: {error}")))?,
         Err(_) => Vec::new(),
     };
-    // A store that is damaged keeps nobody from what a killed run left on the machine.
+    // A damaged store must not hide what a killed run left on the machine.
     let runs = match store.as_ref().map(|store| store.runs(None)) {
         Ok(Ok(runs)) => format!("{place} ({} stored)", runs.len()),
         Ok(Err(error)) => format!("cannot be read: {error}"),

@@ -105,7 +105,7 @@ pub(crate) fn settings_of_run(entry: &RunEntry) -> Vec<String> {
 
 /// The command line that carries out a stored run again.
 pub(crate) fn again(entry: &RunEntry) -> Vec<String> {
-    // Settings that cannot be read any more are told where the run is planned from them.
+    // Planning the run reports unreadable settings.
     let args: PlanArgs = serde_json::from_value(entry.settings.clone()).unwrap_or_default();
     if let Some(Intervention { run, cause, .. }) = &args.intervention {
         let words = ["plimsoll", "explain", run, "--confirm", "--cause", cause.id()];

@@ -1,4 +1,4 @@
-//! `plimsoll model`: what a rig that nobody has yet would do, and how near the model comes to a run that was measured.
+//! `plimsoll model`: predicts the performance of a planned rig, and compares the model with a measured run.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

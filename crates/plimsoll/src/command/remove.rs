@@ -42,7 +42,7 @@ pub(crate) fn prune(args: &PruneArgs) -> Result<Exit, Failure> {
     let store = state::open(args.store.store.as_deref())?;
     let labels = store.labels()?;
     let mut runs = store.runs(args.experiment.as_deref())?;
-    // What somebody has named is kept, and what is going on.
+    // Named runs and runs in progress are kept.
     runs.retain(|run| {
         let is_named = labels.get(&run.id).is_some_and(|of| !of.tags.is_empty() || !of.baselines.is_empty());
         !is_named && !store.is_going_on(&run.id)

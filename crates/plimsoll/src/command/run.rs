@@ -97,7 +97,7 @@ fn on(args: &RunArgs) -> Result<Option<On>, Failure> {
             settings.on
         }
     };
-    // What is stored, somebody else may have written, and a queue's tasks may be given more than the user has here.
+    // Another user may have written the store, and a queue's tasks may have more rights than the user has here.
     if let (None, Some(began)) = (&args.on, &began) {
         effects::ask_where(began, args.consent.yes)?;
     }
@@ -292,7 +292,7 @@ fn finish(
     } else {
         Ok(())
     };
-    // Why the run could not go on comes before why it could not be told, which may be the same full disk.
+    // The error of the run comes before an error of its report: both may come from the same full disk.
     if let Some(error) = ended.error {
         hand_over(keeping, &report.run, interrupt);
         return Err(error.into());

@@ -23,7 +23,7 @@ const ALPHA: f64 = 0.05;
 
 pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     let place = state::place(args.store.store.as_deref())?;
-    // What is wrong with it is told before anybody asks.
+    // A damaged store fails here, before the first request.
     drop(Store::open_at_to_read(&place)?);
     let token = token(args)?;
     let cannot = |error| Failure::could_not(format!("cannot listen on {}: {error}", args.listen));
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     Ok(Exit::Holds)
 }
 
-/// What somebody must know who asks: what the user says, or, where others than this machine can connect, something random.
+/// The token of requests: the user's, or a random one if other machines can connect.
 fn token(args: &ServeArgs) -> Result<Option<(Token, String)>, Failure> {
     let text = match &args.token_file {
         Some(path) => {

@@ -173,7 +173,7 @@ fn percentile(slices: &[&Slice], quantile: f64) -> Option<f64> {
     (pooled.len() >= enough(quantile)).then(|| pooled.value_at_quantile(quantile) as f64 / 1e3)
 }
 
-/// A percentile in milliseconds over and over, each time of as many slices in a row as have requests enough.
+/// Percentiles in milliseconds, each over the fewest consecutive slices with enough requests.
 fn percentiles(slices: &[&Slice], quantile: f64) -> Vec<f64> {
     let (mut found, mut pooled) = (Vec::new(), Histogram::default());
     for slice in slices {

@@ -1,4 +1,4 @@
-//! What only later packets decide: silences that may turn out to be something else, and acknowledgements for which somebody may have waited.
+//! Decisions that need later packets: the class of ambiguous silences, and whether a late acknowledgement delayed its peer.
 
 use plimsoll_model::packet::Segment;
 use plimsoll_model::trace::Class;
@@ -12,7 +12,7 @@ use crate::stalls::sequence::{after, beyond};
 use crate::stalls::time::MILLISECOND;
 use crate::stalls::timeline::Ticket;
 
-/// An acknowledgement or an opening window that came late, until it shows whether somebody waited for it.
+/// A late acknowledgement or window update, until later packets show whether the sender waited for it.
 #[derive(Clone, Copy)]
 pub(super) struct PendingAck {
     pub(super) late: LateAck,
@@ -55,7 +55,7 @@ const REACTION: u64 = 10 * MILLISECOND;
 const DOUBTS: usize = 6;
 
 impl Connection {
-    /// Whether somebody waited for an acknowledgement that came late shows in who sends next, and how soon.
+    /// Decides whether the sender waited for a late acknowledgement, by who sends next and how soon.
     #[cold]
     pub(super) fn settle_pending(&mut self, facts: &Facts) {
         let Some(PendingAck { mut late, waiter, within, closed_since, silent_again }) = self.pending else {

@@ -75,7 +75,7 @@ pub(super) struct Connection {
     pub(super) stalls: Stalls,
     timeline: Timeline,
     most_stalls: usize,
-    /// When a packet was last seen that somebody could have waited for.
+    /// Time of the last packet that a side may have waited for.
     active: u64,
     /// Whether it has been silent since for long enough for a stall.
     is_silent: bool,
@@ -138,7 +138,7 @@ impl Connection {
 
     /// Remembers the connection that had these addresses and ports before.
     pub(super) fn follow(&mut self, old: &Self) {
-        // An attempt that nobody answered leaves no connection behind.
+        // An unanswered attempt leaves no connection behind.
         if old.halves[1 - old.client].packets > 0 {
             self.handshake.predecessor = Some(Predecessor { last: old.last, closed: old.is_closed() });
         }
@@ -204,7 +204,7 @@ impl Connection {
         self.take_in(&facts, segment, ip_id);
     }
 
-    /// Something was said that somebody could have waited for. Where `at` lies before the last such moment, the silence that follows that one goes on.
+    /// Records a packet that a side may have waited for. If `at` is earlier than the last one, the silence after that one continues.
     #[inline]
     fn go_on(&mut self, at: u64, by: usize) {
         if at >= self.active {

@@ -36,7 +36,7 @@ impl Connection {
             let missing = self.halves[1 - facts.me].sent_to.map_or(0, |sent_to| beyond(segment.ack, sent_to));
             self.put(start, end, classes::capture_gap::judge(gap.length(), missing));
         } else if facts.is_pure || facts.probes_window {
-            // A silence goes on over acknowledgements and probes that nobody waited for.
+            // Acknowledgements and probes without a waiting side do not end a silence.
             self.acknowledges_late(facts, segment, gap, reaction_time(facts.rtt));
             return;
         } else if segment.flags.has(Flags::SYN) {

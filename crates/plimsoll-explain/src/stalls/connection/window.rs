@@ -24,7 +24,7 @@ impl Connection {
         if segment.window == 0 {
             if half.closed_since.is_none() {
                 (half.closed_since, half.probed) = (Some(facts.now), false);
-                // Who closes it late says only then that nothing is to be sent any more into a window that was full before.
+                // A late zero window reports a window that was already full before.
                 let is_late = self.is_silent || facts.now.saturating_sub(self.active) > facts.threshold;
                 if is_late && self.halves[1 - facts.me].is_stopped_by(&self.halves[facts.me], facts.now) {
                     self.halves[facts.me].closed_since = Some(self.active);
@@ -119,7 +119,7 @@ impl Connection {
             return;
         }
         let window = theirs.window.unwrap_or(0);
-        // What is left of a window that is mostly free stops nobody.
+        // A mostly free window does not stop the sender.
         let needed = mine.segment_size(theirs).min(window / 2);
         let is_full = mine.usable_window(theirs, facts.now).is_some_and(|usable| usable < needed);
         let before = mine.full;

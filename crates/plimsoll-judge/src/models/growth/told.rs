@@ -62,13 +62,13 @@ impl Growth {
         }
     }
 
-    /// Another kind that the points support nearly as well, and that is as simple or says something else of doubling, or of many more workers.
+    /// Another kind that fits nearly as well, and is as simple or predicts another time for doubled or many more workers.
     fn rival(&self) -> String {
         let Some(chosen) = self.fits.iter().find(|fit| fit.kind == self.kind) else { return String::new() };
         let differs = |factor: f64| !(1.0 / DIFFERS..=DIFFERS).contains(&factor);
         let freedom = (self.n as f64 - self.kind.figures() as f64 - 1.0).max(1.0);
         let t = t_quantile(f64::midpoint(1.0, CONFIDENCE), freedom);
-        // Between two kinds of as many figures, a mixture of both decides: the share of the other is one figure more.
+        // For two kinds with equally many figures a mixture decides: the share of the other is one more figure.
         let is_near = |fit: &GrowthFit| {
             if fit.kind.figures() == self.kind.figures() {
                 fit.aicc.is_finite() && fit.squares <= chosen.squares * (1.0 + t * t / freedom)
@@ -92,7 +92,7 @@ impl Growth {
         })
     }
 
-    /// That nothing is known of chance but from the curve itself.
+    /// States that only the curve itself shows the effect of chance.
     fn unrepeated(&self) -> String {
         if self.lack_of_fit.by_repeats || rms(&self.residuals) < EXACT {
             return String::new();

@@ -179,7 +179,7 @@ impl Link<'_> {
         for (size, &floor) in self.far.sizes.iter().zip(far) {
             let before = match (self.near, near) {
                 (Some(router), Some(floors)) => {
-                    // Both were probed with the same sizes, but for those that one of them did not answer.
+                    // Both got probes of the same sizes, except those that one of them did not answer.
                     match router.sizes.iter().position(|other| other.bytes == size.bytes) {
                         Some(place) => floors[place],
                         None => continue,

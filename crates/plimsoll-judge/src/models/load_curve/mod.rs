@@ -53,7 +53,7 @@ const TELLS: f64 = 4.0;
 const BELIEVED: f64 = 0.25;
 /// The fewest points that can tell models apart.
 const LEAST_POINTS: usize = 5;
-/// The utilisation that one point must reach before a queue is named: as many jobs wait there as one server serves.
+/// The least utilisation of the busiest point before a queue is named: one job per server waits there.
 const LEAST_BUSY: f64 = 0.5;
 /// A limit is stated up to this much more utilisation than the most that was measured.
 const BEYOND: f64 = 1.1;

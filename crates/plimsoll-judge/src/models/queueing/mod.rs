@@ -1,4 +1,4 @@
-//! What a rig that nobody has yet would do: by formula where one exists, and by simulation of its events otherwise.
+//! Predicts the performance of a rig that does not exist yet: by a formula if one exists, else by simulation of events.
 //!
 //! A rig is `hosts` times `cpus` processors, jobs that arrive by themselves or from users who think in between, and the time that
 //! one job keeps one processor busy. Formulas: M/M/c (Erlang 1917), a random choice of a host (which splits a Poisson stream into Poisson

@@ -64,7 +64,7 @@ impl<'a> VersionMeter<'a> {
         if let Some(setup) = &self.args.setup {
             self.runner.run_aside(&substituted(setup, &version.name, true), &place)?;
         }
-        // An experiment makes its hosts anew for each run, and warms up as it says.
+        // An experiment recreates its hosts for each run, and has its own warm-up.
         let warm_up = if self.args.experiment.is_some() { 0 } else { self.args.warm_up };
         for _ in 0..warm_up {
             self.measure_at(which, &place)?;

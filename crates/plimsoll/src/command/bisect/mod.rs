@@ -42,7 +42,7 @@ pub(crate) fn run(args: &BisectArgs) -> Result<Exit, Failure> {
         max_measurements: args.max_measurements,
         max_pairs: args.max_pairs as usize,
     };
-    // Bad settings and an unusable state are told before anything is checked out.
+    // Bad settings and an unusable state fail before any checkout.
     state.bisection(limits.confidence)?;
     let interrupts = Interrupts::listen()
         .map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;

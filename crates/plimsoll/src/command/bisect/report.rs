@@ -1,4 +1,4 @@
-//! What a bisection found: a verdict, and the evidence beside it.
+//! The report of a bisection: a verdict and its evidence.
 
 use std::io::{self, Write};
 

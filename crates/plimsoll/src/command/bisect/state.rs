@@ -129,7 +129,7 @@ impl State {
         Ok(bisection)
     }
 
-    /// Rewrites the file: first a copy beside it, which then replaces it. So a crash leaves the old one whole.
+    /// Rewrites the file through a temporary copy, so a crash leaves the old file intact.
     pub(super) fn save(&self) -> Result<(), Failure> {
         let Some(path) = &self.path else { return Ok(()) };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -1,4 +1,4 @@
-//! Files as they are read: in one pass, kept while they pass by where they are to be stored.
+//! Reads files in one pass, and keeps a copy of files that will be stored.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -76,7 +76,7 @@ fn figures(reading: &Reading, name: &str, input: impl Read, only: Option<&str>) 
             Decimal::Comma => Mark::Comma,
         }),
     };
-    // Beside what is judged, everything is told that both sides have.
+    // A judged import also reports all other figures of both sides.
     let of = if reading.judge.is_some() { &[][..] } else { &reading.metric };
     let wanted: Vec<Wanted<'_>> = of.iter().map(|metric| Wanted::of(metric)).collect();
     let is_wanted =

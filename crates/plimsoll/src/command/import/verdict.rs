@@ -238,7 +238,7 @@ fn of_curve(args: &Reading, test: Test, files: &[Imported]) -> Result<Value, Fai
     Ok(Value::Object(request))
 }
 
-/// Prints the verdict, and beside it the medians of everything that both sides have.
+/// Prints the verdict and the medians of all figures of both sides.
 pub(crate) fn print(judged: &Judged) -> Result<(), Failure> {
     if let Some(verdict) = judged.verdict() {
         output::text(|out| writeln!(out))?;

@@ -27,7 +27,7 @@ struct Answers {
     /// What gets the load: two with [`NewKind::Compare`], else one.
     subjects: Vec<Subject>,
     good: Bound,
-    /// Answers that nobody gave, as comments of the file.
+    /// Assumed answers, as comments of the file.
     assumed: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl Bound {
         }
     }
 
-    /// The usual bound, where nobody names one.
+    /// The default bound.
     fn usual(kind: NewKind, subject: &Subject) -> &'static str {
         match (kind, subject) {
             (NewKind::Compare, _) => "5%",

@@ -1,4 +1,4 @@
-//! The text of a new experiment. A comment stands at each value that nobody gave.
+//! The text of a new experiment. A comment marks each assumed value.
 
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -63,7 +63,7 @@ fn unreadable(file: &Path, error: &ReadError) -> Failure {
     Failure::Usage(format!("{}: {error}", file.display()))
 }
 
-/// Standard input in a file that nobody else sees, from its beginning.
+/// A private file with all of standard input, at its beginning.
 fn kept_stdin() -> Result<File, Failure> {
     let keep = || {
         let mut file = tempfile::tempfile()?;
