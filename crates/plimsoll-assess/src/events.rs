@@ -26,7 +26,7 @@ const IN_A_ROW: usize = 3;
 const SHORTEST: f64 = 0.1;
 /// The longest.
 const LONGEST: f64 = 1.0;
-/// However much a load scattered before, no less than this part of what is as good counts as that.
+/// Lowest threshold of recovery for a load that scattered before, as a share of the usual threshold.
 const LEAST_OF_SCATTER: f64 = 0.5;
 /// So much is done in a window, so that chance alone moves it by some 10 %.
 const ENOUGH: f64 = 100.0;

@@ -1,6 +1,6 @@
 //! From observations to a report: the judge's verdicts, the explainer's evidence, and the plain figures beside them.
 //!
-//! [`report`] says what a run found; [`under_way`] answers what the run asks while it goes on. Both are pure functions of what is stored, so
+//! [`report`] makes the report of a run; [`under_way`] answers the questions of a run in progress. Both are pure functions of what is stored, so
 //! that a stored run can be judged again.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr)]
@@ -177,7 +177,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
     }
 }
 
-/// What the trials after the first block say of the claims, or of the intervention.
+/// Findings on the claims, or on the intervention, from the trials after the first block.
 fn judged(plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
     match &plan.intervention {
         Some(intervention) => vec![Finding::bare(confirm::verdict(intervention, plan, trials))],
@@ -185,7 +185,7 @@ fn judged(plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
     }
 }
 
-/// What the trials say, as far as the probes and the machine let them.
+/// Findings of the trials, limited by the probes and the machine.
 fn findings(plan: &Plan, all: &[TrialRecord]) -> Vec<Finding> {
     let mut findings = judged(plan, aa_test::split(all).1);
     object(plan, all, &mut findings);

@@ -101,7 +101,7 @@ struct Captured<'t> {
     capture: &'t CaptureRecord,
 }
 
-/// What the kernel says of the senders of streams.
+/// Times that the kernel counted for the senders of streams, by what limited them.
 fn limited(phases: &[&PhaseRecord], arm: Arm) -> Option<LimitedTimes> {
     let slices = phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.arm == arm);
     let streams = slices.flat_map(|slice| slice.result.streams());

@@ -10,7 +10,7 @@ use plimsoll_model::verdict::{Interval, Outcome};
 
 use super::windows;
 
-/// Whether the last cycle of a trial did not come back, as far as the trial alone can tell.
+/// Whether the last cycle of a trial did not recover, judged from this trial alone.
 pub(super) fn called_for(plan: &Plan, trial: &TrialRecord) -> bool {
     let judged =
         claim(plan).and_then(|claim| Some(windows::judged(claim, &[windows::of_trial(trial, claim)?])));

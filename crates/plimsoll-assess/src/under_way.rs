@@ -32,7 +32,7 @@ pub fn next_rate(experiment: &Experiment, phase: &str, probes: &[Slice]) -> Opti
     claims::limit::next_rate(experiment, phase, probes)
 }
 
-/// Whether the figure of this trial did not come back, as far as the trial alone can tell.
+/// Whether the figure of this trial did not recover, judged from the trial alone.
 #[must_use]
 pub fn calls_for_remedies(plan: &Plan, trial: &TrialRecord) -> bool {
     remedies::called_for(plan, trial)

@@ -217,7 +217,7 @@ pub const TREE_PROCESSES: &str = "tree.processes";
 const KINDS: [&str; 8] = ["user", "nice", "system", "irq", "softirq", "steal", "iowait", "idle"];
 
 impl Watched {
-    /// Learns what was read, and tells how the host is; nothing at the first moment, which has nothing to be compared with.
+    /// Takes a reading and returns the state of the host; `None` for the first reading, which has no predecessor.
     pub fn take(&mut self, moment: &Moment) -> Option<State> {
         let (mut state, changes, seconds) = self.learn(moment)?;
         let second = Now { values: &self.values, changes: &changes, seconds }.second(&state, changes.clone());
@@ -266,7 +266,7 @@ impl Watched {
         Some((state, changes, seconds))
     }
 
-    /// Who used the CPUs since processes were last looked at, and what was used of them in that time.
+    /// Takes the CPU use by process since the last look at processes, and the total.
     fn learn_processes(&mut self, moment: &Moment) {
         let kinds = KINDS.iter().filter(|kind| !["idle", "iowait", "steal"].contains(*kind));
         let all = || kinds.filter_map(|kind| self.values.get(&format!("machine.stat.cpu.{kind}"))).sum();

@@ -5,7 +5,7 @@ use plimsoll_model::weeks::Reached;
 
 const HOUR: u64 = 3600;
 
-/// The hours from one up to another (hours since 1970, UTC), of points with their moments in seconds since 1970; nothing where there is none.
+/// Points by hour, from one hour up to another (hours since 1970, UTC); points have seconds since 1970. `None` for an hour without a point.
 #[must_use]
 pub fn hours(points: impl IntoIterator<Item = (u64, f64)>, first: u64, end: u64) -> Vec<Option<f64>> {
     let mut hours = vec![None; usize::try_from(end.saturating_sub(first)).unwrap_or_default()];
@@ -26,7 +26,7 @@ fn ends_at_zero(series: &str) -> Option<String> {
     }
 }
 
-/// When the limit of a series is reached, counted from the end of these hours, and what happens then in words; nothing where it has none, or where it is not to be seen.
+/// When a series reaches its limit, counted from the end of these hours, and the consequence in words; `None` without a limit or a forecast.
 #[must_use]
 pub fn forecast(series: &str, hours: &[Option<f64>], first_hour: u64) -> Option<(String, Reached)> {
     let what = ends_at_zero(series)?;

@@ -3,7 +3,7 @@
 //! A sample stands for 1/hertz of a second, so that times are counts, and their scatter is that of counts: a difference
 //! of two counts is reported when it is four times its standard error, the counts' variance taken twice (samples come
 //! in bursts). That is the method of differential flame graphs (B. Gregg, *Differential Flame Graphs*, 2014), divided
-//! by the work done, so that a side that does more does not look dearer.
+//! by the work done, so that a side that does more does not look more expensive.
 
 use std::collections::BTreeMap;
 

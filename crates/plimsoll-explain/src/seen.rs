@@ -220,7 +220,7 @@ pub(crate) fn failures(before: &Sampled, after: &Sampled) -> Vec<GrownFailures> 
     grown
 }
 
-/// Block devices of which more was asked, both in each second and for each operation.
+/// Block devices with more requests, both per second and per operation.
 pub(crate) fn block_io(before: &Sampled, after: &Sampled) -> Vec<GrownBlockIo> {
     let operations = (before.operations as f64, after.operations as f64);
     let seconds = (before.seconds, after.seconds);

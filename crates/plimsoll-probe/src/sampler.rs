@@ -66,7 +66,7 @@ impl Sampler {
         Ok(Self { stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Ends it: takes a last sample, delivers what is left, and tells what it cost. Takes no longer than one sample and its delivery.
+    /// Stops the sampler: takes a last sample, delivers the rest, and returns the cost. Takes no longer than one sample and its delivery.
     pub fn stop(mut self) -> SamplingCost {
         self.join()
     }

@@ -24,7 +24,7 @@ trait ClaimKind {
         None
     }
 
-    /// Why failures in a phase may be what is asked about; nothing where they spoil the measurement.
+    /// Why failures in a phase may be the question of the claim; `None` if they spoil the measurement.
     fn asks_about_failures(&self, _phase: &str) -> Option<FailureQuestion> {
         None
     }

@@ -318,7 +318,7 @@ impl ByMode {
     }
 }
 
-/// A mode that is there after longer pauses: what a token bucket had saved up is measured, and not the rate that it lets through at length.
+/// A mode that appears after longer pauses: the burst of a token bucket instead of its sustained rate.
 struct Pauses {
     /// How long the pause before a measurement of that mode was, ..
     there_ms: f64,

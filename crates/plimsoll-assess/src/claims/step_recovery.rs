@@ -16,7 +16,7 @@ use crate::{events, prefix, windows};
 
 /// What the claim is called in a verdict.
 const CLAIM: &str = "step_recovery";
-/// Others leave a load this share of its rate at least in some window; what does less is held down by something else.
+/// Foreign CPU use leaves a load at least this share of its rate in some window. A lower rate has another reason.
 const LEAST_LEFT: f64 = 0.25;
 /// The estimated metric.
 const METRIC: &str = "time_to_recover_s";
@@ -35,7 +35,7 @@ impl ClaimKind for StepRecoveryClaim {
         (self.phase == phase).then_some(FailureQuestion::InPart)
     }
 
-    /// A load that goes on, and does less than before, may only have lost CPUs to others. A control would divide that out.
+    /// A load that continues at a lower rate may only have lost CPUs to other processes. A control would divide that out.
     fn may_be_the_doing_of_others(&self, plan: &Plan, finding: &Finding) -> bool {
         let Some(Details::StepRecovery(details)) = &finding.details else { return false };
         plan.experiment.control.is_none()
@@ -176,7 +176,7 @@ during = [{ at = "3s", name = "cut", kill = { service = "web" } }]
 step_recovery = { phase = "all", step = "cut" }
 "#;
 
-    /// What comes of a finding in a run whose CPUs others used, and its reason.
+    /// The outcome and the reason of a finding if other processes used the CPUs.
     fn beside_others(text: &str, found: &[EventRecovery]) -> (Outcome, String) {
         let plan = Plan::read("cut", text, &plimsoll_model::plan::Settings::default()).unwrap();
         let claim: StepRecoveryClaim = serde_json::from_str(r#"{ "phase": "all", "step": "cut" }"#).unwrap();

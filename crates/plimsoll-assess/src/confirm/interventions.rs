@@ -12,7 +12,7 @@ use crate::{claims, contrast};
 /// The intervention that belongs to a cause of a run, or why there is none.
 ///
 /// # Errors
-/// A sentence: nothing that Plimsoll can change by itself mends this cause, or nothing was compared.
+/// A sentence: Plimsoll cannot remove this cause by itself, or the run compared nothing.
 pub fn intervention(
     plan: &Plan,
     trials: &[TrialRecord],

@@ -95,7 +95,7 @@ fn of_loads(plan: &Plan, trials: &[TrialRecord], asked: FailureQuestionOf) -> Ve
     found
 }
 
-/// Takes back the answers that rest on a failed measurement, and adds one on the measurement itself where none of them says so.
+/// Invalidates the verdicts that rest on a failed measurement, and adds one on the measurement itself if none reports it.
 pub(super) fn object(found: &[Defect], status: RunStatus, trials: usize, findings: &mut Vec<Finding>) {
     let spoiling = || found.iter().filter(|found| found.trouble.spoils);
     let given_up = status == RunStatus::Failed;
@@ -170,7 +170,7 @@ impl<'t> Failure<'t> {
         let kind = phases.first()?.kind;
         let work =
             slices.iter().map(|slice| Work::of(&slice.result)).reduce(Work::plus).filter(|work| work.due)?;
-        // Where something is done to the system while a load is measured, what fails is what is looked at.
+        // Failures are the subject of a phase that disturbs the system during its load.
         let undisturbed = phases.iter().all(|phase| phase.events.is_empty());
         let dominated =
             kind == PhaseKind::Measure && undisturbed && work.failed as f64 > MOST_FAIL * work.all() as f64;

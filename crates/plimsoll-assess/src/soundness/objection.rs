@@ -23,7 +23,7 @@ const NOT_OFFERED: f64 = 0.01;
 const LATE_US: u64 = 1000;
 /// .. and later than this share of the time that they take, measures itself.
 const LATE: f64 = 0.1;
-/// A generator that goes on alone for more than this share of the time has not driven with the others.
+/// Largest share of the time that a generator may run alone after all others have finished.
 const LAGGING: f64 = 0.2;
 /// More slices than this share in which generators were not together, and it is no chance of the moment.
 const ODD: f64 = 0.05;
@@ -125,7 +125,7 @@ pub(crate) fn apart(slices: &[&Slice]) -> Option<String> {
     hosts.into_iter().find_map(bottleneck)
 }
 
-/// Of generators that have the same to do, one that goes on long after all others have ended drives alone meanwhile.
+/// A generator with the same work as the others drives alone if it runs long after all others have finished.
 fn lagging(generators: &[Generator]) -> Option<String> {
     let mut ends: Vec<(u64, &str)> =
         generators.iter().map(|it| (it.after_ns + it.result.elapsed_ns, it.host.as_str())).collect();
@@ -140,7 +140,7 @@ fn lagging(generators: &[Generator]) -> Option<String> {
     })
 }
 
-/// Why open loops did not offer what they were to; nothing where they did, or there is none.
+/// Why open loops did not offer their rate; `None` if they did, or if there is no open loop.
 fn not_offered(results: &[&LoadResult]) -> Option<String> {
     let offers: Vec<&Offer> = results.iter().filter_map(|result| result.offer.as_ref()).collect();
     let due: u64 = offers.iter().map(|offer| offer.due).sum();

@@ -1,4 +1,4 @@
-//! Causes by calls that the kernel traces: who makes files durable, and who is killed because memory has run out.
+//! Causes by traced system calls: who flushes files, and whom the kernel kills for lack of memory.
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::{FrameKind, TracedCall};
@@ -17,7 +17,7 @@ pub(super) struct Syncs<'k> {
     pub(super) foreign: Vec<&'k GrownCalls>,
 }
 
-/// Calls that make files durable, of which there were more on the worse side.
+/// Flushing calls that are more frequent on the worse side.
 pub(super) fn syncs<'k>(known: &'k Known<'_>) -> Syncs<'k> {
     let is_own =
         |it: &&GrownCalls| it.owner_kind == FrameKind::Host && known.measured.processes.contains(&it.process);

@@ -11,11 +11,11 @@ pub(super) struct Signature {
     pub(super) counter: &'static str,
     /// What it must come to for each operation on the worse side. Less than this explains nothing.
     pub(super) least: f64,
-    /// Counters of which one must have grown with it; none for an error, which names itself.
+    /// Counters, one of which must have grown with it; empty for an error, which names itself.
     pub(super) with: &'static [&'static str],
 }
 
-/// A counter that was nearly zero on the better side, as a share of what it is on the worse one, tells more than one that grew.
+/// Largest share of its value on the worse side at which a counter counts as nearly zero on the better one. Such a counter is stronger evidence than growth.
 const NEARLY_ZERO: f64 = 0.02;
 /// What merely grew must have doubled.
 const DOUBLED: f64 = 2.0;

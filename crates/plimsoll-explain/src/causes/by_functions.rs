@@ -9,7 +9,7 @@ use super::{Known, cause};
 /// Functions of the kernel that name a cause when they take most of what was added.
 pub(super) struct Signature {
     pub(super) functions: &'static [&'static str],
-    /// Counters and levels, by the beginning of their names, of which one must have grown as well for the cause to be sure.
+    /// Prefixes of counters and levels; the cause is sure if one of them grew as well.
     pub(super) with: &'static [&'static str],
 }
 

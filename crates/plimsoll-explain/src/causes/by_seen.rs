@@ -8,7 +8,7 @@ use plimsoll_model::report::{
 
 use super::{Known, QUOTED};
 
-/// A group that is stopped in fewer of its periods is held up by something else.
+/// Least share of throttled periods that makes the quota the cause.
 const LEAST_STOPPED: f64 = 0.1;
 /// The name of the agents of hosts, which loads are threads of. A stranger of that name gets another one where it is sampled.
 const AGENT: &str = "plimsoll";
@@ -78,7 +78,7 @@ pub(super) fn own_cpu_use<'k>(known: &'k Known<'_>) -> Vec<&'k GrownCpuUse> {
     all.iter().filter(|it| is_plimsoll(&it.who)).collect()
 }
 
-/// Whether it is what is measured, Plimsoll itself, or the kernel, which works for others.
+/// Whether it is a measured process, Plimsoll itself, or the kernel, which works for others.
 fn is_own(known: &Known<'_>, who: &Who) -> bool {
     match who.owner_kind {
         FrameKind::Host => known.measured.processes.contains(&who.process) || who.process == AGENT,

@@ -55,7 +55,7 @@ impl Change {
         Self::set(format!("with client ports {ALL_PORTS}"), of_loads(experiment).map(ports))
     }
 
-    /// More memory for the hosts that are held to little.
+    /// More memory for the hosts with a memory limit.
     pub(super) fn more_memory(experiment: &Experiment) -> Option<Self> {
         let more = experiment.declared_hosts().filter_map(|(name, host)| {
             Some((format!("hosts.{name}.memory"), json!(host.memory?.0.saturating_mul(MORE_MEMORY))))
@@ -75,14 +75,14 @@ pub(super) fn of_namespaces(experiment: &Experiment) -> impl Iterator<Item = &St
     experiment.declared_hosts().filter(|(_, host)| host.kind.own().network).map(|(name, _)| name)
 }
 
-/// The hosts that services run on, as far as their kernel state is their own.
+/// The hosts of services that have their own kernel state.
 pub(super) fn of_services(experiment: &Experiment) -> impl Iterator<Item = &String> {
     let hosts: BTreeMap<&String, ()> =
         experiment.services.values().map(|service| (&service.on, ())).collect();
     hosts.into_keys().filter(|host| experiment.hosts[*host].kind.own().network)
 }
 
-/// The hosts that loads come from, as far as their kernel state is their own.
+/// The hosts of loads that have their own kernel state.
 pub(super) fn of_loads(experiment: &Experiment) -> impl Iterator<Item = &String> {
     let hosts: BTreeMap<&String, ()> = experiment.loads.values().map(|load| (&load.from, ())).collect();
     hosts.into_keys().filter(|host| experiment.hosts[*host].kind.own().network)

@@ -19,7 +19,7 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 const ID: CauseId = CauseId::DiskThrottled;
-/// What threads sleep in that are held back: mm/page-writeback.c, block/blk-rq-qos.c, blk-wbt.c, blk-iocost.c and blk-iolatency.c.
+/// Kernel functions in which throttled threads sleep: mm/page-writeback.c, block/blk-rq-qos.c, blk-wbt.c, blk-iocost.c and blk-iolatency.c.
 const HELD_BACK: [&str; 6] = [
     "balance_dirty_pages",
     "rq_qos_wait",

@@ -29,7 +29,7 @@ pub struct Known<'a> {
     pub saved: Vec<SavedCpu>,
 }
 
-/// The processes and hosts that are measured, as far as the calls of others matter to them.
+/// The measured processes and hosts, and which foreign activity affects them.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     /// The names of its processes on the run's hosts. Their calls are its own.
@@ -47,7 +47,7 @@ pub struct Measured {
 pub struct CellStalls {
     /// The cell in words; empty where there is only one.
     pub cell: String,
-    /// Whether it is the better side of what is compared: what it waits for explains nothing, and no more does what the worse side waits for as long.
+    /// Whether it is the better side of the comparison. Its waits explain nothing, nor do equally long waits of the worse side.
     pub is_better: bool,
     /// The share of the connections' time that each class took.
     pub shares: BTreeMap<Class, f64>,

@@ -1,7 +1,7 @@
 //! Causes: named explanations, each with what speaks for it.
 //!
-//! Each cause has a module of its own, which holds all that is known of it: what its page in the reference says, how it is recognised in what was
-//! observed, and what Plimsoll changes to see whether it is the cause. The list of causes stands in [`plimsoll_model::cause`]; a cause without a
+//! Each cause has its own module with its page in the reference, its detection from observations, and the change that Plimsoll makes
+//! to confirm it. The list of causes stands in [`plimsoll_model::cause`]; a cause without a
 //! module does not compile. Modules whose names begin with `by_` recognise causes by one kind of observation, and serve several of them.
 //!
 //! A cause is named only where two independent observations point to it, or one that names it itself (an error of the system, a process that the
@@ -32,7 +32,7 @@ use plimsoll_model::report::Evidence;
 /// How much of the evidence a cause quotes.
 const QUOTED: usize = 4;
 
-/// What the reference says of a cause.
+/// The page of a cause in the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     /// What speaks for it.
@@ -60,8 +60,8 @@ struct Definition {
     when: When,
     /// Recognises it.
     find: fn(&Known<'_>) -> Vec<Cause>,
-    /// What to change in an experiment to see whether it is the cause; nothing where Plimsoll cannot do that by itself. A change that would
-    /// do nothing to this experiment is none.
+    /// Change of an experiment that confirms the cause; `None` if Plimsoll cannot make it. An empty change counts
+    /// as none.
     change: fn(&Experiment) -> Option<Change>,
 }
 
@@ -86,13 +86,13 @@ pub fn page(id: CauseId) -> Page {
     definition(id).page
 }
 
-/// What to change in an experiment to see whether a cause is the cause; nothing where Plimsoll cannot do that by itself.
+/// Change of an experiment that confirms a cause; `None` if Plimsoll cannot make it.
 #[must_use]
 pub fn change(id: CauseId, experiment: &Experiment) -> Option<Change> {
     (definition(id).change)(experiment).filter(Change::does_something)
 }
 
-/// For causes that Plimsoll cannot take away by itself.
+/// For causes that Plimsoll cannot remove.
 fn by_hand(_: &Experiment) -> Option<Change> {
     None
 }

@@ -67,7 +67,7 @@ fn idle(known: &Known<'_>) -> Option<CauseEvidence> {
     })
 }
 
-/// A generator that has less to do: it waits for what is held back.
+/// Evidence that the generator is less busy: it waits for delayed packets.
 fn generator<'k>(known: &'k Known<'_>) -> Option<&'k Evidence> {
     let is_it = |it: &&Evidence| it.metric.split(' ').next() == Some("generator.busy_share");
     known.evidence.iter().find(is_it).filter(|it| it.after <= LESS * it.before)

@@ -9,7 +9,7 @@ const LEFT_DOUBT: f64 = 0.5;
 /// Nothing that was only observed is surer.
 const SUREST: f64 = 0.97;
 
-/// The causes that what was observed points to, the likeliest first. What was confirmed by an intervention comes before what was only observed.
+/// The causes that match the observations, the likeliest first. Causes that an intervention confirmed come before observed ones.
 #[must_use]
 pub fn named(known: &Known<'_>) -> Vec<Cause> {
     let found = |when| -> Vec<Cause> {

@@ -22,7 +22,7 @@ const ID: CauseId = CauseId::ServiceCrashed;
 const ERRORS: [&str; 2] = ["errors.refused", "errors.reset"];
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
-    // A load generator ends the processes that it made by itself.
+    // A load generator ends its own processes.
     let load = known.measured.load.as_ref();
     let is_of_load =
         |it: &&GrownCalls| load.is_some_and(|(host, name)| it.owner == *host && it.process == *name);

@@ -93,7 +93,7 @@ impl Lane {
         }
     }
 
-    /// Tells what is left by time: each packet that arrived is the last that had been sent by then.
+    /// Matches the remaining packets by time: each arrival belongs to the last packet sent before it.
     pub(super) fn match_by_time(&mut self, near: usize, had_left: impl Fn(usize, usize) -> bool) {
         for group in std::mem::take(&mut self.alike) {
             let mut last = 0;

@@ -1,4 +1,4 @@
-//! Packets of a capture, as far as another capture of them can show the same.
+//! Fields of packets that two captures of them have in common.
 
 use std::collections::HashMap;
 

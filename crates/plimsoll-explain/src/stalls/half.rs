@@ -83,7 +83,7 @@ pub(super) struct Half {
     pub(super) full: Option<FullWindow>,
     pub(super) recovery: Option<Recovery>,
     pub(super) rtt: HalfRtt,
-    /// When the last of what this side had sent was acknowledged, with nothing sent since that is not.
+    /// Time of the acknowledgement of this side's last data, if nothing unacknowledged followed.
     pub(super) emptied: Option<u64>,
     /// When it last sent data.
     pub(super) spoke: Option<u64>,
@@ -114,7 +114,7 @@ impl Half {
 
     /// How many new bytes the other side's window allows beyond what was sent; `None` if no window is known.
     ///
-    /// Between the capture and this side lies a way, so what was announced less than that way ago counts only later.
+    /// An announced window takes effect only after the delay between the capture and this side.
     #[inline]
     pub(super) fn usable_window(&self, peer: &Self, now: u64) -> Option<u32> {
         let newest = peer.window_edge.filter(|_| peer.scale_known)?;

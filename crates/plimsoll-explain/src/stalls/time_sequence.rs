@@ -31,7 +31,7 @@ struct Chosen {
     last: u64,
 }
 
-/// The connections that are worth a time-sequence graph: those that stood still longest, and of those that did not, those that moved most.
+/// The connections that get a time-sequence graph: those with the most stall time, then those with the most bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
     begin: u64,

@@ -118,7 +118,7 @@ impl Timeline {
         }
     }
 
-    /// Covers a stretch: what weighs less gives way. A silence of which more than half is covered belongs to the stretch as a whole.
+    /// Covers a stretch and replaces lighter entries. A silence that is covered by more than half belongs to the stretch.
     pub(super) fn cover(
         &mut self,
         start: u64,
@@ -223,7 +223,7 @@ impl Timeline {
         }
     }
 
-    /// Settles everything. `stands` says of each kind whether what was undecided stands.
+    /// Settles all open entries. `stands` decides for each kind whether an open entry stays.
     pub(super) fn finish(mut self, stands: [bool; KINDS], most: usize) -> Stalls {
         while !self.open.is_empty() {
             self.settle_first(most);

@@ -1,4 +1,4 @@
-//! What a series is made of beside its levels: cycles, and a trend or a smooth curve, each of which is believed only where it explains the values
+//! Components of a series besides its levels: cycles, and a trend or a smooth curve. Each counts only where it explains the values
 //! better than more levels would, by Schwarz's criterion.
 
 use super::lasting::best_order;

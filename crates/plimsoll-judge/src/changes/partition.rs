@@ -127,7 +127,7 @@ fn cheapest(sums: &Sums, candidates: &[usize], penalty: f64) -> Vec<usize> {
     trace_back(&previous, candidates)
 }
 
-/// Drops every start that can no longer win; were there too many left, also the dearer half.
+/// Drops every start that can no longer win, and the more expensive half if too many remain.
 fn keep_the_promising(starts: &mut Vec<Start>, places: &mut Vec<usize>, cost: f64) {
     let mut limit = cost;
     if starts.len() > MAX_STARTS {

@@ -44,12 +44,12 @@ impl Grid {
         Self { points: (0..number).map(|n| low + step * n as f64).collect(), step }
     }
 
-    /// What the probes of one trial say of its own limit.
+    /// The posterior of a trial's own limit from its probes.
     pub(super) fn of_trial(&self, probes: &[Probe]) -> Belief<'_> {
         Belief { grid: self, weights: normalised(self.likelihood(probes)) }
     }
 
-    /// What the probes of several trials say of the limit about which theirs scatter.
+    /// The posterior of the common limit from the probes of several trials, whose own limits scatter around it.
     pub(super) fn of_trials(&self, trials: &[Vec<Probe>]) -> Belief<'_> {
         let likelihoods: Vec<Vec<f64>> =
             trials.iter().filter(|probes| !probes.is_empty()).map(|probes| self.likelihood(probes)).collect();

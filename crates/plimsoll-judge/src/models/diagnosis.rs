@@ -13,7 +13,7 @@ use plimsoll_model::verdict::{Outcome, Verdict};
 
 /// The confidence of the interval of a loss.
 const CONFIDENCE: f64 = 0.95;
-/// What arrives of an offered rate, beside what is lost at any rate, is less than this where the path is too slow.
+/// Least share of an offered rate that arrives on a fast enough path, apart from losses at any rate.
 const CARRIED: f64 = 0.98;
 /// A sender that offered less than this of the rate did not ask the question.
 const OFFERED: f64 = 0.9;

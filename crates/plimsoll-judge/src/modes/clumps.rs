@@ -46,7 +46,7 @@ fn clumps(sorted: &[f64]) -> Vec<std::ops::Range<usize>> {
     if clumps.len() < LEAST_CLUMPS { Vec::new() } else { clumps }
 }
 
-/// Those of the clumps that are narrow beside the way to the nearest other.
+/// The clumps that are narrow compared with the distance to their nearest neighbour.
 fn narrow(sorted: &[f64], clumps: Vec<std::ops::Range<usize>>) -> Vec<std::ops::Range<usize>> {
     let centers: Vec<f64> = clumps.iter().map(|range| mean(&sorted[range.clone()])).collect();
     let is_narrow = |k: usize, range: &std::ops::Range<usize>| {

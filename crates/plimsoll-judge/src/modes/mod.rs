@@ -43,7 +43,7 @@ const WIDE_SEPARATION: f64 = 6.0;
 const USUAL_WEIGHT: f64 = 0.15;
 /// What each per cent below [`USUAL_WEIGHT`] counts against it, in log-likelihood.
 const PER_PERCENT: f64 = 0.75;
-/// The chance of an order that is taken for one where there is none.
+/// The chance of reporting an order in random data.
 const ORDER_ALPHA: f64 = 0.001;
 /// What a third or further component must gain in Schwarz's criterion (Kass & Raftery 1995: above 10 is very strong evidence).
 const BIC_GAIN: f64 = 10.0;

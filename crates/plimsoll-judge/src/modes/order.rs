@@ -6,7 +6,7 @@
 
 use crate::stats::dist::normal_two_sided;
 
-/// The chance to see an order where there is none.
+/// The chance of seeing an order in random data.
 const ALPHA: f64 = 0.01;
 
 /// How two modes follow one another.

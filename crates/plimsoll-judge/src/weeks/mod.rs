@@ -234,7 +234,7 @@ impl Remembered {
     }
 }
 
-/// The median of each of the last days without cycles, for a forecast. Days of which less than half was measured are left out.
+/// The median of each of the last days without cycles, for a forecast. Days with less than half of their hours are left out.
 ///
 /// # Errors
 /// [`JudgeError::Empty`] where nothing was measured, or [`JudgeError::NotFinite`].

@@ -44,7 +44,7 @@ pub(super) struct Moving {
     came_back: bool,
 }
 
-/// What hours say of a drift.
+/// The state of a drift after some hours.
 pub(super) enum Said {
     /// Nothing new.
     Nothing,

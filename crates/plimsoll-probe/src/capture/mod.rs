@@ -35,7 +35,7 @@ const WAIT: Duration = Duration::from_millis(50);
 /// What to capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Ports of the experiment's services, of which a packet must have one on either side; every TCP and UDP packet where there is none.
+    /// Ports of the experiment's services: a packet must have one of them on either side. Without ports, every TCP and UDP packet counts.
     pub ports: Vec<u16>,
     /// How many bytes of each packet are kept (64 to 65535).
     pub snap: u32,

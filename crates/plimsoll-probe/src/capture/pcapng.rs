@@ -44,7 +44,7 @@ impl<W: Write> Pcapng<W> {
         Ok(file)
     }
 
-    /// Adds a packet that was so long, of which these bytes were kept.
+    /// Adds a packet of this length with its captured bytes.
     pub(super) fn packet(&mut self, time_ns: u64, length: u32, bytes: &[u8]) -> io::Result<()> {
         self.last_ns = time_ns;
         self.block(ENHANCED_PACKET, |body| {

@@ -97,7 +97,7 @@ impl Ring {
         std::thread::sleep(Duration::from_millis(2 * u64::from(RETIRE_MS)));
     }
 
-    /// Hands the packets of the next block to `each`, and the block back to the kernel. False when there is none yet.
+    /// Passes the packets of the next block to `each`, and returns the block to the kernel. False if no block is ready.
     ///
     /// # Errors
     /// What `each` says; the rest of the block is then skipped.

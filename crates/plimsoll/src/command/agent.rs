@@ -42,7 +42,7 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
     }
 }
 
-/// Changes settings of a machine that is there already. They are put back when what this returns is dropped, by a process that outlives this one.
+/// Changes settings of an existing machine. Dropping the returned value restores them, through a process that outlives this one.
 fn change_settings(settings: &BTreeMap<String, String>) -> Result<Box<dyn Any + Send>, String> {
     let never = AtomicBool::new(false);
     let patience = Patience { interrupt: &never, limit: PATIENCE };

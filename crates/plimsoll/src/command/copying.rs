@@ -28,7 +28,7 @@ fn copy(runs: &[String], from: &Store, to: &Store) -> Result<Exit, Failure> {
         if from.is_going_on(run) {
             return Err(Failure::Usage(format!("run {run} is in progress in {}", from.place())));
         }
-        // Nobody goes on with it there, or copies it as well, meanwhile.
+        // The claim keeps others from continuing or copying the run meanwhile.
         let _claim = to.claim(run)?;
         let Copied { trials, files, was_there } = from.copy_run(run, to)?;
         let experiment = terminal(&entry.experiment);

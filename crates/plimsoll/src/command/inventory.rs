@@ -1,4 +1,4 @@
-//! `plimsoll inventory`: what this machine is, against what it should be.
+//! `plimsoll inventory`: compares this machine with an expected description.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     };
     let keeping = Keeping::open(args)?;
     against(args, keeping.named())?;
-    // The claim is held until the end: two that carried one run out would each forget what the other has under way.
+    // The claim is held until the end: two processes on one run would each lose the other's pending work.
     let (plan, entry, effects, _claim) = match &args.resume {
         Some(id) => {
             let id = state::find(keeping.named(), id)?.id;
@@ -220,7 +220,7 @@ pub(crate) fn listen(interrupt: &Arc<AtomicBool>) -> io::Result<()> {
     thread::Builder::new().name("signals".into()).spawn(wait).map(drop)
 }
 
-/// The page as it is while the run goes on. It is written by another thread than the one that carries the run out, which has the file of runs for itself.
+/// The page during the run. Another thread writes it, since the thread of the run has exclusive use of the file of runs.
 fn report_so_far(store: &Store, run: &str, path: &Path, bundle: Bundle) -> ReportSoFar {
     let (kept, id, place) = (store.place().clone(), run.to_owned(), path.to_owned());
     let write = move || {
@@ -245,7 +245,7 @@ fn bundle(args: &RunArgs) -> Bundle {
     if args.html.is_some() { Bundle::Inside } else { Bundle::Beside }
 }
 
-/// How often a line says that the run goes on, where there is no terminal.
+/// Interval of progress lines without a terminal.
 fn heartbeat(args: &RunArgs) -> Option<Duration> {
     args.heartbeat.map(|every| every.0).filter(|every| !every.is_zero())
 }

@@ -97,7 +97,7 @@ impl Runs for Stored {
     }
 
     fn page_file(&self, store: &Store, run: &str) -> Option<String> {
-        // Another machine may have gone on with a run that is on a server since this one wrote its page.
+        // Another machine may have continued a run on a server after this one wrote its page.
         if matches!(store.place(), Location::Server { .. }) {
             return None;
         }

@@ -162,7 +162,7 @@ impl Sample {
     }
 }
 
-/// The requests of which a percentile can be read off.
+/// The number of requests that a percentile needs.
 fn enough(quantile: f64) -> u64 {
     (SLOWER / (1.0 - quantile)).ceil() as u64
 }

@@ -3,7 +3,7 @@
 //! Linux sends what it holds when its persist timer runs out (`tcp_probe_timer`, `tcp_write_wakeup` in net/ipv4/tcp_output.c): one segment
 //! of less than the full size, with PSH, one retransmission timeout after the last acknowledgement or, where nothing was in flight,
 //! after it was written. That timeout is the round trip and 200 ms (`tcp_set_rto`, `TCP_RTO_MIN`). A silence of another length is none of
-//! the kernel's: a program that pulls its cork earlier, or writes later, has paused by itself.
+//! the kernel's: a program that releases its cork earlier, or writes later, paused on its own.
 //!
 //! Two signs tell such a silence from a program that paused for as long. A write that is complete sets PSH on its last segment, one that
 //! promises more does not; data without PSH before the silence is proof enough. Without it (what was released has PSH itself, and an answer

@@ -454,7 +454,7 @@ impl Connection {
             if kind >= NUMBERING {
                 return numbered[kind - NUMBERING];
             }
-            // Who answers or asks may take any time for it, the same one each time as well; who goes on with what he began does not.
+            // A request or a reply may take any time, even a constant one; the continuation of a message may not.
             kind % 3 == 1 && self.by_length[kind] >= self.by_program[kind]
         });
         self.stalls = std::mem::take(&mut self.timeline).finish(stands, self.most_stalls);
@@ -489,7 +489,7 @@ fn tells_of_hole(segment: &Segment) -> bool {
     segment.options.sack.ranges().iter().any(|&(_, right)| after(right, segment.ack))
 }
 
-/// How soon a side that waited sends when it may: at once, but the way to it and back may lie between.
+/// Reaction time of a waiting side: immediate, plus the round trip to it.
 fn reaction_time(rtt: Option<Rtt>) -> u64 {
     rtt.map_or(20 * MILLISECOND, |rtt| (rtt.smoothed * 3 / 2).max(10 * MILLISECOND))
 }

@@ -73,7 +73,7 @@ impl Connection {
             let receiver = side(sender != self.client);
             // What the program has not read takes room, so that the window shrinks; or the kernel keeps the buffer as small as the
             // program reads it (tcp_rcv_space_adjust in net/ipv4/tcp_input.c), and the window moves on only when it reads again.
-            // Each read may move it twice, by what was read and by what then arrives, so that time decides and not the number of moves.
+            // Each read may move it twice, by the read bytes and by the next arrivals. So time decides, not the number of moves.
             let lags = 2 * full.lagging > full.fills || 2 * full.read_late > length;
             let judge =
                 if lags { classes::zero_window::judge_full } else { classes::small_window::judge_full };

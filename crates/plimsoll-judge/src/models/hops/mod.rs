@@ -32,7 +32,7 @@ pub const MEASURABLE: f64 = 0.1;
 const TWO_RATES: f64 = 1.25;
 /// The fewest sizes that determine a line.
 const LEAST_SIZES: usize = 4;
-/// The fewest probes of a size of which there is a quantile.
+/// The fewest probes of a size that give a quantile.
 pub const LEAST_PROBES: usize = 3;
 
 /// The answered probes of one size to one hop.
@@ -205,7 +205,7 @@ impl Link<'_> {
     }
 }
 
-/// What the fit and its resamples say of a hop.
+/// The estimate of a hop from the fit and its resamples.
 fn judge(fit: &Times, resampled: &[Times], wait: f64) -> Hop {
     let two = two_rates(fit, resampled);
     let each = |times: &Times| match times.apart {

@@ -35,7 +35,7 @@ pub struct Bound {
     pub within: f64,
 }
 
-/// What light points say of a rig.
+/// The estimate of a rig from light points.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Predicted {
     /// The service time that the points imply, in seconds.

@@ -139,7 +139,7 @@ impl<'a> Sampler<'a> {
         Ok(())
     }
 
-    /// Keeps what is read off the same run as the series that is judged: their places.
+    /// Keeps only the series that come from the same run as the judged one, and returns their indices.
     pub(super) fn narrow(&mut self, judged: usize) -> Vec<usize> {
         let Reader::Gauges(gauges) = &mut self.reader else { return (0..self.series.len()).collect() };
         let counts = |at: usize| matches!(gauges[at], Gauge::Counted(_));

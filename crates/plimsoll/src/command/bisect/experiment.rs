@@ -62,7 +62,7 @@ pub(super) fn commands(
     let own = args.setting.clone().or_else(|| only_kernel(&read));
     let fixed = words(experiment, args);
     let own = |version: &Version| match args.git {
-        // A commit is what its working tree has, in which it runs.
+        // A commit runs in its own working tree.
         Some(_) => Ok(Vec::new()),
         None => settings(&version.name, own.as_deref()),
     };

@@ -107,6 +107,6 @@ struct Version {
     name: String,
     /// What it is called in a line of progress.
     label: String,
-    /// What there is to say of it besides, such as the subject of a commit.
+    /// A remark, such as the subject of a commit.
     about: Option<String>,
 }

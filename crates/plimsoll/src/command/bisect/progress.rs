@@ -1,4 +1,4 @@
-//! Lines on stderr that become rarer as measurements add up: what was measured, and what is believed since.
+//! Progress lines on stderr, rarer with more measurements: the measurement and the current probabilities.
 
 use std::io;
 use std::path::PathBuf;
@@ -59,7 +59,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Keeps what was said of a version that could not be measured.
+/// Stores the output of a version that could not be measured.
 fn keep(wrote: &str) -> io::Result<PathBuf> {
     let named = tempfile::Builder::new().prefix("plimsoll-bisect-").suffix(".txt").tempfile()?;
     std::fs::write(named.path(), wrote)?;

@@ -106,7 +106,7 @@ fn same_ends(state: &State, settings: CompareSettings) -> Option<Comparison> {
     (found.verdict.outcome == Outcome::Same).then_some(found)
 }
 
-/// Compares the culprit with the version before it, in turns: what the search believed by a model is measured by itself.
+/// Compares the culprit with the version before it in turns, a check without the model of the search.
 fn confirm(
     state: &mut State,
     culprit: &Culprit,

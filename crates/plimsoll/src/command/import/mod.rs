@@ -48,7 +48,7 @@ impl Import {
         Ok(Self { reading, files, judged, run: None })
     }
 
-    /// Prints what was read, and what was found.
+    /// Prints the read figures and the verdict.
     pub(crate) fn print(&self, format: PageFormat) -> Result<(), Failure> {
         match format {
             PageFormat::Text => {

@@ -10,7 +10,7 @@ use saphyr::{LoadableYamlNode, Scalar, Yaml};
 
 use crate::bounded;
 
-/// Where a service is reached, and what the file says of it.
+/// The address of a service, and remarks from its compose file.
 #[derive(Debug)]
 pub(super) struct Published {
     pub(super) at: IpAddr,
@@ -95,7 +95,7 @@ fn short(text: &str) -> Option<(String, String)> {
     Some((at.trim_matches(['[', ']']).to_owned(), port.to_owned()))
 }
 
-/// What the compose file says of the server, and Plimsoll does not do.
+/// Settings of the server in the compose file that Plimsoll does not apply.
 fn remarks(file: &str, name: &str, service: &Yaml) -> Vec<String> {
     let mut remarks = vec![format!(
         "The service `{name}` of {file}. Plimsoll starts no container: run `docker compose up -d {name}` before."

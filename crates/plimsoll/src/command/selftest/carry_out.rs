@@ -36,7 +36,7 @@ impl Bench {
         Ok(Self { runner, folder, store })
     }
 
-    /// Carries a case out, and compares what was said with what is so.
+    /// Runs a case and compares its verdict with the truth.
     pub(super) fn attempt(&mut self, case: &Case) -> Result<Attempt, Failure> {
         let experiment = match case.experiment {
             Source::Shipped(name) => name.to_owned(),

@@ -31,7 +31,7 @@ pub(super) struct Machine {
     clock: Option<String>,
     /// Why guests are emulated.
     no_kvm: Option<String>,
-    /// The controllers of which no control groups can be made.
+    /// The controllers that are unavailable for control groups.
     no_groups: Vec<&'static str>,
 }
 
@@ -62,7 +62,7 @@ impl Machine {
         })
     }
 
-    /// What follows from what it is, and from what the runs said of it.
+    /// The limits that follow from the machine and from the notes of the runs.
     pub(super) fn cannot_tell(&self, tries: &[Tried]) -> Vec<Limit> {
         let mut limits = Vec::new();
         let mut add = |what: String, touches: &str| limits.push(Limit { what, touches: touches.to_owned() });

@@ -44,7 +44,7 @@ pub(super) struct Tried {
     pub(super) attempt: Attempt,
 }
 
-/// How what was said compares with what is so.
+/// Result of comparing a verdict with the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     Right,
@@ -96,7 +96,7 @@ impl Said {
     }
 }
 
-/// Compares what was said with what is so. An innocent with a verdict that is open is accused all the same when a cause is named.
+/// Compares a verdict with the truth. A named cause accuses an innocent even if the verdict is open.
 pub(super) fn mark(truth: &Truth, said: &Said) -> Mark {
     use plimsoll_model::verdict::Standing;
     let open = said.outcome.standing() == Standing::Open;
