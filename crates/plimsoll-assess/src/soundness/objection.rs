@@ -292,7 +292,10 @@ mod tests {
         let mut late = calm();
         late[1].after_ns = 980_000;
         let told = of(late).unwrap();
-        assert!(told.contains("the one on `b` came 0.98 ms after the first, give or take 0.04 ms"), "{told}");
+        assert!(
+            told.contains("the one on `b` started 0.98 ms after the first, give or take 0.04 ms"),
+            "{told}"
+        );
         let mut busy = calm();
         busy[0].result.user_us = 970_000;
         let told = of(busy).unwrap();
