@@ -14,7 +14,7 @@ pub(crate) fn go_first() {
     fs::write("/proc/self/oom_score_adj", WORSE).ok();
 }
 
-/// How many processes the kernel had killed for want of memory.
+/// How many processes the kernel had killed for lack of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Killed {
     /// The file of this process's control group that counts them in it, where its memory is limited, and the count.

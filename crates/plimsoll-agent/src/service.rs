@@ -382,7 +382,7 @@ struct Watch {
     listen: Vec<SocketAddr>,
     outbox: Outbox,
     stopping: Arc<AtomicBool>,
-    /// Whom the kernel had killed for want of memory before it was started.
+    /// Whom the kernel had killed for lack of memory before it was started.
     killed: memory::Killed,
     stderr: Tail,
 }

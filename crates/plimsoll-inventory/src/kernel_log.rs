@@ -23,7 +23,7 @@ pub enum Trouble {
     Timeout,
     /// A read or write failed, or a file system found itself spoilt.
     Io,
-    /// A process was killed for want of memory.
+    /// A process was killed for lack of memory.
     OutOfMemory,
     /// The kernel itself went wrong.
     Bug,

@@ -28,7 +28,7 @@ pub(super) fn syncs<'k>(known: &'k Known<'_>) -> Syncs<'k> {
     Syncs { own, foreign }
 }
 
-/// Processes that were killed for want of memory, on the hosts of the run and elsewhere.
+/// Processes that were killed for lack of memory, on the hosts of the run and elsewhere.
 pub(super) fn killed<'k>(known: &'k Known<'_>) -> (Vec<&'k GrownCalls>, Vec<&'k GrownCalls>) {
     let killed = calls(known).filter(|it| it.call == TracedCall::OomKill);
     killed.partition(|it| it.owner_kind == FrameKind::Host)
@@ -122,7 +122,7 @@ mod tests {
         let cause = &of_calls(&killed, relay(), &[])[0];
         assert_eq!(
             (cause.id, cause.evidence[0].metric.as_str()),
-            (CauseId::MemoryOom, "killed for want of memory: relay/database")
+            (CauseId::MemoryOom, "killed for lack of memory: relay/database")
         );
         let elsewhere = [calls(TracedCall::OomKill, FrameKind::Others, "browser")];
         assert!(of_calls(&elsewhere, relay(), &[])[0].confidence < cause.confidence);

@@ -78,7 +78,7 @@ impl TracedCall {
         match self {
             Self::FileSync => "fsync of a file by",
             Self::FileSystemSync => "sync of a file system by",
-            Self::OomKill => "killed for want of memory:",
+            Self::OomKill => "killed for lack of memory:",
             Self::Crash => "ended by a signal:",
         }
     }

@@ -232,7 +232,7 @@ fn a_process_that_is_killed_for_want_of_memory_is_named() {
     let report = told.exits(0).json();
     let cause = &report["causes"][0];
     assert_eq!(cause["id"], "memory.oom", "{} {}", report["causes"], report["profile"]["calls"]);
-    assert_eq!(cause["evidence"][0]["metric"], "killed for want of memory: server/python3");
+    assert_eq!(cause["evidence"][0]["metric"], "killed for lack of memory: server/python3");
 }
 
 #[test]
