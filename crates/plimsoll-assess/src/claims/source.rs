@@ -60,10 +60,10 @@ fn finding(cell: &Cell, claim: &SourceClaim, trials: &[TrialRecord]) -> Finding 
 }
 
 fn told(share: f64, rate: f64) -> String {
-    let percent = format!("{:.0} % of what was read", 100.0 * share);
+    let percent = format!("{:.0} % of the read bytes", 100.0 * share);
     if share <= FEW {
         format!(
-            "{rate:.0} MB/s is the speed of memory: the page cache had it, and {percent} came from the device"
+            "{rate:.0} MB/s is the speed of memory: the page cache served it, and {percent} came from the device"
         )
     } else if share >= 1.0 - FEW {
         format!("{rate:.0} MB/s is the speed of the device: {percent} came from there")

@@ -175,7 +175,7 @@ fn contradictions(
     }
     // Of the metric itself, so that above 1 is not always better.
     if let Some(ratio) = found.verdict.estimate.filter(|ratio| sign * ratio.ln() < 0.0) {
-        told.push(format!("block by block {winner} comes to {ratio:.3} of {next}"));
+        told.push(format!("block by block {winner} is {ratio:.3} times {next}"));
     }
     told
 }
@@ -294,7 +294,7 @@ winner = { phases = ["read"], factor = "engine" }
         let reason = &crate::findings(&plan, &trials)[0].verdict.reason;
         assert!(reason.contains("by geometric means over 8 blocks"), "{reason}");
         assert!(reason.contains("by medians over the blocks, mmap leads"), "{reason}");
-        assert!(reason.contains("block by block pread comes to 0.9"), "{reason}");
+        assert!(reason.contains("block by block pread is 0.9"), "{reason}");
     }
 
     #[test]

@@ -275,7 +275,7 @@ impl Finding<'_> {
                 )
             }
             None => format!(
-                "several cells are {} off what their factors {do_what} to, or as far the other way (scale: more than {name}); none is the odd one",
+                "several cells are {} off what their factors {do_what} to, or as far in the other direction (scale: more than {name}); no single cell is odd",
                 scale.change(found)
             ),
         }

@@ -179,7 +179,7 @@ impl LossCurve {
         }
         let Some(best) = holds else {
             let told = format!(
-                "the path follows neither Mathis nor Padhye{exponent}: points lie up to a factor {:.1} off",
+                "the path follows neither Mathis nor Padhye{exponent}: points deviate by a factor of up to {:.1}",
                 mathis.worst_factor
             );
             return Verdict::bare("loss", metric, Outcome::Undecided, self.n, told);

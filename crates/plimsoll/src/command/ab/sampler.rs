@@ -212,7 +212,7 @@ impl<'a> Sampler<'a> {
         if sample.iter().all(Option::is_none) {
             return Err(MeasureError::NoFigure {
                 command: self.invocations[side].to_string(),
-                pattern: "what it printed before".into(),
+                pattern: "its earlier output".into(),
                 wrote: String::new(),
             });
         }

@@ -13,7 +13,7 @@ use crate::messages;
 /// Asks for all answers.
 pub(super) fn answers() -> Result<Answers, Failure> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        let what = "there is no terminal to ask on: say what gets the load, such as --from http://127.0.0.1:8080, --from 'COMMAND' or --from docker-compose.yml:SERVICE";
+        let what = "there is no terminal to ask on: name the subject of the load, such as --from http://127.0.0.1:8080, --from 'COMMAND' or --from docker-compose.yml:SERVICE";
         return Err(Failure::Usage(what.into()));
     }
     let kind = ask(
@@ -59,7 +59,7 @@ fn where_it_listens(subjects: &mut [Subject]) -> Result<(), Failure> {
             let asked = ask("Which path do clients ask for? [/]: ", |answer| match answer {
                 "" => Ok("/".to_owned()),
                 path if path.starts_with('/') && !path.contains(char::is_whitespace) => Ok(path.to_owned()),
-                other => Err(format!("`{other}` is no path: it begins with `/`")),
+                other => Err(format!("`{other}` is not a path: expected one that begins with `/`")),
             })?;
             for subject in subjects {
                 if let Subject::Running { path, .. } = subject {
@@ -88,7 +88,7 @@ fn port(answer: &str) -> Result<Option<u16>, String> {
     if answer.is_empty() {
         return Ok(None);
     }
-    answer.parse().ok().filter(|&port: &u16| port > 0).map(Some).ok_or(format!("`{answer}` is no port"))
+    answer.parse().ok().filter(|&port: &u16| port > 0).map(Some).ok_or(format!("`{answer}` is not a port"))
 }
 
 fn serve(subject: &mut Subject, port: Option<u16>) {

@@ -53,7 +53,7 @@ fn read(text: &str, file: &str, wanted: Option<&str>) -> Result<Published, Strin
     let (at, port) = published(service).map_err(|why| format!("{file}: the service `{name}` {why}"))?;
     let at = at
         .parse()
-        .map_err(|_| format!("{file}: the service `{name}` publishes at `{at}`, which is no address"))?;
+        .map_err(|_| format!("{file}: the service `{name}` publishes at `{at}`, which is not an address"))?;
     Ok(Published { at, port, remarks: remarks(file, name, service) })
 }
 
@@ -75,7 +75,7 @@ fn published(service: &Yaml) -> Result<(String, u16), String> {
         let number = first.split('-').next().unwrap_or_default();
         let number = number.parse().ok().filter(|&number| number > 0);
         let number = number.ok_or_else(|| {
-            format!("publishes `{first}`, which is no number: --from http://127.0.0.1:PORT")
+            format!("publishes `{first}`, which is not a number: --from http://127.0.0.1:PORT")
         })?;
         let everywhere = at.is_empty() || at == "0.0.0.0" || at == "::";
         return Ok((if everywhere { "127.0.0.1".to_owned() } else { at }, number));

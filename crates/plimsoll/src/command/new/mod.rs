@@ -42,11 +42,13 @@ impl Bound {
         match kind {
             NewKind::Compare | NewKind::Recovery => match Share::from_str(text) {
                 Ok(share) if share.0 > 0.0 && share.0 < 1.0 => Ok(Self(share.to_string())),
-                _ => Err(format!("`{text}` is no bound: expected a share between 0 and 100 %, such as 5%")),
+                _ => {
+                    Err(format!("`{text}` is not a bound: expected a share between 0 and 100 %, such as 5%"))
+                }
             },
             NewKind::Capacity | NewKind::Promise => match Span::from_str(text) {
                 Ok(span) if !span.0.is_zero() => Ok(Self(span.to_string())),
-                _ => Err(format!("`{text}` is no bound: expected a time, such as 50ms or 2s")),
+                _ => Err(format!("`{text}` is not a bound: expected a time, such as 50ms or 2s")),
             },
         }
     }
@@ -115,7 +117,7 @@ fn misfit(kind: NewKind, subjects: &[Subject]) -> Option<String> {
     match (kind, subjects) {
         (NewKind::Compare, [a, b]) => a.differs_too_much(b),
         (NewKind::Compare, _) => {
-            Some("a comparison needs `--from` twice: what is there, and what replaces it".into())
+            Some("a comparison needs `--from` twice: the present subject and its replacement".into())
         }
         (_, [_]) => None,
         _ => Some("this question is about one subject: give `--from` once, or `--kind compare`".into()),

@@ -202,10 +202,12 @@ fn of_server(text: &mut Text, answers: &Answers) {
             text.line("[run]\nmin_trials = 2\nmax_trials = 3");
         }
         NewKind::Recovery => {
-            text.comment("Assumed: usual traffic is one client that asks again and again. Raise `concurrency` to what you see.");
+            text.comment("Assumed: the usual traffic is one client that repeats its request. Raise `concurrency` to your traffic.");
             load(text, "usual", &format!("http = {{ path = {path}, connections = 400 }}"));
             text.blank();
-            text.comment("Assumed: a flood is 200 clients at once. Make it as hard as what you fear.");
+            text.comment(
+                "Assumed: a flood is 200 clients at once. Make it as hard as the flood that you expect.",
+            );
             load(
                 text,
                 "flood",
@@ -275,7 +277,7 @@ fn of_command(text: &mut Text, answers: &Answers, words: &[String]) {
         }
         NewKind::Recovery => {
             text.blank();
-            text.comment("Assumed: what disturbs it is a crowd of processes that send each other messages. Replace it by what you fear: any load, or `exec = [\"./disturb\"]`.");
+            text.comment("Assumed: the disturbance is a crowd of processes that exchange messages. Replace it by the one that you expect: any load, or `exec = [\"./disturb\"]`.");
             text.line("[loads.flood]\nfrom = \"machine\"\nmessaging = { rounds = 3 }");
             recovery(text, answers.subjects.first(), "work", "flood", &good);
         }
@@ -324,12 +326,10 @@ fn recovery(text: &mut Text, subject: Option<&Subject>, usual: &str, flood: &str
     text.line(&format!("[[phases]]\nname = \"after\"\nmeasure = \"{usual}\"\n{measured}"));
     if is_started {
         text.blank();
-        text.comment(
-            "A second rig that is not flooded, so that drift of the machine is not taken for an effect.",
-        );
+        text.comment("An unflooded second rig separates drift of the machine from the effect.");
         text.line("[control]\nidle_in = [\"flood\"]");
         text.blank();
-        text.comment("What to try if it does not recover: the remedy that helps says what keeps it slow.");
+        text.comment("Remedies to try if it does not recover: the one that helps shows what keeps it slow.");
         text.line("[remedies]\nservice = \"mine\"\nladder = [\"wait_longer\", \"restart_service\", \"rebuild_host\"]");
     }
     text.blank();

@@ -119,6 +119,6 @@ fn work(program: &Path, folder: &Path, run: &str) -> Result<Work, Failure> {
     let words = [program, Path::new("task"), folder];
     let words = words.iter().map(|word| word.to_str().map(ToOwned::to_owned));
     let command: Option<Vec<String>> = words.collect();
-    let command = command.ok_or_else(|| Failure::Usage(format!("{} is no UTF-8", folder.display())))?;
+    let command = command.ok_or_else(|| Failure::Usage(format!("{} is not UTF-8", folder.display())))?;
     Ok(Work { name: format!("plimsoll-{run}"), command, messages: folder.join(MESSAGES) })
 }
