@@ -60,9 +60,10 @@ select id, experiment, source, settings, seed, started_unix_s, elapsed_s, status
 const SETTLED: std::ops::Range<usize> = 0..6;
 const STATUS: usize = 7;
 
-const TRIAL: &str = "select run, number, block, cell, record from trials where run = ?1 and number = ?2";
+const TRIAL: &str =
+    "select run, number, block, cell, faults, around_us, record from trials where run = ?1 and number = ?2";
 const PHASES_OF: &str = "
-select run, trial, ordinal, name, cycle, record from phases where run = ?1 and trial = ?2 order by ordinal";
+select run, trial, ordinal, name, cycle, kind, elapsed_ns, record from phases where run = ?1 and trial = ?2 order by ordinal";
 const SERIES_OF: &str =
     "select run, trial, host, samples from series where run = ?1 and trial = ?2 order by host";
 const NUMBERS: &str = "select number from trials where run = ?1 order by number";

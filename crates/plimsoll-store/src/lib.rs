@@ -18,6 +18,7 @@ mod files;
 mod imported;
 mod labels;
 mod opening;
+mod packed;
 mod place;
 mod remove;
 mod schema;
@@ -176,12 +177,15 @@ impl Store {
         ordinal: usize,
         phase: &PhaseRecord,
     ) -> Result<(), StoreError> {
-        let record = self.json(phase, || format!("phase {ordinal}"))?;
+        let record = self.packed(phase, || format!("phase {ordinal}"))?;
+        let kind = self.json(&phase.kind, || format!("phase {ordinal}"))?;
+        let elapsed_ns = phase.end_ns.saturating_sub(phase.start_ns);
         let cell = self.json(&trial.cell, || "cell".into())?;
         let store = || -> Result<(), DatabaseError> {
             let database = &self.database;
             database.execute(schema::BEGIN_TRIAL, values![run, trial.number, trial.block, cell])?;
-            let values = values![run, trial.number, ordinal, &phase.name, phase.cycle, record];
+            let name = &phase.name;
+            let values = values![run, trial.number, ordinal, name, phase.cycle, kind, elapsed_ns, record];
             database.execute(schema::PUT_PHASE, values).map(drop)
         };
         self.database.whole(store).map_err(self.doing("store the phase"))
@@ -198,7 +202,7 @@ impl Store {
         let cell = self.json(&trial.cell, || "cell".into())?;
         let mut series = Vec::new();
         for (host, samples) in &trial.series {
-            series.push((host, self.json(samples, || format!("series of {host}"))?));
+            series.push((host, self.packed(samples, || format!("series of {host}"))?));
         }
         let store = || -> Result<(), DatabaseError> {
             let database = &self.database;
@@ -218,8 +222,10 @@ impl Store {
     pub fn put_trial(&self, run: &str, trial: &TrialRecord) -> Result<(), StoreError> {
         self.put_unended(run, trial)?;
         let rest = TrialRecord { phases: Vec::new(), series: Default::default(), ..trial.clone() };
-        let record = self.json(&rest, || format!("trial {}", trial.number))?;
-        let stored = self.database.execute(schema::END_TRIAL, values![run, trial.number, record]);
+        let record = self.packed(&rest, || format!("trial {}", trial.number))?;
+        let around_us = trial.setup_us.saturating_add(trial.teardown_us);
+        let values = values![run, trial.number, trial.faults.len(), around_us, record];
+        let stored = self.database.execute(schema::END_TRIAL, values);
         stored.map_err(self.doing("store the trial"))?;
         self.is_there()
     }
@@ -260,7 +266,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read, or a record in it.
     pub fn trials(&self, run: &str) -> Result<Vec<TrialRecord>, StoreError> {
-        type Stored = (u32, u32, String, Option<String>);
+        type Stored = (u32, u32, String, Option<Vec<u8>>);
         let rows = self.rows(schema::TRIALS, values![run], |row| -> Result<Stored, DatabaseError> {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
         });
@@ -268,7 +274,7 @@ impl Store {
         for (number, block, cell, record) in rows.map_err(self.doing("read the trials"))? {
             let what = || format!("trial {number} of run {run}");
             let mut trial = match record {
-                Some(record) => self.read(&record, what)?,
+                Some(record) => self.unpacked(&record, what)?,
                 None => {
                     TrialRecord { number, block, cell: self.read(&cell, what)?, ..TrialRecord::default() }
                 }
@@ -298,9 +304,11 @@ impl Store {
         trial: u32,
     ) -> Result<Vec<(String, T)>, StoreError> {
         let mut records = Vec::new();
-        let pairs = self.pairs(query, values![run, trial]).map_err(self.doing("read the trials"))?;
-        for (name, record) in pairs {
-            let record = self.read(&record, || format!("`{name}` in trial {trial} of run {run}"))?;
+        let rows = self.rows(query, values![run, trial], |row| -> Result<(String, Vec<u8>), DatabaseError> {
+            Ok((row.get(0)?, row.get(1)?))
+        });
+        for (name, record) in rows.map_err(self.doing("read the trials"))? {
+            let record = self.unpacked(&record, || format!("`{name}` in trial {trial} of run {run}"))?;
             records.push((name, record));
         }
         Ok(records)
@@ -374,11 +382,7 @@ impl Store {
     }
 
     fn json<T: serde::Serialize>(&self, value: &T, what: impl Fn() -> String) -> Result<String, StoreError> {
-        serde_json::to_string(value).map_err(|source| StoreError::Record {
-            place: self.place.to_string(),
-            what: what(),
-            source,
-        })
+        serde_json::to_string(value).map_err(|error| self.unreadable(what(), error))
     }
 
     fn read<T: serde::de::DeserializeOwned>(
@@ -386,11 +390,27 @@ impl Store {
         text: &str,
         what: impl Fn() -> String,
     ) -> Result<T, StoreError> {
-        serde_json::from_str(text).map_err(|source| StoreError::Record {
-            place: self.place.to_string(),
-            what: what(),
-            source,
-        })
+        serde_json::from_str(text).map_err(|error| self.unreadable(what(), error))
+    }
+
+    fn packed<T: serde::Serialize>(
+        &self,
+        record: &T,
+        what: impl Fn() -> String,
+    ) -> Result<Vec<u8>, StoreError> {
+        packed::pack(record).map_err(|error| self.unreadable(what(), error))
+    }
+
+    fn unpacked<T: serde::de::DeserializeOwned>(
+        &self,
+        record: &[u8],
+        what: impl Fn() -> String,
+    ) -> Result<T, StoreError> {
+        packed::unpack(record).map_err(|error| self.unreadable(what(), error))
+    }
+
+    fn unreadable(&self, what: String, source: serde_json::Error) -> StoreError {
+        StoreError::Record { place: self.place.to_string(), what, source }
     }
 }
 

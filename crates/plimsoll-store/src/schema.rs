@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::database::Differing;
 
 /// Format of the file. It rises when a table changes.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 3;
 
 const TABLES: &str = "
 create table runs (
@@ -26,7 +26,9 @@ create table trials (
     number integer not null,
     block integer not null,
     cell text not null,
-    record text,
+    faults integer,
+    around_us integer,
+    record blob,
     primary key (run, number)
 ) strict, without rowid;
 create table phases (
@@ -35,7 +37,9 @@ create table phases (
     ordinal integer not null,
     name text not null,
     cycle integer not null,
-    record text not null,
+    kind text not null,
+    elapsed_ns integer not null,
+    record blob not null,
     primary key (run, trial, ordinal),
     foreign key (run, trial) references trials (run, number) on delete cascade
 ) strict;
@@ -43,7 +47,7 @@ create table series (
     run text not null,
     trial integer not null,
     host text not null,
-    samples text not null,
+    samples blob not null,
     primary key (run, trial, host),
     foreign key (run, trial) references trials (run, number) on delete cascade
 ) strict;
@@ -235,15 +239,16 @@ insert into runs values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 on conflict (id) do update set elapsed_s = ?7, status = ?8, notes = ?9";
 
 pub(crate) const BEGIN_TRIAL: &str =
-    "insert into trials values (?1, ?2, ?3, ?4, null) on conflict do nothing";
+    "insert into trials (run, number, block, cell) values (?1, ?2, ?3, ?4) on conflict do nothing";
 
-pub(crate) const PUT_TRIAL: &str = "insert into trials values (?1, ?2, ?3, ?4, ?5)";
+pub(crate) const PUT_TRIAL: &str = "insert into trials values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
-pub(crate) const END_TRIAL: &str = "update trials set record = ?3 where run = ?1 and number = ?2";
+pub(crate) const END_TRIAL: &str =
+    "update trials set faults = ?3, around_us = ?4, record = ?5 where run = ?1 and number = ?2";
 
 pub(crate) const PUT_PHASE: &str = "
-insert into phases values (?1, ?2, ?3, ?4, ?5, ?6)
-on conflict (run, trial, ordinal) do update set name = ?4, cycle = ?5, record = ?6";
+insert into phases values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+on conflict (run, trial, ordinal) do update set name = ?4, cycle = ?5, kind = ?6, elapsed_ns = ?7, record = ?8";
 
 pub(crate) const PUT_SERIES: &str =
     "insert into series values (?1, ?2, ?3, ?4) on conflict (run, trial, host) do update set samples = ?4";
@@ -278,31 +283,13 @@ select id from runs where experiment = ?1 and status = 'complete'
 order by source = ?2 and settings = ?3 desc, started_unix_s desc, rowid desc limit 1";
 
 /// How long the phases of a run took, in nanoseconds: those of all trials that went as they should, in order.
-pub(crate) const PHASE_TIMES: Differing = Differing {
-    file: "
-select name, json_extract(record, '$.kind'), json_extract(record, '$.end_ns') - json_extract(record, '$.start_ns')
-from phases where run = ?1 and not exists (
-    select 1 from trials
-    where trials.run = phases.run and trials.number = phases.trial and json_array_length(trials.record, '$.faults') > 0
-) order by trial, ordinal",
-    server: r"
-select name, record ->> 'kind', cast(record ->> 'end_ns' as bigint) - cast(record ->> 'start_ns' as bigint)
-from (select run, trial, ordinal, name, cast(replace(record, '\u0000', '\u0020') as json) as record from phases where run = ?1) as read
-where not exists (
-    select 1 from trials where trials.run = read.run and trials.number = read.trial
-    and json_array_length(cast(replace(trials.record, '\u0000', '\u0020') as json) -> 'faults') > 0
-) order by trial, ordinal",
-};
+pub(crate) const PHASE_TIMES: &str = "
+select name, kind, elapsed_ns from phases join trials on trials.run = phases.run and number = trial
+where phases.run = ?1 and coalesce(faults, 0) = 0 order by trial, ordinal";
 
 /// How long the set-up and the teardown of a trial took in a run, in microseconds.
-pub(crate) const AROUND: Differing = Differing {
-    file: "
-select avg(json_extract(record, '$.setup_us') + json_extract(record, '$.teardown_us'))
-from trials where run = ?1 and record is not null",
-    server: r"
-select cast(avg(cast(record ->> 'setup_us' as bigint) + cast(record ->> 'teardown_us' as bigint)) as double precision)
-from (select cast(replace(record, '\u0000', '\u0020') as json) as record from trials where run = ?1 and record is not null) as read",
-};
+pub(crate) const AROUND: &str =
+    "select cast(avg(around_us) as double precision) from trials where run = ?1 and record is not null";
 
 pub(crate) const ENDED: &str =
     "select number from trials where run = ?1 and record is not null order by number";

@@ -36,10 +36,13 @@ impl Store {
             self.database.first(schema::LIKE, values)?.map(|row| Ok(row.get(0)?)).transpose()
         };
         let Some(run) = like().map_err(&doing)? else { return Ok(None) };
-        let query = self.database.words(schema::PHASE_TIMES);
-        let rows = self.rows(query, values![&run], |row| -> Result<(String, String, i64), DatabaseError> {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        });
+        let rows = self.rows(
+            schema::PHASE_TIMES,
+            values![&run],
+            |row| -> Result<(String, String, i64), DatabaseError> {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            },
+        );
         let mut sums: BTreeMap<(String, String), (u64, u32)> = BTreeMap::new();
         for (name, kind, took_ns) in rows.map_err(&doing)? {
             let sum = sums.entry((name, kind)).or_default();
@@ -47,12 +50,11 @@ impl Store {
         }
         let mut phases = Vec::new();
         for ((name, kind), (sum_ns, count)) in sums {
-            let kind =
-                self.read(&format!("\"{kind}\""), || format!("the kind of phase `{name}` of run {run}"))?;
+            let kind = self.read(&kind, || format!("the kind of phase `{name}` of run {run}"))?;
             phases.push((name, kind, Duration::from_nanos(sum_ns) / count));
         }
         let around = || -> Result<Option<f64>, DatabaseError> {
-            let row = self.database.first(self.database.words(schema::AROUND), values![&run])?;
+            let row = self.database.first(schema::AROUND, values![&run])?;
             Ok(row.map(|row| row.get::<Option<f64>>(0)).transpose()?.flatten())
         };
         let around = around().map_err(&doing)?;

@@ -31,9 +31,9 @@ try:
     store = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True, timeout=30)
     print("integrity", "; ".join(row[0].replace("\n", " ") for row in store.execute("pragma integrity_check")))
     for run, trial, record in rows("select run, number, record from trials where record is not null"):
-        print("trial", run, trial, hashlib.sha256(record.encode()).hexdigest())
+        print("trial", run, trial, hashlib.sha256(record).hexdigest())
     for run, trial, place, record in rows("select run, trial, ordinal, record from phases"):
-        print("phase", run, trial, place, hashlib.sha256(record.encode()).hexdigest())
+        print("phase", run, trial, place, hashlib.sha256(record).hexdigest())
 except sqlite3.Error as error:
     print("integrity", error)
 "#;
@@ -227,15 +227,15 @@ fn what_is_lost_or_damaged_in_a_store_is_told() {
     assert_eq!(Stored::read(&store), Stored::default());
     change(
         "create table trials (run, number, record); create table phases (run, trial, ordinal, record);
-         insert into trials values ('a', 1, '{}'), ('a', 2, null);
-         insert into phases values ('a', 1, 0, '{}'), ('a', 1, 1, '{\"name\": 1}');",
+         insert into trials values ('a', 1, x'01'), ('a', 2, null);
+         insert into phases values ('a', 1, 0, x'01'), ('a', 1, 1, x'02');",
     );
     let before = Stored::read(&store);
     assert_eq!((before.trials(), before.rows.len()), (BTreeMap::from([("a", 1)]), 3));
     assert_eq!(Stored::read(&store).lost_since(&before), [] as [String; 0]);
-    change("insert into phases values ('a', 2, 0, '{}')");
+    change("insert into phases values ('a', 2, 0, x'01')");
     assert_eq!(Stored::read(&store).lost_since(&before), [] as [String; 0], "more is no loss");
-    change("delete from trials; update phases set record = '{\"name\": 2}' where ordinal = 1");
+    change("delete from trials; update phases set record = x'03' where ordinal = 1");
     let lost = Stored::read(&store).lost_since(&before);
     assert_eq!(lost.len(), 2, "{lost:?}");
     assert!(lost[0].starts_with("lost: phase a 1 1 ") && lost[1].starts_with("lost: trial a 1 "), "{lost:?}");
