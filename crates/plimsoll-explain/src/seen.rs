@@ -126,12 +126,12 @@ struct Counts {
 }
 
 impl Counts {
-    /// Whether the rate on the second side is more than `more` times the first beyond chance. `of` is what each side's
+    /// Whether the rate on the second side is more than [`MORE`] times the first beyond chance. `of` is what each side's
     /// count is divided by.
-    fn are_more(&self, of: (f64, f64), more: f64, dispersion: f64) -> bool {
+    fn are_more(&self, of: (f64, f64), dispersion: f64) -> bool {
         let (before, after) = (self.before / of.0, self.after / of.1);
         let error = dispersion.sqrt() * (self.before.max(1.0).sqrt() / of.0).hypot(self.after.sqrt() / of.1);
-        after >= more * before && after - before > SURE * error
+        after >= MORE * before && after - before > SURE * error
     }
 }
 
@@ -152,8 +152,8 @@ pub(crate) fn waits(before: &Sampled, after: &Sampled) -> Vec<GrownWait> {
         let us_of_one = wait.us as f64 / wait.found.max(1) as f64;
         let counts = Counts { before: was.1 as f64 / us_of_one, after: wait.found as f64 };
         let wait_for = wait_for(&wait.site);
-        let grew = counts.are_more(operations, MORE, WAITS_DISPERSION)
-            && (is_held_up(wait_for) || counts.are_more(seconds, MORE, WAITS_DISPERSION));
+        let grew = counts.are_more(operations, WAITS_DISPERSION)
+            && (is_held_up(wait_for) || counts.are_more(seconds, WAITS_DISPERSION));
         let threads = |us: u64, seconds: f64| us as f64 / 1e6 / seconds;
         let found = GrownWait {
             who: who(&wait.owner, &wait.process),
@@ -199,8 +199,8 @@ pub(crate) fn failures(before: &Sampled, after: &Sampled) -> Vec<GrownFailures> 
         };
         let was = was_seen.failures.iter().find(same).map_or(0, |it| it.count);
         let counts = Counts { before: was as f64, after: failed.count as f64 };
-        let grew = counts.are_more(watched, MORE, DISPERSION)
-            && (operations.0 <= 0.0 || counts.are_more(operations, MORE, DISPERSION));
+        let grew = counts.are_more(watched, DISPERSION)
+            && (operations.0 <= 0.0 || counts.are_more(operations, DISPERSION));
         let ran_out = RAN_OUT.contains(&failed.error.as_str());
         // What else fails elsewhere on the machine is no business of the run.
         let is_told = ran_out || failed.owner.kind == FrameKind::Host;
@@ -239,8 +239,7 @@ pub(crate) fn block_io(before: &Sampled, after: &Sampled) -> Vec<GrownBlockIo> {
         let was = before.profile.seen.block_io.iter().find(same);
         let was = was.map_or((0, 0), |it| (it.requests, it.bytes));
         let counts = Counts { before: was.0 as f64, after: io.requests as f64 };
-        let grew =
-            counts.are_more(seconds, MORE, DISPERSION) && counts.are_more(operations, MORE, DISPERSION);
+        let grew = counts.are_more(seconds, DISPERSION) && counts.are_more(operations, DISPERSION);
         let found = GrownBlockIo {
             who: who(&io.owner, &io.process),
             device: io.device.clone(),
@@ -312,8 +311,7 @@ pub(crate) fn cpu_use(before: &Sampled, after: &Sampled) -> Vec<GrownCpuUse> {
         let same = |it: &&CpuUse| (&it.owner, &it.process) == (&used.owner, &used.process);
         let was = before.profile.seen.cpu_use.iter().find(same).map_or(0, |it| it.samples);
         let counts = Counts { before: was as f64, after: used.samples as f64 };
-        let grew =
-            counts.are_more(seconds, MORE, DISPERSION) && counts.are_more(operations, MORE, DISPERSION);
+        let grew = counts.are_more(seconds, DISPERSION) && counts.are_more(operations, DISPERSION);
         let found = GrownCpuUse {
             who: who(&used.owner, &used.process),
             before_cpus: was as f64 / hertz / seconds.0,

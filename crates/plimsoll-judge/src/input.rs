@@ -109,18 +109,6 @@ pub fn positive(what: &str, values: &[f64]) -> Result<(), JudgeError> {
     }
 }
 
-/// Checks that `values` is not empty and that every value is finite and not below 0.
-///
-/// # Errors
-/// As [`finite`], or [`JudgeError::Negative`] with the first bad place.
-pub fn not_negative(what: &str, values: &[f64]) -> Result<(), JudgeError> {
-    finite(what, values)?;
-    match values.iter().position(|&v| v < 0.0) {
-        Some(index) => Err(JudgeError::Negative { what: what.into(), index, value: values[index] }),
-        None => Ok(()),
-    }
-}
-
 /// Checks that two series that are read side by side have the same length.
 ///
 /// # Errors

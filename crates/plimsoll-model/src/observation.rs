@@ -231,13 +231,7 @@ pub struct MailBalance {
     pub lost_ids: Vec<String>,
 }
 
-impl MailBalance {
-    /// Whether every message that was acknowledged arrived, and none was spoiled.
-    #[must_use]
-    pub fn is_even(&self) -> bool {
-        self.lost == 0 && self.corrupted == 0
-    }
-}
+impl MailBalance {}
 
 /// What an open loop was to offer, and what it did. All latencies are in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

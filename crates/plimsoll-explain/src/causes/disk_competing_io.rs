@@ -1,7 +1,6 @@
 //! `disk.competing_io`: Another process reads or writes the same device and uses part of its capacity.
 
 use plimsoll_model::cause::{Cause, CauseId};
-use plimsoll_model::experiment::Experiment;
 use plimsoll_model::report::{GrownWait, WaitFor};
 
 use super::{BackgroundLoad, Change, Definition, Known, Page, Shown, When, by_calls, by_seen, cause};
@@ -15,7 +14,7 @@ pub(super) const DEFINITION: Definition = Definition {
     },
     when: When::Always,
     find,
-    change,
+    change: Change::without_background_loads,
 };
 
 const ID: CauseId = CauseId::DiskCompetingIo;
@@ -51,10 +50,6 @@ fn switched(background: &BackgroundLoad) -> Option<Cause> {
     let title = format!("{}: the background load `{}`", ID.title(), background.name);
     let found = cause(ID, background.confidence, background.evidence.clone());
     (background.evidence.len() >= 2).then_some(Cause { title, confirmed: true, ..found })
-}
-
-fn change(experiment: &Experiment) -> Option<Change> {
-    Change::without_background_loads(experiment)
 }
 
 #[cfg(test)]

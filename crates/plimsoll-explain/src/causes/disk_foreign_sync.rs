@@ -1,7 +1,6 @@
 //! `disk.foreign_sync`: Another process flushes the same disk, so the service's own flushes queue behind it.
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
-use plimsoll_model::experiment::Experiment;
 
 use super::{Change, Definition, Flushing, Known, Page, Shown, When, by_calls, cause};
 
@@ -14,7 +13,7 @@ pub(super) const DEFINITION: Definition = Definition {
     },
     when: When::Always,
     find,
-    change,
+    change: Change::without_background_loads,
 };
 
 const ID: CauseId = CauseId::DiskForeignSync;
@@ -51,10 +50,6 @@ fn switched(what: &Flushing) -> Option<Cause> {
     let evidence = evidence.chain(&what.waiting).cloned().collect();
     let title = format!("{}: the background load `{}`", ID.title(), what.background);
     Some(Cause { title, confirmed: true, ..cause(ID, what.confidence, evidence) })
-}
-
-fn change(experiment: &Experiment) -> Option<Change> {
-    Change::without_background_loads(experiment)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! `kernel.state_grows`: The host's kernel keeps state that makes each operation more expensive. It outlives the service, not the host.
 
 use plimsoll_model::cause::{Cause, CauseId};
-use plimsoll_model::experiment::Experiment;
 use plimsoll_model::report::StateLivesIn;
 
 use super::{Change, Definition, Known, Page, When, by_ladder};
@@ -15,7 +14,7 @@ pub(super) const DEFINITION: Definition = Definition {
     },
     when: When::Always,
     find,
-    change,
+    change: Change::without_rules,
 };
 
 /// Whether a figure that grew is state of the kernel, or its time. Sockets in TIME_WAIT and the inodes of `/proc` follow from any load, and go by
@@ -38,8 +37,4 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     by_ladder::named(CauseId::KernelStateGrows, StateLivesIn::HostKernel, is_of_kernel, known)
         .into_iter()
         .collect()
-}
-
-fn change(experiment: &Experiment) -> Option<Change> {
-    Change::without_rules(experiment)
 }

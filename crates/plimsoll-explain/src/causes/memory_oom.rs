@@ -1,7 +1,6 @@
 //! `memory.oom`: Memory has run out, and the kernel kills a process to free some.
 
 use plimsoll_model::cause::{Cause, CauseId};
-use plimsoll_model::experiment::Experiment;
 
 use super::{Change, Definition, Known, Page, When, by_calls, cause};
 
@@ -14,7 +13,7 @@ pub(super) const DEFINITION: Definition = Definition {
     },
     when: When::Always,
     find,
-    change,
+    change: Change::more_memory,
 };
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
@@ -25,8 +24,4 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         return Vec::new();
     }
     vec![cause(CauseId::MemoryOom, confidence, by_calls::told(&killed).collect())]
-}
-
-fn change(experiment: &Experiment) -> Option<Change> {
-    Change::more_memory(experiment)
 }

@@ -1,7 +1,6 @@
 //! `memory.reclaim`: The kernel must reclaim memory before it can allocate any.
 
 use plimsoll_model::cause::{Cause, CauseId};
-use plimsoll_model::experiment::Experiment;
 use plimsoll_model::report::WaitFor;
 
 use super::{
@@ -17,7 +16,7 @@ pub(super) const DEFINITION: Definition = Definition {
     },
     when: When::Always,
     find,
-    change,
+    change: Change::more_memory,
 };
 
 const ID: CauseId = CauseId::MemoryReclaim;
@@ -66,8 +65,4 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         .chain(read_again)
         .chain(columns)
         .collect()
-}
-
-fn change(experiment: &Experiment) -> Option<Change> {
-    Change::more_memory(experiment)
 }

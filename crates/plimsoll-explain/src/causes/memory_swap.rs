@@ -1,7 +1,6 @@
 //! `memory.swap`: The kernel writes memory to swap, and programs wait to read it back.
 
 use plimsoll_model::cause::{Cause, CauseId};
-use plimsoll_model::experiment::Experiment;
 use plimsoll_model::report::WaitFor;
 
 use super::{Change, Definition, Known, Page, When, by_counters, by_seen};
@@ -15,7 +14,7 @@ pub(super) const DEFINITION: Definition = Definition {
     },
     when: When::Always,
     find,
-    change,
+    change: Change::more_memory,
 };
 
 /// What must have been counted: mm/page_io.c.
@@ -34,10 +33,6 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         })
         .into_iter()
         .collect()
-}
-
-fn change(experiment: &Experiment) -> Option<Change> {
-    Change::more_memory(experiment)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! `net.port_exhaustion`: The client has no free local port.
 
 use plimsoll_model::cause::{Cause, CauseId};
-use plimsoll_model::experiment::Experiment;
 
 use super::{Change, Definition, Known, Page, When, by_counters, by_seen, cause};
 
@@ -14,7 +13,7 @@ pub(super) const DEFINITION: Definition = Definition {
     },
     when: When::Always,
     find,
-    change,
+    change: Change::more_ports,
 };
 
 const ID: CauseId = CauseId::NetPortExhaustion;
@@ -27,10 +26,6 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let failed = by_seen::failures(known, &["EADDRNOTAVAIL"]);
     let of_a_process = (!failed.is_empty()).then(|| cause(ID, 0.85, by_seen::told_failures(&failed)));
     of_the_load.into_iter().chain(of_a_process).collect()
-}
-
-fn change(experiment: &Experiment) -> Option<Change> {
-    Change::more_ports(experiment)
 }
 
 #[cfg(test)]

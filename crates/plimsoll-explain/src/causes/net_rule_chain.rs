@@ -1,7 +1,6 @@
 //! `net.rule_chain`: Each packet or connection traverses many rules of routing policy, a packet filter or a classifier.
 
 use plimsoll_model::cause::{Cause, CauseId};
-use plimsoll_model::experiment::Experiment;
 
 use super::{Change, Definition, Known, Page, When, by_functions};
 
@@ -14,7 +13,7 @@ pub(super) const DEFINITION: Definition = Definition {
     },
     when: When::Always,
     find,
-    change,
+    change: Change::without_rules,
 };
 
 /// The functions are those of net/core/fib_rules.c, net/netfilter/nf_tables_core.c, net/ipv4/netfilter/ip_tables.c and net/sched/cls_api.c.
@@ -36,8 +35,4 @@ const FUNCTIONS: by_functions::Signature = by_functions::Signature {
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
     by_functions::named(CauseId::NetRuleChain, &FUNCTIONS, known).into_iter().collect()
-}
-
-fn change(experiment: &Experiment) -> Option<Change> {
-    Change::without_rules(experiment)
 }

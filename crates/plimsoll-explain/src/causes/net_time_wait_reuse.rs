@@ -1,7 +1,6 @@
 //! `net.time_wait_reuse`: The client reuses ports while the other side still holds their last connection in TIME_WAIT.
 
 use plimsoll_model::cause::{Cause, CauseId};
-use plimsoll_model::experiment::Experiment;
 use plimsoll_model::trace::Class;
 
 use super::{Change, Definition, Known, Page, When, by_counters, by_stalls};
@@ -15,7 +14,7 @@ pub(super) const DEFINITION: Definition = Definition {
     },
     when: When::Always,
     find,
-    change,
+    change: Change::more_ports,
 };
 
 const ID: CauseId = CauseId::NetTimeWaitReuse;
@@ -41,8 +40,4 @@ const STALLS: by_stalls::Signature = by_stalls::Signature {
 fn find(known: &Known<'_>) -> Vec<Cause> {
     let counted = by_counters::named(ID, &COUNTERS, known.evidence);
     counted.into_iter().chain(by_stalls::named(ID, &STALLS, known.stalls)).collect()
-}
-
-fn change(experiment: &Experiment) -> Option<Change> {
-    Change::more_ports(experiment)
 }

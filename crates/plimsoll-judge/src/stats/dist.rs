@@ -1,9 +1,7 @@
 //! Distribution functions and quantiles: thin, total wrappers over `statrs`.
 
 use plimsoll_model::verdict::Interval;
-use statrs::distribution::{
-    Beta, Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, FisherSnedecor, Normal, StudentsT,
-};
+use statrs::distribution::{Beta, ChiSquared, ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 use statrs::function::erf::erfc;
 use std::f64::consts::SQRT_2;
 
@@ -57,12 +55,6 @@ pub fn chi_squared_quantile(p: f64, df: f64) -> f64 {
 #[must_use]
 pub fn f_upper(f: f64, above: f64, below: f64) -> f64 {
     FisherSnedecor::new(above, below).map_or(1.0, |dist| dist.sf(f.max(0.0)))
-}
-
-/// The share of Binomial(n, p) at or below `k`.
-#[must_use]
-pub fn binomial_cdf(k: u64, n: u64, p: f64) -> f64 {
-    Binomial::new(p.clamp(0.0, 1.0), n).map_or(1.0, |b| b.cdf(k))
 }
 
 /// The exact interval of a share of which `hits` of `all` were seen (Clopper & Pearson, Biometrika 26, 1934): no true
