@@ -8,8 +8,12 @@ use plimsoll_model::report::{GrownWait, WaitFor};
 pub use super::evidence::CommandRun;
 use super::{Explained, evidence};
 
-/// What the runs of a command are counted as.
+/// What counters are divided by where the figure counts nothing.
 const RUN: &str = "run";
+/// What they are divided by where it does: units of the figure, small enough for the runs to count many of them.
+const PARTS: [(f64, &str); 3] = [(1.0, "operation"), (1e3, "1/1000 operation"), (1e6, "1/1000000 operation")];
+/// Smallest count of a run that counts as many.
+const MANY: f64 = 100.0;
 
 /// All runs of a command.
 #[derive(Clone, Debug, Default)]
@@ -21,22 +25,33 @@ pub struct Command {
 }
 
 impl Command {
-    fn sampled(&self) -> Option<Sampled> {
+    /// The smallest number of operations that a run carried out; nothing where the figure counts none.
+    fn least(&self) -> Option<f64> {
+        self.runs.iter().map(|run| run.operations).try_fold(f64::INFINITY, |least, it| Some(least.min(it?)))
+    }
+
+    fn sampled(&self, part: f64) -> Option<Sampled> {
+        let operations: f64 = self.runs.iter().map(|run| run.operations.unwrap_or(1.0) * part).sum();
         Some(Sampled {
             profile: self.profile.as_ref()?.of_the_run(),
-            operations: self.runs.len() as u64,
+            operations: operations.round() as u64,
             seconds: self.runs.iter().map(|run| run.seconds).sum(),
         })
     }
 }
 
-/// What sets the worse of two commands apart, for each run of it. `programs` are those whose work is measured: what others do beside them is a
+/// What sets the worse of two commands apart, for each operation that the figure counts, or for each run. `programs` are those whose work is measured: what others do beside them is a
 /// stranger's doing.
 #[must_use]
 pub fn explain(better: &Command, worse: &Command, programs: Vec<String>) -> Explained {
-    let moved = evidence::of_commands(&better.runs, &worse.runs, RUN);
-    let profile = better.sampled().zip(worse.sampled());
-    let profile = profile.and_then(|(better, worse)| contrast(&better, &worse, None, RUN));
+    let least = better.least().zip(worse.least()).map(|(better, worse)| better.min(worse));
+    let (part, per) = match least {
+        Some(least) => *PARTS.iter().find(|(part, _)| least * part >= MANY).unwrap_or(&PARTS[2]),
+        None => (1.0, RUN),
+    };
+    let moved = evidence::of_commands([&better.runs, &worse.runs], part, per);
+    let profile = better.sampled(part).zip(worse.sampled(part));
+    let profile = profile.and_then(|(better, worse)| contrast(&better, &worse, None, per));
     let waits_for_disk = profile.as_ref().is_some_and(|profile| {
         let own_syncs = profile.calls.iter().any(|call| programs.contains(&call.process));
         let own_waits =
@@ -65,7 +80,32 @@ mod tests {
         let counters = counters.into_iter().filter(|(_, value)| *value != 0.0);
         let counters: BTreeMap<String, f64> =
             counters.map(|(name, value)| (name.to_owned(), value)).collect();
-        Command { runs: vec![CommandRun { counters, seconds }; 5], profile: None }
+        Command { runs: vec![CommandRun { counters, seconds, operations: None }; 5], profile: None }
+    }
+
+    /// Runs of five seconds that keep a disk busy all the time.
+    fn busy(operations: f64) -> Command {
+        let counters = [
+            ("machine.diskstats.vda.busy", 4.9e6),
+            ("machine.diskstats.vda.queue_time", 9e6),
+            ("machine.stat.ctxt", 5e4),
+        ];
+        let counters = counters.map(|(name, value)| (name.to_owned(), value)).into();
+        let run = CommandRun { counters, seconds: 5.0, operations: Some(operations) };
+        Command { runs: vec![run; 5], profile: None }
+    }
+
+    #[test]
+    fn what_is_busy_on_both_sides_is_compared_for_each_operation_of_the_figure() {
+        let found = explain(&busy(9000.0), &busy(3000.0), Vec::new());
+        let told: Vec<(&str, f64)> =
+            found.evidence.iter().map(|it| (it.metric.as_str(), it.after / it.before)).collect();
+        // Each of 3,000 takes three times as long as each of 9,000. Switches go on at any rate.
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert_eq!(told[0].0, "machine.diskstats.vda.busy (per operation)");
+        assert!(told.iter().all(|(_, ratio)| (ratio - 3.0).abs() < 1e-9), "{told:?}");
+        let small = explain(&busy(0.9), &busy(0.3), Vec::new());
+        assert_eq!(small.evidence[0].metric, "machine.diskstats.vda.busy (per 1/1000 operation)");
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod derived;
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_explain::evidence::{Figure, rank};
+use plimsoll_judge::stats::median;
 use plimsoll_model::experiment::RecoveryClaim;
 use plimsoll_model::observation::{Arm, DeepSnapshot, ErrorKind, PhaseKind, PhaseRecord, Slice, TrialRecord};
 use plimsoll_model::plan::Plan;
@@ -53,13 +54,17 @@ pub struct CommandRun {
     pub counters: BTreeMap<String, f64>,
     /// How long it took, in seconds.
     pub seconds: f64,
+    /// How many operations the figure says that it carried out; nothing where it counts none.
+    pub operations: Option<f64>,
 }
 
 /// What sets the runs of one command apart from those of another, the strongest first.
-pub(super) fn of_commands(better: &[CommandRun], worse: &[CommandRun], per: &str) -> Vec<Evidence> {
+/// An operation has this many parts, each of which counts.
+pub(super) fn of_commands([better, worse]: [&[CommandRun]; 2], parts: f64, per: &str) -> Vec<Evidence> {
     let mut values = Values::default();
     for (side, runs) in [better, worse].into_iter().enumerate() {
         for (number, run) in runs.iter().enumerate() {
+            let operations = run.operations.unwrap_or(1.0) * parts;
             for (name, change) in run.counters.iter().filter(|(name, _)| tells(name)) {
                 let is_machines = name.starts_with("machine.");
                 let key = (if is_machines { MACHINE } else { HERE }.to_owned(), name.clone());
@@ -69,7 +74,7 @@ pub(super) fn of_commands(better: &[CommandRun], worse: &[CommandRun], per: &str
                     of_side.resize(number, 0.0);
                     of_side.push(value);
                 };
-                add(&mut values.of_one, *change);
+                add(&mut values.of_one, change / operations);
                 if is_machines {
                     add(&mut values.of_a_second, change / run.seconds);
                 }
@@ -87,6 +92,11 @@ fn ranked(plan: &Plan, mut figures: Vec<Figure>) -> Vec<Evidence> {
     }
     rank(&figures, usize::MAX)
 }
+
+/// What the counters of block devices begin with.
+const DISKS: &str = "machine.diskstats.";
+/// A device that is busy for this part of each second, in microseconds, has hardly any time left.
+const BUSY_US: f64 = 0.8e6;
 
 /// Counters that rise and fall, of which a change during a slice says nothing.
 const GAUGES: [&str; 8] = [
@@ -157,14 +167,24 @@ impl Values {
         }
     }
 
-    /// What each connection or operation cost; of the whole machine's counters only those that moved in each second as well.
+    /// What each connection or operation cost; of the whole machine's counters only those that moved in each second as well, and those of
+    /// devices that are busy all the time on both sides.
     fn figures(mut self, per: &str) -> Vec<Figure> {
         let of_a_second = &self.of_a_second;
         self.of_one.retain(|counter, sides| {
             of_a_second.get(counter).is_none_or(|each_second| direction(each_second) == direction(sides))
+                || is_of_busy_device(of_a_second, &counter.1)
         });
         figures(self.of_one, Some(per))
     }
+}
+
+/// Whether it is a counter of a block device that both sides keep busy: it can do no more in a second, so that only the time of each operation tells.
+fn is_of_busy_device(of_a_second: &Sides, counter: &str) -> bool {
+    let device = counter.strip_prefix(DISKS).and_then(|rest| rest.rsplit_once('.'));
+    let busy = device.map(|(device, _)| (MACHINE.to_owned(), format!("{DISKS}{device}.busy")));
+    let busy = busy.and_then(|busy| of_a_second.get(&busy));
+    busy.is_some_and(|[before, after, ..]| [before, after].iter().all(|side| median(side) >= BUSY_US))
 }
 
 /// Whether what moved rose; nothing where it did not move.

@@ -104,8 +104,10 @@ pub fn runs<'t>(
             };
             let comparison = match of_a_alone.or(of_b_alone) {
                 Some(reason) => bare(*metric, Outcome::Invalid, &reason),
-                None => compare::unpaired(metric.name(), &of_a, &of_b, &settings)
-                    .unwrap_or_else(|error| bare(*metric, Outcome::Undecided, &super::in_words(&error))),
+                None => stopped(*metric, &of_a, &of_b, alpha).unwrap_or_else(|| {
+                    compare::unpaired(metric.name(), &of_a, &of_b, &settings)
+                        .unwrap_or_else(|error| bare(*metric, Outcome::Undecided, &super::in_words(&error)))
+                }),
             };
             let trials_of = |trials: &'t [TrialRecord]| -> Vec<&'t TrialRecord> {
                 trials.iter().filter(|trial| trial.cell == *cell && trial.faults.is_empty()).collect()
@@ -149,6 +151,25 @@ fn leaning(comparison: &Comparison, settings: CompareSettings) -> Option<bool> {
     let estimate = comparison.verdict.estimate.filter(|_| comparison.p < LEANING)?;
     let change = if settings.scale == Scale::Ratio { estimate.ln() } else { estimate };
     (change.abs() > settings.margin).then_some((change > 0.0) == settings.lower_is_better)
+}
+
+/// The comparison of a run that came to a standstill in each of its trials with one that never did. Zeros have no ratio.
+fn stopped(metric: Metric, a: &[f64], b: &[f64], alpha: f64) -> Option<Comparison> {
+    let is_rate = !metric.lower_is_better() && contrast::scale(metric) == Scale::Ratio;
+    let (stands, goes) =
+        (|side: &[f64]| side.iter().all(|it| *it == 0.0), |side: &[f64]| side.iter().all(|it| *it > 0.0));
+    // Fisher's exact test, two-sided: of all orders of these trials two divide them so.
+    let p = (1..=a.len()).fold(2.0, |p, trial| p * trial as f64 / (b.len() + trial) as f64);
+    let (outcome, which) = match () {
+        () if !is_rate || p > alpha => return None,
+        () if goes(a) && stands(b) => (Outcome::Slower, "second"),
+        () if stands(a) && goes(b) => (Outcome::Faster, "first"),
+        () => return None,
+    };
+    let reason =
+        format!("the {which} run did nothing in any of its trials, and the other one did in all of them");
+    let verdict = Verdict::bare("difference", metric.name(), outcome, a.len().min(b.len()), reason);
+    Some(Comparison { verdict, p, needed: None })
 }
 
 fn bare(metric: Metric, outcome: Outcome, reason: &str) -> Comparison {
@@ -248,6 +269,21 @@ mod tests {
         }
         let found = runs((&plan, &calm), (&plan, &saturated), 0.01, 0.01);
         assert!(found.iter().all(|contrast| contrast.comparison.verdict.outcome == Outcome::Invalid));
+    }
+
+    #[test]
+    fn a_run_that_does_nothing_at_all_is_slower_and_no_ratio_is_asked_for() {
+        let plan = plan();
+        let outcomes = |of_b: u32| {
+            let mut dead = trials(&plan, 1000, of_b);
+            for phase in dead.iter_mut().flat_map(|trial| &mut trial.phases) {
+                phase.slices.iter_mut().for_each(|slice| slice.result.connections = 0);
+            }
+            let found = runs((&plan, &trials(&plan, 1000, 5)), (&plan, &dead), 0.01, 0.01);
+            found.iter().map(|it| it.comparison.verdict.outcome).collect::<Vec<_>>()
+        };
+        assert_eq!(outcomes(5), [Outcome::Slower; 2], "2 of C(10, 5) = 252 orders");
+        assert_eq!(outcomes(3), [Outcome::Undecided; 2], "2 of C(8, 3) = 56 orders");
     }
 
     #[test]

@@ -302,9 +302,9 @@ impl Watched {
         let (mut before, mut after) = (runs(&quiet), runs(&now));
         if quiet.is_empty() {
             only_loud(&mut after);
-            before = vec![CommandRun { counters: BTreeMap::new(), seconds: 1.0 }; after.len()];
+            before = vec![CommandRun { seconds: 1.0, ..CommandRun::default() }; after.len()];
         }
-        let mut evidence = of_commands(&before, &after, "second");
+        let mut evidence = of_commands([&before, &after], 1.0, "second");
         let (saved, of_cpus) = cpu_time(&quiet, &now);
         evidence.extend(of_cpus);
         let known = Known { evidence: &evidence, saved: vec![saved], ..Known::default() };
@@ -469,7 +469,7 @@ impl Now<'_> {
         let waits = state.pressure.values().copied().fold(0.0, f64::max);
         let busy = state.cpu_busy.unwrap_or(0.0);
         Second {
-            run: CommandRun { counters, seconds: self.seconds },
+            run: CommandRun { counters, seconds: self.seconds, operations: None },
             cpu: [user, system, (1.0 - user - system).max(0.0)],
             hardship: busy + waits,
             quiet: busy < QUIET.0 && waits < QUIET.1,

@@ -159,8 +159,8 @@ fn unsampled(before: &Sampled, after: &Sampled, per: &str) -> ProfileReport {
     }
 }
 
-/// Traced calls of which there were more, both in each second and for each operation: a side that does less in the same time has more of whatever
-/// goes on all the time for each operation, and one that does more has more of all in each second.
+/// Traced calls of which there were more for each operation. Those of strangers must have come more often in each second as well: a side that does
+/// less in the same time has more of whatever goes on all the time for each operation.
 fn grown_calls(before: &Sampled, after: &Sampled) -> Vec<GrownCalls> {
     if before.seconds <= 0.0 || after.seconds <= 0.0 {
         return Vec::new();
@@ -177,7 +177,10 @@ fn grown_calls(before: &Sampled, after: &Sampled) -> Vec<GrownCalls> {
             // A single kill is one too many.
             after >= MORE_CALLS * before && (after - before > SURE * error || call.call.is_end())
         };
-        if more(before.seconds, after.seconds) && more(before.operations as f64, after.operations as f64) {
+        let may_be_own = call.owner.kind == FrameKind::Host && !call.call.is_end();
+        if (may_be_own || more(before.seconds, after.seconds))
+            && more(before.operations as f64, after.operations as f64)
+        {
             grown.push(GrownCalls {
                 call: call.call,
                 owner_kind: call.owner.kind,

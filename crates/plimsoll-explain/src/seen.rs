@@ -220,7 +220,7 @@ pub(crate) fn failures(before: &Sampled, after: &Sampled) -> Vec<GrownFailures> 
     grown
 }
 
-/// Block devices with more requests, both per second and per operation.
+/// Block devices with more requests per operation; those of strangers, per second as well.
 pub(crate) fn block_io(before: &Sampled, after: &Sampled) -> Vec<GrownBlockIo> {
     let operations = (before.operations as f64, after.operations as f64);
     let seconds = (before.seconds, after.seconds);
@@ -239,7 +239,9 @@ pub(crate) fn block_io(before: &Sampled, after: &Sampled) -> Vec<GrownBlockIo> {
         let was = before.profile.seen.block_io.iter().find(same);
         let was = was.map_or((0, 0), |it| (it.requests, it.bytes));
         let counts = Counts { before: was.0 as f64, after: io.requests as f64 };
-        let grew = counts.are_more(seconds, DISPERSION) && counts.are_more(operations, DISPERSION);
+        let may_be_own = io.owner.kind == FrameKind::Host;
+        let grew =
+            (may_be_own || counts.are_more(seconds, DISPERSION)) && counts.are_more(operations, DISPERSION);
         let found = GrownBlockIo {
             who: who(&io.owner, &io.process),
             device: io.device.clone(),

@@ -4,7 +4,7 @@ use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::{FrameKind, TracedCall};
 use plimsoll_model::report::{Evidence, GrownCalls};
 
-use super::{Known, cause, quoted};
+use super::{Known, by_seen, cause, quoted};
 
 /// What the counters of a device that is flushed begin with, and end with.
 const FLUSHES: (&str, &str) = ("machine.diskstats.", ".flushes");
@@ -25,6 +25,8 @@ pub(super) fn syncs<'k>(known: &'k Known<'_>) -> Syncs<'k> {
     let by_programs = calls(known).filter(|it| !it.call.is_end() && it.owner_kind != FrameKind::Shared);
     let (own, foreign): (Vec<_>, Vec<_>) = by_programs.partition(is_own);
     let foreign = if known.measured.waits_for_disk || !own.is_empty() { foreign } else { Vec::new() };
+    let grew = |it: &&GrownCalls| by_seen::more_often(it.before_per_s, it.after_per_s);
+    let foreign = foreign.into_iter().filter(grew).collect();
     Syncs { own, foreign }
 }
 

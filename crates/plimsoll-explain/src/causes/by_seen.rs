@@ -12,6 +12,8 @@ use super::{Known, QUOTED};
 const LEAST_STOPPED: f64 = 0.1;
 /// The name of the agents of hosts, which loads are threads of. A stranger of that name gets another one where it is sampled.
 const AGENT: &str = "plimsoll";
+/// What comes this many times as often in a second comes clearly more often.
+const MORE_OFTEN: f64 = 1.5;
 const MIB: f64 = 1024.0 * 1024.0;
 
 /// System calls of processes of the run's hosts that failed with one of these errors.
@@ -30,7 +32,13 @@ pub(super) fn waits<'k>(known: &'k Known<'_>, wait_for: WaitFor) -> Vec<&'k Grow
 /// What others than what is measured asked of block devices.
 pub(super) fn foreign_block_io<'k>(known: &'k Known<'_>) -> Vec<&'k GrownBlockIo> {
     let all = known.profile.map_or(&[][..], |profile| &profile.block_io);
-    all.iter().filter(|it| !is_own(known, &it.who)).collect()
+    let grew = |it: &&GrownBlockIo| more_often(it.before_per_s, it.after_per_s);
+    all.iter().filter(|it| !is_own(known, &it.who)).filter(grew).collect()
+}
+
+/// Whether there is clearly more in each second. What strangers do all the time grows for each operation where fewer are carried out.
+pub(super) fn more_often(before_per_s: f64, after_per_s: f64) -> bool {
+    after_per_s >= MORE_OFTEN * before_per_s
 }
 
 /// What others than what is measured used of the CPUs.

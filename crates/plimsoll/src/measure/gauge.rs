@@ -99,6 +99,12 @@ impl Gauge {
         }
     }
 
+    /// How many operations a run carried out in these seconds, as far as its figure tells. A figure that is better when it is higher is taken for a rate: a
+    /// total of runs that all last as long is in proportion to it.
+    pub(crate) fn operations(&self, figure: f64, seconds: f64) -> Option<f64> {
+        (!self.lower_is_better()).then_some(figure * seconds)
+    }
+
     /// What a comparison of such figures asks for.
     pub(crate) fn settings(&self, margin: f64, alpha: f64) -> CompareSettings {
         CompareSettings {

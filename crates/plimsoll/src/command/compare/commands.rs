@@ -9,7 +9,7 @@ use super::answer::Answers;
 use super::cells::{self, Cell};
 use super::observe::Observer;
 use super::progress::ProgressLine;
-use super::{json, text};
+use super::{failing, json, text};
 use crate::args::{CompareArgs, PlainFormat};
 use crate::contest::{Contest, ContestError};
 use crate::exit::Exit;
@@ -39,6 +39,9 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let interrupted = match ended {
         Ok(()) => false,
         Err(ContestError::Measure(MeasureError::Interrupted)) => true,
+        Err(ContestError::Measure(error)) if contest.blocks().is_empty() && meter.observer.is_some() => {
+            return fails(&mut meter, (&cells, &gauge), args, error);
+        }
         Err(ContestError::Measure(error)) => return Err(in_block(&contest, error)),
         Err(ContestError::Judge(error)) => return Err(Failure::could_not(error.to_string())),
     };
@@ -49,7 +52,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let metric = gauge.metric();
     let comparisons = contest.comparisons(metric).map_err(judged)?;
     let (explained, missing) = match &mut meter.observer {
-        Some(observer) => observer.explain(&comparisons),
+        Some(observer) => observer.explain(comparisons.first()),
         None => (None, Vec::new()),
     };
     let answer = Answers {
@@ -86,6 +89,28 @@ fn measure(
         progress.show(contest, cells, gauge.metric());
     }
     Ok(())
+}
+
+/// Explains why one of two commands fails every time, if that is so.
+fn fails(
+    meter: &mut Commands<'_>,
+    (cells, gauge): (&[Cell], &Gauge),
+    args: &CompareArgs,
+    error: MeasureError,
+) -> Result<Exit, Failure> {
+    let failing = match failing::confirm(meter, args.alpha.0, error) {
+        Err(MeasureError::Interrupted) => return Ok(Exit::Interrupted),
+        failing => failing?,
+    };
+    let found = failing.comparison(gauge.metric(), cells);
+    let explained = meter.observer.as_mut().map_or((None, Vec::new()), |it| it.explain(Some(&found)));
+    match args.format {
+        PlainFormat::Text => {
+            output::styled(|out, options| failing.text(out, (cells, gauge), &explained, options))
+        }
+        PlainFormat::Json => output::document(|out| failing.json(out, &found, &explained)),
+    }?;
+    Ok(Exit::of(&[found.verdict]))
 }
 
 /// Where in the whole a measurement failed.
@@ -171,7 +196,10 @@ impl Meter for Commands<'_> {
         let Self { invocations, gauge, runner, place, observer, .. } = self;
         let mut run = || gauge.measure(runner, &invocations[which], place);
         let figure = match observer {
-            Some(observer) => observer.during(which, run),
+            Some(observer) => observer.during(which, run, |figure, seconds| {
+                let figure = figure.as_ref().ok()?;
+                gauge.operations(figure.value, seconds)
+            }),
             None => run(),
         }?;
         self.times[which].push(self.runner.times());

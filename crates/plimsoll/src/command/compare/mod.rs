@@ -4,6 +4,7 @@ mod answer;
 mod cells;
 mod commands;
 pub(crate) mod environments;
+mod failing;
 mod json;
 mod observe;
 mod observed;

@@ -50,7 +50,13 @@ impl Observer {
     }
 
     /// Looks at the machine while something runs that is of the first command (0) or the second (1).
-    pub(super) fn during<T>(&mut self, which: usize, run: impl FnOnce() -> T) -> T {
+    /// `operations` says how many were carried out in so many seconds.
+    pub(super) fn during<T>(
+        &mut self,
+        which: usize,
+        run: impl FnOnce() -> T,
+        operations: impl FnOnce(&T, f64) -> Option<f64>,
+    ) -> T {
         let before = self.observed.read();
         if let Some(profiler) = &self.profiler {
             profiler.start(self.observed.namespaces.clone());
@@ -62,13 +68,14 @@ impl Observer {
             profiler.stop(SIDES[which]);
         }
         let counters: BTreeMap<String, f64> = before.change(&self.observed.read());
-        self.runs[which].push(CommandRun { counters, seconds });
+        let operations = operations(&ended, seconds);
+        self.runs[which].push(CommandRun { counters, seconds, operations });
         ended
     }
 
     /// Why the worse command is worse, where one is; and what a reader must know of how that was found.
-    pub(super) fn explain(&mut self, comparisons: &[Comparison]) -> (Option<Explained>, Vec<String>) {
-        let worse = match comparisons.first().map(|found| found.verdict.outcome) {
+    pub(super) fn explain(&mut self, found: Option<&Comparison>) -> (Option<Explained>, Vec<String>) {
+        let worse = match found.map(|found| found.verdict.outcome) {
             Some(Outcome::Slower) => 1,
             Some(Outcome::Faster) => 0,
             _ => {

@@ -17,11 +17,13 @@ use crate::amount;
 use crate::args::CommandMetric;
 use crate::measure::{Gauge, Times};
 
+/// Where an explanation is to be found later.
+const NOT_STORED: &str = "Commands leave no stored run, so that `plimsoll explain latest` shows another one. --format json keeps these causes.";
 /// The share of its time that a command must wait for a CPU before the text says so.
 const WORTH_A_WORD: f64 = 0.02;
 
 /// The heading of the evidence, and what its sides are.
-const WORSE_COMMAND: (&str, &str, &str) =
+pub(super) const WORSE_COMMAND: (&str, &str, &str) =
     ("What sets the worse command apart from the better one", "better", "worse");
 
 pub(super) fn write(out: &mut dyn Write, answer: &Answers<'_>, options: &TextOptions) -> io::Result<()> {
@@ -256,6 +258,7 @@ fn notes(answer: &Answers<'_>) -> Vec<String> {
         notes.push(format!("A {better} figure was taken for better."));
     }
     notes.extend(answer.missing.iter().cloned());
+    notes.extend(answer.explained.as_ref().map(|_| NOT_STORED.to_owned()));
     notes.push(format!("The order again: --seed {}", answer.seed));
     notes.extend(deciding(answer));
     notes
