@@ -358,7 +358,7 @@ mod tests {
             LoadResult { facts: Some(counts.into()), ..result() }
         };
         assert_eq!(objection_to(&trial(datagrams(995))), None);
-        assert!(objection_to(&trial(datagrams(900))).unwrap().contains("900 of 1000 datagrams"));
+        assert!(objection_to(&trial(datagrams(900))).unwrap().contains("900 of the 1000 datagrams"));
     }
 
     #[test]
