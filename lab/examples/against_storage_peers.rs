@@ -3,6 +3,7 @@
 //! ```text
 //! against_storage_peers memory FOLDER PAIRS    operations per CPU second of io_uring at depth 32 on a file in memory, against fio
 //! against_storage_peers device FOLDER PAIRS    the rate of direct random reads of a file at depth 32, against fio
+//! against_storage_peers modes FOLDER PAIRS     the rate of every mode, engine and number of threads, against fio
 //! against_storage_peers hdparm DEVICE PAIRS    timed reads from cache and device, against hdparm -T and -t
 //! ```
 //!
@@ -21,7 +22,7 @@ use plimsoll_load::{Control, run};
 use plimsoll_model::experiment::{Access, CacheState, StorageEngine, StorageLoad};
 use plimsoll_model::frame::{LoadKind, LoadSpec, VolumePlace};
 use plimsoll_model::observation::LoadResult;
-use plimsoll_model::units::{ByteSize, Span};
+use plimsoll_model::units::{ByteSize, Share, Span};
 
 use plimsoll_lab::pairs::{Outcome, report};
 use wait4::Wait4;
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
 fn compare() -> Outcome<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [what, place, pairs] = &args[..] else {
-        return Err("expected: memory|device|hdparm PLACE PAIRS".into());
+        return Err("expected: memory|device|modes|hdparm PLACE PAIRS".into());
     };
     let (place, pairs) = (Path::new(place), pairs.parse::<usize>()?);
     match what.as_str() {
@@ -58,6 +59,7 @@ fn compare() -> Outcome<()> {
             let ours = || rate(&ours(place, true, CacheState::Dropped)?);
             report("fio", "operations per second", 0, pairs, ours, || Ok(fio(place, true, false)?.iops))?;
         }
+        "modes" => modes(place, pairs)?,
         "hdparm" => {
             report("hdparm -T", "MB/s", 0, pairs, || timed(place, true), || hdparm(place, "-T"))?;
             report("hdparm -t", "MB/s", 0, pairs, || timed(place, false), || hdparm(place, "-t"))?;
@@ -103,6 +105,72 @@ fn rate(result: &LoadResult) -> Outcome<f64> {
 
 fn per_cpu_second(result: &LoadResult) -> Outcome<f64> {
     Ok(result.requests as f64 * 1e6 / (result.user_us + result.system_us) as f64)
+}
+
+/// Reads and writes, of large and small blocks, buffered and direct, by both engines and one to eight threads.
+fn modes(folder: &Path, pairs: usize) -> Outcome<()> {
+    for (reads, access, block) in [1.0, 0.0].into_iter().flat_map(|reads| {
+        [(Access::Sequential, 2 << 20), (Access::Sequential, 64 << 10), (Access::Random, 4 << 10)]
+            .map(|(access, block)| (reads, access, block))
+    }) {
+        for (direct, engine) in [false, true]
+            .into_iter()
+            .flat_map(|direct| [StorageEngine::Pread, StorageEngine::IoUring].map(|engine| (direct, engine)))
+        {
+            for threads in [1, 4, 8] {
+                let storage = StorageLoad {
+                    threads,
+                    engine,
+                    access,
+                    reads: Share(reads),
+                    block: ByteSize(block),
+                    size: ByteSize(256 << 20),
+                    direct,
+                    cache: if reads > 0.0 && !direct { CacheState::Warmed } else { CacheState::AsIs },
+                    duration: Some(Span(LENGTH)),
+                    ..StorageLoad::default()
+                };
+                println!(
+                    "reads = {reads}, {access:?}, {block} bytes, direct = {direct}, {engine:?}, {threads} threads"
+                );
+                let ours = || {
+                    let result = load(folder, storage.clone())?;
+                    Ok(result.bytes as f64 * 1e3 / result.elapsed_ns as f64)
+                };
+                report("fio", "MB/s", 0, pairs, ours, || fio_mode(folder, &storage))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// fio in the same mode on the same files. Its memory stands on whole pages as well: fio's own default does not, and copies at half the
+/// rate. Sequential writers begin with empty files, as the storage load has them.
+fn fio_mode(folder: &Path, load: &StorageLoad) -> Outcome<f64> {
+    let (is_random, side) = (load.access == Access::Random, if load.writes() { "write" } else { "read" });
+    if load.writes() && !is_random {
+        (0..load.threads).try_for_each(|nth| std::fs::remove_file(folder.join(format!("part-{nth}"))))?;
+    }
+    let mut command = Command::new("fio");
+    command.args(["--name=peer", "--thread", "--group_reporting", "--norandommap=1", "--randrepeat=0"]);
+    command.args([
+        "--mem=mmap",
+        "--fallocate=none",
+        "--invalidate=0",
+        "--time_based",
+        "--output-format=json",
+    ]);
+    match load.engine {
+        StorageEngine::IoUring => command.args(["--ioengine=io_uring", "--fixedbufs=1", "--registerfiles=1"]),
+        StorageEngine::Pread | StorageEngine::Mmap => command.arg("--ioengine=psync"),
+    };
+    command.arg(format!("--rw={}{side}", if is_random { "rand" } else { "" }));
+    command.arg(format!("--bs={}", load.block.0)).arg(format!("--size={}", load.part_size()));
+    command.arg(format!("--numjobs={}", load.threads)).arg(format!("--direct={}", u8::from(load.direct)));
+    command.arg(format!("--runtime={}", LENGTH.as_secs())).arg("--filename_format=part-$jobnum");
+    let output = command.arg(format!("--directory={}", folder.display())).output()?;
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    Ok(report["jobs"][0][side]["bw_bytes"].as_f64().ok_or("fio's report lacks a rate")? / 1e6)
 }
 
 /// What fio found.

@@ -54,22 +54,34 @@ fn finding(cell: &Cell, claim: &SourceClaim, trials: &[TrialRecord]) -> Finding 
     let verdict = Verdict {
         estimate: Some(share),
         interval: spread.map(|spread| Interval(spread.lo.max(0.0), spread.hi.min(1.0))),
-        ..bare(Outcome::Estimated, told(share, rate))
+        ..bare(Outcome::Estimated, told(share, rate, is_direct(cell, claim)))
     };
     Finding::new(verdict, details)
 }
 
-fn told(share: f64, rate: f64) -> String {
+/// Whether the reads of a cell go past the page cache.
+fn is_direct(cell: &Cell, claim: &SourceClaim) -> bool {
+    let load = cell.experiment.recorded_load(&claim.phase);
+    load.and_then(|load| load.kind.storage()).is_some_and(|storage| storage.direct)
+}
+
+/// Buffered reads take the time of the copy through the page cache as well, whatever the device can do.
+fn told(share: f64, rate: f64, is_direct: bool) -> String {
     let percent = format!("{:.0} % of the read bytes", 100.0 * share);
     if share <= FEW {
         format!(
             "{rate:.0} MB/s is the speed of memory: the page cache served it, and {percent} came from the device"
         )
-    } else if share >= 1.0 - FEW {
+    } else if share < 1.0 - FEW {
+        format!(
+            "{rate:.0} MB/s is the speed of neither: {percent} came from the device, the rest from the page cache"
+        )
+    } else if is_direct {
         format!("{rate:.0} MB/s is the speed of the device: {percent} came from there")
     } else {
         format!(
-            "{rate:.0} MB/s is the speed of neither: {percent} came from the device, the rest from the page cache"
+            "{rate:.0} MB/s is the speed of the device and of the copy through the page cache: {percent} came from the device. \
+             `direct = true` measures the device alone"
         )
     }
 }
@@ -80,8 +92,9 @@ mod tests {
 
     #[test]
     fn it_is_said_which_was_measured() {
-        assert!(told(0.01, 5000.0).contains("5000 MB/s is the speed of memory"));
-        assert!(told(1.0, 100.0).contains("100 MB/s is the speed of the device"));
-        assert!(told(0.5, 200.0).contains("the speed of neither: 50 %"));
+        assert!(told(0.01, 5000.0, false).contains("5000 MB/s is the speed of memory"));
+        assert!(told(1.0, 100.0, true).contains("100 MB/s is the speed of the device:"));
+        assert!(told(1.0, 100.0, false).contains("and of the copy through the page cache"));
+        assert!(told(0.5, 200.0, false).contains("the speed of neither: 50 %"));
     }
 }

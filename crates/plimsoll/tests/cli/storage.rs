@@ -104,7 +104,7 @@ fn a_user_measures_a_folder_that_is_gone_afterwards_and_is_told_what_was_measure
     let parent = lab.path("parent");
     fs::create_dir(&parent).expect("allowed");
     nix::unistd::chown(&parent, Some(65534.into()), Some(65534.into())).ok();
-    for (cache, expected) in [("warmed", "the speed of memory"), ("dropped", "the speed of the device")] {
+    for (cache, expected) in [("warmed", "the speed of memory"), ("dropped", "copy through the page cache")] {
         let folder = format!("folder = {{ in = \"{}\" }}", parent.display());
         let storage = format!("{{ size = \"4M\", block = \"64k\", operations = 128, cache = \"{cache}\" }}");
         let file = lab.file("folder.toml", &experiment(&folder, &storage, OF_ITS_SOURCE));

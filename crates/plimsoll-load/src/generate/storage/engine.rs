@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::buffers::Buffers;
 use super::io_wq::Used;
 
 /// Something to be done.
@@ -26,8 +27,8 @@ pub(super) struct Done {
 
 /// Hands operations to the kernel.
 pub(super) trait Engine {
-    /// The memory that the operation of a place reads into or writes from.
-    fn buffer(&mut self, place: usize) -> &mut [u8];
+    /// The memory that operations read into and write from.
+    fn buffers(&mut self) -> &mut Buffers;
 
     /// Begins an operation. The next [`Self::finish`] reports one that is done at once.
     fn begin(&mut self, operation: Operation) -> io::Result<()>;

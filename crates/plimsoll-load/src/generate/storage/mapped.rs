@@ -13,8 +13,8 @@ use nix::sys::mman::{MapFlags, MsFlags, ProtFlags, mmap, msync, munmap};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use plimsoll_model::experiment::StorageLoad;
 
+use super::buffers::Buffers;
 use super::engine::{Done, Engine, Operation};
-use super::memory::Memory;
 use super::part::Part;
 
 thread_local! {
@@ -33,7 +33,7 @@ pub(super) struct Mapped {
     /// The mapping begins at a whole page, and the part a little later.
     skip: usize,
     length: usize,
-    memory: Memory,
+    buffers: Buffers,
     block: usize,
     done: Option<Done>,
 }
@@ -54,28 +54,28 @@ impl Mapped {
         let start = unsafe { mmap(None, room, access, MapFlags::MAP_SHARED, &part.file, at) }?;
         let first = start.as_ptr() as usize;
         MAPPING.set((first, first + length));
-        Ok(Self { start, skip, length, memory: Memory::new(block)?, block, done: None })
+        Ok(Self { start, skip, length, buffers: Buffers::new(load)?, block, done: None })
     }
 }
 
 impl Engine for Mapped {
-    fn buffer(&mut self, _place: usize) -> &mut [u8] {
-        self.memory.slice(0, self.block)
+    fn buffers(&mut self) -> &mut Buffers {
+        &mut self.buffers
     }
 
     fn begin(&mut self, operation: Operation) -> io::Result<()> {
         let at = self.skip + usize::try_from(operation.offset).unwrap_or(usize::MAX);
         assert!(at.checked_add(self.block).is_some_and(|end| end <= self.length), "a place in the part");
-        let missed = MISSED.get();
+        let (missed, memory) = (MISSED.get(), self.buffers.address(operation.place));
         #[expect(unsafe_code, reason = "a file's bytes that may change at any time are bare memory")]
         // SAFETY: both ends lie in mappings that live as long as `self`, and they do not overlap; a page that cannot be delivered is
         // replaced by the handler.
         unsafe {
             let file = self.start.as_ptr().cast::<u8>().add(at);
             if operation.write {
-                ptr::copy_nonoverlapping(self.memory.as_ptr(), file, self.block);
+                ptr::copy_nonoverlapping(memory, file, self.block);
             } else {
-                ptr::copy_nonoverlapping(file, self.memory.as_ptr(), self.block);
+                ptr::copy_nonoverlapping(file, memory, self.block);
             }
         }
         let result = if MISSED.get() == missed {

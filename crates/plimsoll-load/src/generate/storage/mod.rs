@@ -4,6 +4,7 @@
 //! the load meets is what the experiment says. A volume that goes away or is full ends the load with a sentence on it, since nothing that
 //! follows would mean anything; single operations that fail are counted.
 
+mod buffers;
 mod engine;
 mod fetched;
 mod io_wq;

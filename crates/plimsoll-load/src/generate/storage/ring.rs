@@ -11,9 +11,9 @@ use io_uring::types::{Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode};
 use plimsoll_model::experiment::StorageLoad;
 
+use super::buffers::Buffers;
 use super::engine::{Done, Engine, Operation};
 use super::io_wq::{Helpers, Used};
-use super::memory::Memory;
 use super::part::Part;
 
 /// The engine. The ring stands before the memory, so that it is gone when the memory goes.
@@ -21,7 +21,7 @@ pub(super) struct Ring {
     ring: IoUring,
     file: File,
     base: u64,
-    memory: Memory,
+    buffers: Buffers,
     block: usize,
     /// Whether the memory is registered.
     pinned: bool,
@@ -33,7 +33,7 @@ pub(super) struct Ring {
 impl Ring {
     pub(super) fn new(part: Part, load: &StorageLoad) -> io::Result<Self> {
         let block = usize::try_from(load.block.0).unwrap_or(usize::MAX);
-        let memory = Memory::new(block.saturating_mul(load.depth as usize))?;
+        let buffers = Buffers::new(load)?;
         let entries = load.depth.next_power_of_two();
         // A single thread hands over, and need not be interrupted to be told (Linux 6.0); older kernels do without.
         let mut ring = IoUring::builder()
@@ -44,20 +44,20 @@ impl Ring {
         let helpers = Helpers::of(&mut ring)?;
         ring.submitter().register_files(&[part.file.as_raw_fd()])?;
         let pieces: Vec<libc::iovec> = (0..load.depth as usize)
-            .map(|place| libc::iovec {
-                iov_base: memory.as_ptr().wrapping_add(place * block).cast(),
-                iov_len: block,
+            .map(|place| {
+                let (start, length) = buffers.of_place(place);
+                libc::iovec { iov_base: start.cast(), iov_len: length }
             })
             .collect();
         #[expect(unsafe_code, reason = "the kernel is told where memory is by its address")]
-        // SAFETY: the pieces lie in `memory`, which is not freed before the ring is.
+        // SAFETY: the pieces lie in `buffers`, which is not freed before the ring is.
         let registered = unsafe { ring.submitter().register_buffers(&pieces) };
         let pinned = match registered {
             Ok(()) => true,
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOMEM | libc::EPERM)) => false,
             Err(error) => return Err(error),
         };
-        Ok(Self { ring, file: part.file, base: part.base, memory, block, pinned, under_way: 0, helpers })
+        Ok(Self { ring, file: part.file, base: part.base, buffers, block, pinned, under_way: 0, helpers })
     }
 
     fn take(&mut self, done: &mut Vec<Done>) {
@@ -73,13 +73,13 @@ impl Ring {
 }
 
 impl Engine for Ring {
-    fn buffer(&mut self, place: usize) -> &mut [u8] {
-        self.memory.slice(place * self.block, self.block)
+    fn buffers(&mut self) -> &mut Buffers {
+        &mut self.buffers
     }
 
     fn begin(&mut self, operation: Operation) -> io::Result<()> {
         let Operation { place, offset, write } = operation;
-        let address = self.memory.as_ptr().wrapping_add(place * self.block);
+        let address = self.buffers.address(place);
         let (length, index) = (self.block as u32, place as u16);
         let at = self.base + offset;
         let entry = match (write, self.pinned) {
@@ -134,7 +134,7 @@ impl Drop for Ring {
         while self.under_way > 0 && self.finish(1_000_000_000, &mut done).is_ok() {}
         if self.under_way > 0 {
             // The kernel does not answer any more: memory that it may still write to is better lost than given to others.
-            std::mem::forget(std::mem::replace(&mut self.memory, Memory::new(1).expect("a page of memory")));
+            self.buffers.lose();
         }
     }
 }

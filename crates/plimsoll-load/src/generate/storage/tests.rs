@@ -84,6 +84,12 @@ fn what_is_written_is_never_the_same_twice_and_has_no_pattern() {
         assert_eq!(bytes.len(), 1 << 20);
         let sectors: std::collections::BTreeSet<&[u8]> = bytes.chunks(512).collect();
         assert_eq!(sectors.len(), 2048, "{engine:?}");
+        let pieces: std::collections::BTreeSet<&[u8]> = bytes[..256 << 10].chunks(64).skip(1).collect();
+        assert_eq!(
+            pieces.len(),
+            (4 << 10) - 1,
+            "{engine:?}: nothing comes again within what a file system compresses in one piece"
+        );
         let mut counts = [0_u32; 256];
         bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
         // 4096 of each are expected, with a standard deviation of 64.

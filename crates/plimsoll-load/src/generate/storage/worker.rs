@@ -180,9 +180,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             Access::Random => self.random.random_range(0..self.blocks),
         };
         self.next_block = if self.next_block + 1 >= self.blocks { 0 } else { self.next_block + 1 };
-        if write {
-            self.random.fill(self.engine.buffer(place));
-        }
+        self.engine.buffers().turn(place, write, &mut self.random);
         self.places[place] = UnderWay { intended, write };
         self.engine.begin(Operation { place, offset: block * self.load.block.0, write })
     }
@@ -232,7 +230,7 @@ impl<'a, E: Engine> Worker<'a, E> {
     /// Uses what was read, as far as the load says.
     fn touch(&mut self, place: usize) {
         let stride = usize::try_from(self.load.touch_every.0).unwrap_or(usize::MAX);
-        let buffer = self.engine.buffer(place);
+        let buffer = self.engine.buffers().slice(place);
         buffer.iter_mut().step_by(stride).for_each(|byte| *byte &= 1);
         // Otherwise the compiler sees that nobody looks at it.
         black_box(buffer);
