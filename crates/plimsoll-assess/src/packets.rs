@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use plimsoll_explain::causes::CellStalls;
-use plimsoll_model::observation::{Arm, CaptureRecord, PhaseRecord, Stream, TrialRecord};
+use plimsoll_model::observation::{Arm, CaptureRecord, PhaseRecord, Stream, TrialRecord, pooled};
 use plimsoll_model::plan::cell_text;
 use plimsoll_model::report::{LimitedTimes, PacketReport, StallReport};
 use plimsoll_model::trace::{Class, TimeSequence};
@@ -209,10 +209,13 @@ fn of_cell(cell: &BTreeMap<String, String>, phases: &[&PhaseRecord]) -> CellStal
         let known = may_be.entry(Class::SenderHeld).or_default();
         *known = known.max(held);
     }
+    let results = phases.iter().flat_map(|phase| &phase.slices).map(|slice| &slice.result);
+    let moved = pooled(results).filter(|all| all.bytes > 0 && all.elapsed_ns > 0);
     let limited = limited(phases, Arm::Treatment).filter(|times| times.busy_s > 0.0);
     CellStalls {
         cell: cell_text(cell),
         is_better: false,
+        rate: moved.map(|all| all.bytes as f64 * 1e9 / all.elapsed_ns as f64),
         shares,
         may_be,
         held_back,

@@ -12,6 +12,11 @@ use super::{CellStalls, cause};
 const LEAST_SHARE: f64 = 0.05;
 /// How much surer a cause is whose stalls took all the time than one whose stalls took hardly any.
 const OF_SHARE: f64 = 0.1;
+/// How much less sure a cause is than one that explains far more of the time by which a cell stood still longer than faster ones. It
+/// outweighs the kernel's counters, which not every cause has.
+const OF_RANK: f64 = 0.5;
+/// A cell whose rate is less than this many times another's is no faster than that: rates scatter.
+const MUCH_FASTER: f64 = 1.1;
 
 /// What shows a cause: classes of stalls, and what else must have moved.
 pub(super) struct Signature {
@@ -37,11 +42,12 @@ pub(super) fn named(id: CauseId, signature: &Signature, cells: &[CellStalls]) ->
     let told =
         |cell: &CellStalls| signature.classes.iter().filter_map(|class| cell.shares.get(class)).sum::<f64>();
     let share = |cell: &CellStalls| told(cell) + undecided(cell);
-    let worse = cells.iter().enumerate().filter(|(_, cell)| !cell.is_better);
-    let (place, worst) = worse.max_by(|a, b| share(a.1).total_cmp(&share(b.1)))?;
+    let explained = |cell: &CellStalls| share(cell) - largest(faster(cells, cell).map(share));
+    let worse = cells.iter().enumerate().filter(|(_, cell)| !cell.is_better && !is_fastest(cells, cell));
+    let (place, worst) = worse.max_by(|a, b| explained(a.1).total_cmp(&explained(b.1)))?;
     let greatest = share(worst);
-    let of_better = cells.iter().filter(|cell| cell.is_better).map(share).max_by(f64::total_cmp);
-    if greatest - of_better.unwrap_or(0.0) < LEAST_SHARE {
+    let gained = explained(worst);
+    if gained < LEAST_SHARE {
         return None;
     }
     let others = || cells.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, cell)| cell);
@@ -111,7 +117,33 @@ pub(super) fn named(id: CauseId, signature: &Signature, cells: &[CellStalls]) ->
         (false, 1) => 0.65,
         (false, _) => 0.8,
     };
-    Some(cause(id, confidence + OF_SHARE * greatest.min(1.0), evidence))
+    let behind = 1.0 - gained / most_explained(cells, worst).max(gained);
+    Some(cause(id, confidence + OF_SHARE * gained.min(1.0) - OF_RANK * behind, evidence))
+}
+
+fn is_faster(cell: &CellStalls, than: &CellStalls) -> bool {
+    cell.rate.zip(than.rate).is_some_and(|(its, other)| its > MUCH_FASTER * other)
+}
+
+/// The cells that a cell is slower than.
+fn faster<'c>(cells: &'c [CellStalls], than: &'c CellStalls) -> impl Iterator<Item = &'c CellStalls> {
+    cells.iter().filter(move |cell| cell.is_better || is_faster(cell, than))
+}
+
+/// Whether a cell is faster than another, and none is faster than it.
+fn is_fastest(cells: &[CellStalls], cell: &CellStalls) -> bool {
+    faster(cells, cell).next().is_none() && cells.iter().any(|other| is_faster(cell, other))
+}
+
+/// The largest share of the time that a cell stood still by one class, less what a faster cell did.
+fn most_explained(cells: &[CellStalls], cell: &CellStalls) -> f64 {
+    let share = |cell: &CellStalls, class| cell.shares.get(class).copied().unwrap_or(0.0);
+    let classes = cell.shares.keys().filter(|class| class.held_up());
+    largest(classes.map(|class| share(cell, class) - largest(faster(cells, cell).map(|it| share(it, class)))))
+}
+
+fn largest(shares: impl Iterator<Item = f64>) -> f64 {
+    shares.fold(0.0, f64::max)
 }
 
 #[cfg(test)]
@@ -129,6 +161,7 @@ mod tests {
         CellStalls {
             cell: name.into(),
             is_better: false,
+            rate: None,
             shares: shares.iter().copied().collect(),
             counters: counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
             window_limited: None,
@@ -190,6 +223,26 @@ mod tests {
         assert!(of_stalls(&[side(true, 0.8), side(false, 0.0)]).is_empty(), "only the better side has it");
         assert!(of_stalls(&[side(true, 0.8), side(false, 0.8)]).is_empty(), "both sides have it");
         assert_eq!(of_stalls(&[side(true, 0.1), side(false, 0.8)])[0].evidence[0].before, 10.0);
+    }
+
+    #[test]
+    fn the_cause_that_explains_most_of_the_difference_comes_first() {
+        let counters = [("netstat.TcpExt.DelayedACKs", 50.0)];
+        let at = |name, rate, shares: &[(Class, f64)]| CellStalls {
+            rate: Some(rate),
+            ..cell(name, shares, &counters)
+        };
+        let cells = [
+            at("write", 9e6, &[(Class::DelayedAck, 0.5)]),
+            at("splice", 8e6, &[(Class::DelayedAck, 0.4)]),
+            at("splice, more", 1e5, &[(Class::DelayedAck, 0.62), (Class::SenderHeld, 0.35)]),
+        ];
+        let of_slow = |cells: &[CellStalls]| -> Vec<_> {
+            of_stalls(cells).into_iter().map(|cause| (cause.id, cause.evidence[0].after)).collect()
+        };
+        assert_eq!(of_slow(&cells), [(CauseId::NetSenderCorked, 35.0), (CauseId::NetDelayedAck, 62.0)]);
+        let unmeasured = cells.map(|cell| CellStalls { rate: None, ..cell });
+        assert_eq!(of_slow(&unmeasured)[0].0, CauseId::NetDelayedAck, "no rate says which cells are faster");
     }
 
     #[test]

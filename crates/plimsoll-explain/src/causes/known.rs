@@ -49,6 +49,8 @@ pub struct CellStalls {
     pub cell: String,
     /// Whether it is the better side of the comparison. Its waits explain nothing, nor do equally long waits of the worse side.
     pub is_better: bool,
+    /// Bytes per second of its load; absent where it moved none. What a faster cell waits for as long explains nothing in a slower one.
+    pub rate: Option<f64>,
     /// The share of the connections' time that each class took.
     pub shares: BTreeMap<Class, f64>,
     /// The share in stalls of other classes that the packets alone cannot tell from each of these.
