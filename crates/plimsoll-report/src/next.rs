@@ -1,7 +1,12 @@
 //! The one command to run after a run.
 
+use std::collections::BTreeMap;
+
+use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::experiment::claim::limit::{LimitDetails, ProbeFinding, SearchDetails};
+use plimsoll_model::experiment::load::LoadFacts;
+use plimsoll_model::observation::Arm;
 use plimsoll_model::report::{Finding, RunReport, RunStatus};
 use plimsoll_model::shell::shell_word;
 use plimsoll_model::verdict::{Outcome, Standing, Verdict};
@@ -17,6 +22,8 @@ const MOST_TIMES: f64 = 10.0;
 const MOST_SECONDS: f64 = 3600.0;
 /// Trials beyond those that the interval asks for: its width is itself an estimate.
 const SPARE: f64 = 1.3;
+/// CPU time is proposed where it scatters so many times less: then it takes a quarter of the trials at most.
+const LESS_SCATTER: f64 = 2.0;
 /// A wider margin says nothing of use.
 const WIDEST_MARGIN: f64 = 0.3;
 
@@ -57,7 +64,7 @@ impl Next {
     }
 }
 
-/// What decides an open claim: a wider search, more trials, or, where too many of them were needed, a wider margin.
+/// What decides an open claim: a wider search, more trials, or, where too many of them were needed, CPU time or a wider margin.
 fn deciding(report: &RunReport, open: &Finding) -> (String, String) {
     if let Some(Details::Limit(LimitDetails::Search(search))) = &open.details
         && let Some(setting) = wider(search)
@@ -73,9 +80,14 @@ fn deciding(report: &RunReport, open: &Finding) -> (String, String) {
         Some(excess) => trials_needed(reps, excess).filter(affordable),
         None => Some((2 * reps).max(reps + 2)),
     };
-    match (wanted, wider_margin(open)) {
-        (None, Some(setting)) => {
-            ("To decide it with a wider margin".to_owned(), again(report, &["--set".to_owned(), setting]))
+    let cheaper = || {
+        let by_cpu = by_cpu_time(report, open)
+            .map(|setting| ("To decide it by CPU time, which scatters less", setting));
+        by_cpu.or_else(|| Some(("To decide it with a wider margin", wider_margin(open)?)))
+    };
+    match (wanted, wanted.map_or_else(cheaper, |_| None)) {
+        (None, Some((purpose, setting))) => {
+            (purpose.to_owned(), again(report, &["--set".to_owned(), setting]))
         }
         (wanted, _) => {
             // As many as are proposed at most may decide nothing.
@@ -159,6 +171,38 @@ fn excess(open: &Finding) -> Option<f64> {
 fn trials_needed(reps: u32, excess: f64) -> Option<u32> {
     let wanted = (f64::from(reps) * excess * excess * SPARE).ceil();
     (wanted < f64::from(u32::MAX)).then(|| (wanted as u32).max(reps + 2))
+}
+
+/// The setting that judges a difference by the CPU time of an operation, where that scatters much less than the figure of the claim, and is that
+/// of the work that is compared rather than that of its generator.
+fn by_cpu_time(report: &RunReport, open: &Finding) -> Option<String> {
+    let Details::Difference(details) = open.details.as_ref()? else { return None };
+    let number = open.claim_number?;
+    let scatter_of = |metric: Metric| scatter(report, &details.phase, metric);
+    let (judged, cpu) =
+        (scatter_of(Metric::named(&open.verdict.metric)?)?, scatter_of(Metric::CpuUsPerRequest)?);
+    let name = Metric::CpuUsPerRequest.name();
+    (cpu * LESS_SCATTER <= judged).then(|| format!("claims.{}.difference.metric={name}", number - 1))
+}
+
+/// The relative standard deviation of a figure among trials of one cell, over all cells; absent where the load only drives what is measured.
+fn scatter(report: &RunReport, phase: &str, metric: Metric) -> Option<f64> {
+    let mut cells: BTreeMap<&Cell, Vec<f64>> = BTreeMap::new();
+    for trial in &report.trials {
+        let of_phase = trial.phases.iter().filter(|it| it.name == phase && it.arm == Arm::Treatment);
+        let own = of_phase.filter(|it| it.facts.as_ref().is_some_and(LoadFacts::measures_its_own_work));
+        let logs = own.filter_map(|it| it.figure(metric)).filter(|value| *value > 0.0).map(f64::ln);
+        cells.entry(&trial.cell).or_default().extend(logs);
+    }
+    let freedom: usize = cells.values().map(|logs| logs.len().saturating_sub(1)).sum();
+    let squares: f64 = cells.values().map(|logs| squares(logs)).sum();
+    (freedom > 0).then(|| (squares / freedom as f64).sqrt())
+}
+
+/// The sum of squared distances from the mean.
+fn squares(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
 /// The margin within which the whole interval lies.

@@ -1,5 +1,6 @@
 //! The answer on one screen, of every kind of claim.
 
+use plimsoll_model::observation::StorageFacts;
 use plimsoll_model::report::{RunReport, RunStatus, Trouble};
 use plimsoll_report::text::{self, TextOptions};
 use serde_json::{Value, json};
@@ -200,6 +201,21 @@ fn what_is_undecided_ends_with_a_command_that_decides_it() {
     );
     let told = command(&at_margin);
     assert!(told.ends_with("plimsoll run flood-relay --set claims.0.recovery.margin=10%"), "{told}");
+    // CPU time is proposed where it hardly scatters, and is that of the work itself.
+    let mut wide = difference("undecided", [1.001, 0.6, 1.5]);
+    wide.verdicts[0].verdict.metric = "megabytes_per_second".into();
+    for (trial, nth) in wide.trials.iter_mut().zip(0_u8..) {
+        for phase in trial.phases.iter_mut().filter(|phase| phase.name == "after") {
+            phase.facts = Some(StorageFacts::default().into());
+            let sign = if nth.is_multiple_of(2) { 1.0 } else { -1.0 };
+            phase.figures.insert("megabytes_per_second".into(), 100.0 + 30.0 * sign);
+            phase.figures.insert("cpu_us_per_request".into(), 10.0 + sign);
+        }
+    }
+    let told = command(&wide);
+    assert!(told.ends_with("--set claims.0.difference.metric=cpu_us_per_request"), "{told}");
+    wide.trials.iter_mut().flat_map(|trial| &mut trial.phases).for_each(|phase| phase.facts = None);
+    assert!(!command(&wide).contains("metric="), "the CPU time of a generator is not what is compared");
     // Every rate held the bound.
     let mut search = findings::search();
     search.verdicts[0].verdict.outcome = plimsoll_model::verdict::Outcome::Undecided;
