@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use plimsoll_load::{FlushReader, LedgerReader};
+use plimsoll_model::experiment::service::SERVICE_MARK;
 use plimsoll_model::experiment::{Leak, MailRelayService, WebService};
 use plimsoll_model::frame::{Between, Failure, FromAgent, Id, ServiceKind, ServiceSpec};
 use plimsoll_path::Folder;
@@ -340,7 +341,10 @@ fn foreign(spec: &ServiceSpec) -> Result<(Command, Vec<SocketAddr>, Option<TempD
             if !spec.privileged {
                 give_to_nobody(scratch)?;
             }
-            (exec::entry(&service.argv, spec, first, scratch)?, None)
+            (
+                exec::entry(&service.argv, spec, first, scratch)?.environment([(SERVICE_MARK, &spec.name)]),
+                None,
+            )
         }
         _ => {
             let prepared = program::prepare(spec, first)?;
@@ -350,6 +354,9 @@ fn foreign(spec: &ServiceSpec) -> Result<(Command, Vec<SocketAddr>, Option<TempD
     let mut command = entry.command()?;
     // What it prints belongs to its messages, not to the agent's frames.
     command.stdout(Stdio::null());
+    if matches!(spec.kind, ServiceKind::Exec(_)) {
+        command.env(SERVICE_MARK, &spec.name);
+    }
     Ok((command, listen, folder))
 }
 

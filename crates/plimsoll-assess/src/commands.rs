@@ -8,6 +8,8 @@ use plimsoll_model::report::{GrownWait, WaitFor};
 pub use super::evidence::CommandRun;
 use super::{Explained, evidence};
 
+/// The service that compared commands are part of, by [`plimsoll_model::experiment::service::SERVICE_MARK`].
+pub const COMMAND: &str = "command";
 /// What counters are divided by where the figure counts nothing.
 const RUN: &str = "run";
 /// What they are divided by where it does: units of the figure, small enough for the runs to count many of them.
@@ -22,6 +24,8 @@ pub struct Command {
     pub runs: Vec<CommandRun>,
     /// The stacks that were sampled meanwhile; nothing where they could not be.
     pub profile: Option<Profile>,
+    /// Whether `programs` are all that are measured. Then stacks of others are left out: what they do all the time grows for each operation.
+    pub is_complete: bool,
 }
 
 impl Command {
@@ -30,10 +34,14 @@ impl Command {
         self.runs.iter().map(|run| run.operations).try_fold(f64::INFINITY, |least, it| Some(least.min(it?)))
     }
 
-    fn sampled(&self, part: f64) -> Option<Sampled> {
-        let operations: f64 = self.runs.iter().map(|run| run.operations.unwrap_or(1.0) * part).sum();
+    fn sampled(&self, part: Option<f64>, programs: &[String]) -> Option<Sampled> {
+        let of = |run: &CommandRun| part.map_or(1.0, |part| run.operations.unwrap_or(1.0) * part);
+        let operations: f64 = self.runs.iter().map(of).sum();
         Some(Sampled {
-            profile: self.profile.as_ref()?.of_the_run(),
+            profile: match self.profile.as_ref()? {
+                profile if self.is_complete => profile.of_the_run().of_processes(programs),
+                profile => profile.of_the_run(),
+            },
             operations: operations.round() as u64,
             seconds: self.runs.iter().map(|run| run.seconds).sum(),
         })
@@ -46,12 +54,18 @@ impl Command {
 pub fn explain(better: &Command, worse: &Command, programs: Vec<String>) -> Explained {
     let least = better.least().zip(worse.least()).map(|(better, worse)| better.min(worse));
     let (part, per) = match least {
-        Some(least) => *PARTS.iter().find(|(part, _)| least * part >= MANY).unwrap_or(&PARTS[2]),
-        None => (1.0, RUN),
+        Some(least) => {
+            let (part, per) = PARTS.iter().find(|(part, _)| least * part >= MANY).unwrap_or(&PARTS[2]);
+            (Some(*part), *per)
+        }
+        None => (None, RUN),
     };
     let moved = evidence::of_commands([&better.runs, &worse.runs], part, per);
-    let profile = better.sampled(part).zip(worse.sampled(part));
+    let profile = better.sampled(part, &programs).zip(worse.sampled(part, &programs));
     let profile = profile.and_then(|(better, worse)| contrast(&better, &worse, None, per));
+    let members = profile.iter().flat_map(|profile| &profile.members);
+    let members = members.filter(|it| it.service == COMMAND).map(|it| it.process.clone());
+    let programs: Vec<String> = programs.into_iter().chain(members).collect();
     let waits_for_disk = profile.as_ref().is_some_and(|profile| {
         let own_syncs = profile.calls.iter().any(|call| programs.contains(&call.process));
         let own_waits =
@@ -80,7 +94,11 @@ mod tests {
         let counters = counters.into_iter().filter(|(_, value)| *value != 0.0);
         let counters: BTreeMap<String, f64> =
             counters.map(|(name, value)| (name.to_owned(), value)).collect();
-        Command { runs: vec![CommandRun { counters, seconds, operations: None }; 5], profile: None }
+        Command {
+            runs: vec![CommandRun { counters, seconds, operations: None }; 5],
+            profile: None,
+            is_complete: false,
+        }
     }
 
     /// Runs of five seconds that keep a disk busy all the time.
@@ -92,7 +110,7 @@ mod tests {
         ];
         let counters = counters.map(|(name, value)| (name.to_owned(), value)).into();
         let run = CommandRun { counters, seconds: 5.0, operations: Some(operations) };
-        Command { runs: vec![run; 5], profile: None }
+        Command { runs: vec![run; 5], profile: None, is_complete: false }
     }
 
     #[test]
@@ -104,6 +122,10 @@ mod tests {
         assert_eq!(told.len(), 2, "{told:?}");
         assert_eq!(told[0].0, "machine.diskstats.vda.busy (per operation)");
         assert!(told.iter().all(|(_, ratio)| (ratio - 3.0).abs() < 1e-9), "{told:?}");
+        // Where one side has no figure, both are compared for each run.
+        let mut failing = busy(3000.0);
+        failing.runs.iter_mut().for_each(|run| run.operations = None);
+        assert!(explain(&busy(9000.0), &failing, Vec::new()).evidence.is_empty());
         let small = explain(&busy(0.9), &busy(0.3), Vec::new());
         assert_eq!(small.evidence[0].metric, "machine.diskstats.vda.busy (per 1/1000 operation)");
     }

@@ -14,7 +14,8 @@ use plimsoll_model::report::Evidence;
 use super::sides::{Compared, Side};
 
 /// What the deep snapshots tell as a level and not per connection, by the start of the name.
-const LEVELS: [&str; 9] = [
+const LEVELS: [&str; 10] = [
+    "locks.held",
     "rules",
     "routes",
     "neighbours",
@@ -27,8 +28,16 @@ const LEVELS: [&str; 9] = [
 ];
 
 /// The levels that two trials are compared by: what somebody has made and left there. All else differs by what was done before.
-const LEVELS_OF_SIDES: [&str; 6] =
-    ["rules", "routes", "descriptors.fullest", "nf_conntrack.count", "tcp.backlog", "filesystem."];
+const LEVELS_OF_SIDES: [&str; 8] = [
+    "tcp.listener.",
+    "rules",
+    "routes",
+    "descriptors.fullest",
+    "nf_conntrack.count",
+    "tcp.backlog",
+    "filesystem.",
+    "locks.held",
+];
 /// Levels must differ by so much.
 const LEAST_COUNTS: f64 = 10.0;
 
@@ -59,12 +68,16 @@ pub struct CommandRun {
 }
 
 /// What sets the runs of one command apart from those of another, the strongest first.
-/// An operation has this many parts, each of which counts.
-pub(super) fn of_commands([better, worse]: [&[CommandRun]; 2], parts: f64, per: &str) -> Vec<Evidence> {
+/// Counters are those of each operation, which has this many parts that count; of each run without `parts`.
+pub(super) fn of_commands(
+    [better, worse]: [&[CommandRun]; 2],
+    parts: Option<f64>,
+    per: &str,
+) -> Vec<Evidence> {
     let mut values = Values::default();
     for (side, runs) in [better, worse].into_iter().enumerate() {
         for (number, run) in runs.iter().enumerate() {
-            let operations = run.operations.unwrap_or(1.0) * parts;
+            let operations = parts.map_or(1.0, |parts| run.operations.unwrap_or(1.0) * parts);
             for (name, change) in run.counters.iter().filter(|(name, _)| tells(name)) {
                 let is_machines = name.starts_with("machine.");
                 let key = (if is_machines { MACHINE } else { HERE }.to_owned(), name.clone());
@@ -99,7 +112,11 @@ const DISKS: &str = "machine.diskstats.";
 const BUSY_US: f64 = 0.8e6;
 
 /// Counters that rise and fall, of which a change during a slice says nothing.
-const GAUGES: [&str; 8] = [
+const GAUGES: [&str; 12] = [
+    "cgroup.memory.current",
+    "machine.vmstat.workingset_nodes",
+    "netstat.MPTcpExt.MPCurrEstab",
+    "snmp.Tcp.CurrEstab",
     "machine.meminfo.",
     "machine.loadavg.",
     "machine.slab.",
@@ -272,13 +289,13 @@ fn add_errors(values: &mut Sides, plan: &Plan, phase: &str, slices: &[&Slice], s
     }
 }
 
-/// CPU time of single CPUs, and what sampling itself moves, tell nothing more than their sums.
+/// CPU time of single CPUs, and what sampling itself moves, tell nothing more than their sums. What passes over loopback is counted by its protocols.
 fn tells(name: &str) -> bool {
     let of_one_cpu = name.split('.').any(|part| {
         part.strip_prefix("cpu").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
     });
     let a_level = GAUGES.iter().any(|start| name.starts_with(start));
-    !of_one_cpu && !a_level && !name.ends_with(".idle")
+    !of_one_cpu && !a_level && !name.starts_with("dev.lo.") && !name.ends_with(".idle")
 }
 
 /// State that lies about: rules, routes, processes, sockets, slabs. Only what grew by at least a few per cent of the connections that
@@ -419,6 +436,18 @@ mod tests {
         let bad = phase(&[(100, 0, Some(300.0)), (100, 0, Some(200.0)), (100, 0, Some(400.0))]);
         let overflows = ("netstat.TcpExt.ListenOverflows (per connection)".to_owned(), 0.0, 3.0);
         assert_eq!(told(&good, &bad), [overflows]);
+    }
+
+    #[test]
+    fn what_rises_and_falls_and_what_loopback_carries_is_no_evidence() {
+        for name in
+            ["snmp.Tcp.CurrEstab", "cgroup.memory.current", "dev.lo.rx_bytes", "machine.stat.cpu1.user"]
+        {
+            assert!(!tells(name), "{name}");
+        }
+        for name in ["snmp.Tcp.RetransSegs", "dev.eth0.rx_bytes", "machine.stat.cpu.user"] {
+            assert!(tells(name), "{name}");
+        }
     }
 
     #[test]

@@ -195,6 +195,7 @@ fn findings(plan: &Plan, all: &[TrialRecord]) -> Vec<Finding> {
 /// Takes back what the probes brought about themselves, and everything where the machine is unfit.
 fn object(plan: &Plan, all: &[TrialRecord], findings: &mut [Finding]) {
     probes::object(plan, findings);
+    findings.iter_mut().for_each(sides::note_scatter);
     if let Some(unfit) = aa_test::of(plan, all).filter(|aa_test| !aa_test.fit) {
         let reason = format!("{}; try: {}", unfit.reason, aa_test::NEXT);
         findings.iter_mut().for_each(|finding| finding.verdict.invalidate(reason.as_str()));

@@ -84,13 +84,61 @@ fn worst_cell(found: &InteractionDetails, lower_is_better: bool) -> Option<BTree
     Some(found.factors.iter().cloned().zip(levels.iter().cloned()).collect())
 }
 
-/// The comparison whose figures lie furthest apart, of the first claim that has a sure difference.
+/// The comparison whose figures lie furthest apart, of the first claim that has a sure difference. Without one, the first whose sides differ in how their
+/// trials scatter.
 pub(super) fn better_and_worse(findings: &[Finding]) -> Option<Difference<'_>> {
     let sure: Vec<(&Finding, Difference<'_>)> = sure(findings).collect();
-    let first = sure.first()?.0.claim_number;
+    let Some(first) = sure.first().map(|(finding, _)| finding.claim_number) else {
+        return findings.iter().find_map(scattered).map(|(difference, _)| difference);
+    };
     let of_first = sure.into_iter().filter(|(finding, _)| finding.claim_number == first);
     // Of two that lie equally far apart, the first.
     of_first.rev().max_by(|(a, _), (b, _)| apart(a).total_cmp(&apart(b))).map(|(_, difference)| difference)
+}
+
+/// The standard deviation of one side's trials, relative to the other's, that is beyond chance: of 2 × 5 normal values some 1 in 100 lie further apart
+/// (F test, two-sided).
+const SCATTERED: f64 = 5.0;
+/// A side that scatters by less has no fault that comes and goes.
+const LEAST_SCATTER: f64 = 0.1;
+/// The fewest pairs whose scatter is judged.
+const LEAST_PAIRS: usize = 5;
+
+/// The sides of a difference that stays undecided where the trials of one scatter far more than those of the other: the calm one, then the one that scatters.
+/// With them their relative standard deviations.
+fn scattered(finding: &Finding) -> Option<(Difference<'_>, [f64; 2])> {
+    let Some(Details::Difference(details)) = &finding.details else { return None };
+    if finding.verdict.outcome != Outcome::Undecided || details.pairs.len() < LEAST_PAIRS {
+        return None;
+    }
+    let relative = |side: usize| {
+        let values: Vec<f64> = details.pairs.iter().map(|pair| pair[side]).collect();
+        let mean = mean(&values);
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        (squares / (values.len() - 1) as f64).sqrt() / mean.abs()
+    };
+    let of_sides = [relative(0), relative(1)];
+    let worse = usize::from(of_sides[1] > of_sides[0]);
+    let [calm, wild] = [of_sides[1 - worse], of_sides[worse]];
+    let levels = [&details.a, &details.b];
+    let metric = Metric::named(&finding.verdict.metric);
+    let sides = [levels[1 - worse], levels[worse]];
+    (wild >= LEAST_SCATTER && wild >= SCATTERED * calm)
+        .then(|| (Difference { phase: &details.phase, metric, sides }, [calm, wild]))
+}
+
+/// Says of a difference that stays undecided that its scatter is one.
+pub(super) fn note_scatter(finding: &mut Finding) {
+    let Some((difference, [calm, wild])) = scattered(finding) else { return };
+    let worse: Vec<String> =
+        difference.sides[1].iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
+    let note = format!(
+        "; with {} the trials scatter by {:.0} %, otherwise by {:.1} %, which is a difference by itself: longer slices, or a tail metric such as latency_p99, decide it",
+        worse.join(", "),
+        100.0 * wild,
+        100.0 * calm
+    );
+    finding.verdict.reason.push_str(&note);
 }
 
 /// The differences that are sure, in the order of the claims.
@@ -160,7 +208,13 @@ pub(super) fn measured(plan: &Plan, phase: &str, profile: Option<&ProfileReport>
         if !seen.insert(name) {
             break;
         }
-        processes.extend(service.processes(name));
+        let members = profile.map_or(&[][..], |profile| &profile.members).iter();
+        let mut members = members.filter(|it| it.service == *name).map(|it| it.process.clone()).peekable();
+        if members.peek().is_some() {
+            processes.extend(members);
+        } else {
+            processes.extend(service.processes(name));
+        }
         hosts.push(service.on.clone());
         next = service.onward();
     }
@@ -204,6 +258,40 @@ mod tests {
             "question = \"?\"\n[hosts.here]\n{services}\n[loads.load]\nfrom = \"here\"\n{load}\n[[phases]]\nname = \"all\"\nmeasure = \"load\"\n"
         );
         measured(&Plan::read("chain", &text, &Settings::default()).unwrap(), "all", None).processes
+    }
+
+    #[test]
+    fn trials_that_scatter_far_more_on_one_side_are_a_difference_that_no_median_tells() {
+        use plimsoll_model::experiment::claim::difference::DifferenceDetails;
+        let of = |pairs: Vec<[f64; 2]>| {
+            let level = |level: &str| BTreeMap::from([("release".to_owned(), level.to_owned())]);
+            let details = DifferenceDetails {
+                phase: "work".into(),
+                a: level("old"),
+                b: level("new"),
+                margin: 0.01,
+                sides: None,
+                pairs,
+            };
+            let verdict = plimsoll_model::verdict::Verdict::bare(
+                "difference",
+                "connections_per_second",
+                Outcome::Undecided,
+                6,
+                "open",
+            );
+            let mut finding =
+                Finding { details: Some(Details::Difference(details)), ..Finding::bare(verdict) };
+            note_scatter(&mut finding);
+            let worse = better_and_worse(std::slice::from_ref(&finding));
+            (finding.verdict.reason.clone(), worse.map(|it| it.sides[1]["release"].clone()))
+        };
+        let a = [1000.0, 1010.0, 990.0, 1005.0, 995.0];
+        let pairs = |b: [f64; 5]| a.into_iter().zip(b).map(|(a, b)| [a, b]).collect();
+        let (reason, worse) = of(pairs([200.0, 1000.0, 950.0, 100.0, 1000.0]));
+        assert_eq!(worse.as_deref(), Some("new"));
+        assert!(reason.contains("with release = new the trials scatter by 71 %"), "{reason}");
+        assert_eq!(of(pairs([960.0, 990.0, 1030.0, 985.0, 1001.0])), ("open".to_owned(), None));
     }
 
     #[test]

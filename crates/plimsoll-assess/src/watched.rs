@@ -304,7 +304,7 @@ impl Watched {
             only_loud(&mut after);
             before = vec![CommandRun { seconds: 1.0, ..CommandRun::default() }; after.len()];
         }
-        let mut evidence = of_commands([&before, &after], 1.0, "second");
+        let mut evidence = of_commands([&before, &after], None, "second");
         let (saved, of_cpus) = cpu_time(&quiet, &now);
         evidence.extend(of_cpus);
         let known = Known { evidence: &evidence, saved: vec![saved], ..Known::default() };

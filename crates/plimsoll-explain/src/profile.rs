@@ -14,8 +14,15 @@ use crate::{renamed, seen};
 
 pub use crate::sampled::Sampled;
 
-/// How the kernel is entered: these tell nothing of what it does then (arch/x86/entry, arch/arm64/kernel/entry-common.c, kernel/softirq.c).
-const ENTRIES: [&str; 11] = [
+/// How programs and threads begin (sysdeps in glibc), and how the kernel is entered: these tell nothing of what is done then (arch/x86/entry,
+/// arch/arm64/kernel/entry-common.c, kernel/softirq.c).
+const ENTRIES: [&str; 17] = [
+    "_start",
+    "main",
+    "__libc_start_main",
+    "__libc_start_call_main",
+    "start_thread",
+    "__clone3",
     "entry_SYSCALL_64_after_hwframe",
     "entry_SYSCALL_64",
     "do_syscall_64",
@@ -131,6 +138,8 @@ pub fn contrast(
         busiest_threads: seen::busiest_threads(before, after),
         throttling: seen::throttling(before, after),
         io_limits: seen::io_limits(before, after),
+        states: seen::states(before, after),
+        members: seen::members(before, after),
     })
 }
 
@@ -156,6 +165,8 @@ fn unsampled(before: &Sampled, after: &Sampled, per: &str) -> ProfileReport {
         busiest_threads: Vec::new(),
         throttling: seen::throttling(before, after),
         io_limits: seen::io_limits(before, after),
+        states: seen::states(before, after),
+        members: seen::members(before, after),
     }
 }
 
@@ -284,7 +295,9 @@ impl Sides<'_> {
         let depths = depths(&self.after.profile);
         let narrowest = MOST.iter().find_map(|most| {
             let enough = with_callees.iter().filter(|(frame, increase)| {
-                increase.us >= most * all_us && !ENTRIES.contains(&frame.name.as_str())
+                // A frame without a name stands for all of its file.
+                let tells = !ENTRIES.contains(&frame.name.as_str()) && !frame.name.starts_with('[');
+                increase.us >= most * all_us && tells
             });
             // Of two that are always found together the one is meant that is called by the other.
             enough.min_by(|a, b| {
@@ -398,6 +411,27 @@ mod tests {
         let spared = contrast(&light, &heavy, Some([&light, &heavy]), "connection").unwrap();
         assert!(!spared.tells());
         assert_eq!(spared.added_us(), (0.0, 0.0));
+    }
+
+    #[test]
+    fn what_everything_in_a_program_is_below_is_no_answer() {
+        let before = sampled(1000, &[("app;main;parse", 100)]);
+        let after = sampled(
+            1000,
+            &[("app;main;[libc.so.6];list_contains;compare", 600), ("app;main;[libc.so.6];parse", 300)],
+        );
+        let narrowest = contrast(&before, &after, None, "operation").unwrap().narrowest.unwrap();
+        assert_eq!(narrowest.function, "compare");
+        let spread = sampled(
+            1000,
+            &[
+                ("app;main;[libc.so.6];list_contains;compare", 300),
+                ("app;main;[libc.so.6];list_contains;equal", 300),
+                ("app;main;[libc.so.6];parse", 200),
+            ],
+        );
+        let narrowest = contrast(&before, &spread, None, "operation").unwrap().narrowest.unwrap();
+        assert_eq!(narrowest.function, "list_contains");
     }
 
     #[test]

@@ -3,11 +3,15 @@
 //! All of it are counts, as the samples of a profile are, and their scatter is taken to be that of counts, several times over, since what is seen of
 //! one thread at one time is likely to be seen of it again a little later.
 
+use std::collections::BTreeSet;
+
 use plimsoll_model::observation::{
-    BlockIo, CpuUse, FailedCalls, Frame, FrameKind, IoLimit, Throttled, Wait, WaitSite,
+    BlockIo, CpuUse, FailedCalls, Frame, FrameKind, IoLimit, ProcessState, ServiceMember, StateKind,
+    Throttled, Wait, WaitSite,
 };
 use plimsoll_model::report::{
-    GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, LowerIoLimit, WaitFor, Who,
+    GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, LowerIoLimit, RaisedState, WaitFor,
+    Who,
 };
 
 use crate::sampled::Sampled;
@@ -38,6 +42,8 @@ const LEAST_BUSY: f64 = 0.5;
 const LEAST_REQUESTS: f64 = 20.0;
 /// A group that is stopped in fewer of its periods is hardly held up.
 const LEAST_STOPPED: f64 = 0.05;
+/// File locks that are added; to compare a new one with fewer takes no time that shows.
+const LEAST_LOCKS: u64 = 200;
 /// The most of each kind that are reported.
 const TOLD: usize = 8;
 
@@ -94,13 +100,17 @@ const LOCK: [&str; 9] = [
 ];
 const SEND_BUFFER: [&str; 3] = ["sk_stream_wait_memory", "sock_alloc_send_pskb", "sk_stream_wait_connect"];
 const CONNECTION: [&str; 2] = ["inet_wait_for_connect", "__inet_stream_connect"];
+/// Where stopped threads sleep: kernel/signal.c, kernel/freezer.c.
+const STOPPED: [&str; 6] =
+    ["do_signal_stop", "ptrace_stop", "ptrace_signal", "do_jobctl_trap", "do_freezer_trap", "__refrigerator"];
 const DATAGRAM: [&str; 2] = ["__skb_wait_for_more_packets", "__skb_recv_udp"];
 
 /// What a thread waits for. The functions nearest to the sleep tell first.
 #[must_use]
 pub fn wait_for(site: &WaitSite) -> WaitFor {
     let WaitSite::Sleep { functions, .. } = site else { return WaitFor::Cpu };
-    let kinds: [(&[&str], WaitFor); 6] = [
+    let kinds: [(&[&str], WaitFor); 7] = [
+        (&STOPPED, WaitFor::Stopped),
         (&DISK, WaitFor::Disk),
         (&MEMORY, WaitFor::Memory),
         (&LOCK, WaitFor::Lock),
@@ -152,8 +162,10 @@ pub(crate) fn waits(before: &Sampled, after: &Sampled) -> Vec<GrownWait> {
         let us_of_one = wait.us as f64 / wait.found.max(1) as f64;
         let counts = Counts { before: was.1 as f64 / us_of_one, after: wait.found as f64 };
         let wait_for = wait_for(&wait.site);
-        let grew = counts.are_more(operations, WAITS_DISPERSION)
-            && (is_held_up(wait_for) || counts.are_more(seconds, WAITS_DISPERSION));
+        // Threads do not stop by themselves, so that a few looks are enough.
+        let dispersion = if wait_for == WaitFor::Stopped { 1.0 } else { WAITS_DISPERSION };
+        let grew = counts.are_more(operations, dispersion)
+            && (is_held_up(wait_for) || counts.are_more(seconds, dispersion));
         let threads = |us: u64, seconds: f64| us as f64 / 1e6 / seconds;
         let found = GrownWait {
             who: who(&wait.owner, &wait.process),
@@ -177,7 +189,7 @@ pub(crate) fn waits(before: &Sampled, after: &Sampled) -> Vec<GrownWait> {
 
 /// Whether a thread in this wait has work that it cannot do.
 fn is_held_up(wait_for: WaitFor) -> bool {
-    matches!(wait_for, WaitFor::Disk | WaitFor::Memory | WaitFor::SendBuffer)
+    matches!(wait_for, WaitFor::Disk | WaitFor::Memory | WaitFor::SendBuffer | WaitFor::Stopped)
 }
 
 /// System calls that failed more often, both in each second and for each operation; those that say that something has run out first.
@@ -299,6 +311,30 @@ pub(crate) fn io_limits(before: &Sampled, after: &Sampled) -> Vec<LowerIoLimit> 
         })
     });
     lower.collect()
+}
+
+/// The parts of services on either side.
+pub(crate) fn members(before: &Sampled, after: &Sampled) -> Vec<ServiceMember> {
+    let both = [before, after].into_iter().flat_map(|side| side.profile.seen.members.iter().cloned());
+    both.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// States of processes that are higher after. Of file locks only many count.
+pub(crate) fn states(before: &Sampled, after: &Sampled) -> Vec<RaisedState> {
+    let raised = after.profile.seen.states.iter().filter_map(|state| {
+        let same = |it: &&ProcessState| {
+            (&it.owner, &it.process, it.kind) == (&state.owner, &state.process, state.kind)
+        };
+        let was = before.profile.seen.states.iter().find(same).map_or(0, |it| it.most);
+        let least = if state.kind == StateKind::FileLocks { LEAST_LOCKS } else { 1 };
+        (state.most >= was + least).then(|| RaisedState {
+            who: who(&state.owner, &state.process),
+            kind: state.kind,
+            before: was,
+            after: state.most,
+        })
+    });
+    raised.collect()
 }
 
 /// Processes that used more of the CPUs, both in each second and for each operation.

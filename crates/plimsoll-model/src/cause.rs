@@ -87,6 +87,18 @@ macro_rules! each_cause {
             ServiceCrashed: service_crashed = "service.crashed", "A process of the service crashes or is killed";
             /// The load generator cannot keep up, so the figure measures the generator instead of the system.
             GeneratorSaturated: generator_saturated = "generator.saturated", "The load generator is the bottleneck";
+            /// The service has a lower priority than whatever else wants the CPUs.
+            CpuLowPriority: cpu_low_priority = "cpu.low_priority", "The service runs at a low priority";
+            /// The service may use fewer CPUs than the machine has.
+            CpuPinned: cpu_pinned = "cpu.pinned", "The service is pinned to fewer CPUs";
+            /// Something stops the service for a while, by a signal, a tracer or a freezer, and lets it go on.
+            ServiceStopped: service_stopped = "service.stopped", "Something stops the service and lets it go on";
+            /// The kernel walks a long list of file locks under the lock of that list.
+            LockTable: lock_table = "lock.table", "File locks are compared with a long list of locks";
+            /// The kernel writes messages of a packet filter, a driver or itself to its log.
+            KernelLogFlood: kernel_log_flood = "kernel.log_flood", "The kernel writes many messages to its log";
+            /// Each fork copies the page tables of a large process.
+            MemoryLargeFork: memory_large_fork = "memory.large_fork", "Each fork copies the page tables of a large process";
             /// The kernel needs more CPU time per operation, in a function that no other cause covers.
             KernelPathLonger: kernel_path_longer = "kernel.path_longer", "The kernel needs more CPU time per operation";
         }

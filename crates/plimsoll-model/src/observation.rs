@@ -20,7 +20,10 @@ pub use profile::{
     CallCount, Frame, FrameKind, FunctionSamples, Profile, ProfileBuilder, ProfileClock, StackNode,
     TracedCall,
 };
-pub use seen::{BlockIo, CpuUse, FailedCalls, IoLimit, Seen, Throttled, Wait, WaitSite};
+pub use seen::{
+    BlockIo, CpuUse, FailedCalls, IoLimit, ProcessState, Seen, ServiceMember, StateKind, Throttled, Wait,
+    WaitSite,
+};
 pub use steady::SteadyStreams;
 
 use crate::experiment::load::OfKind;

@@ -25,7 +25,8 @@ pub use events::{EventRecovery, EventReport, RecoveryOutcome};
 pub use finding::Finding;
 pub use profile::{ComparedProfile, GrownCalls, GrownFunction, ProfileReport, ProfileSide};
 pub use seen::{
-    GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, LowerIoLimit, WaitFor, Who,
+    GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, LowerIoLimit, RaisedState, WaitFor,
+    Who,
 };
 
 /// The name and version of the JSON form of a run. The number rises when a field changes its meaning or goes away.

@@ -3,8 +3,10 @@
 //! Asked over socket diagnostics (sock_diag(7)), in the form that gives IPv4 and IPv6 in one walk over the kernel's hash table; where
 //! that is not to be had, read from `/proc/net/tcp` and `tcp6`.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use plimsoll_netlink::SockProtocol;
@@ -37,13 +39,20 @@ const REQUEST: usize = 60;
 const REQUEST_STATES: usize = 52;
 /// Where the receive queue stands in `struct inet_diag_msg`; of a listening socket that is the connections not yet accepted.
 const ANSWER_RECEIVE_QUEUE: usize = 56;
+/// Where the send queue stands; of a listening socket that is its backlog.
+const ANSWER_SEND_QUEUE: usize = 60;
+/// Where its port and its address stand.
+const ANSWER_PORT: usize = 4;
+const ANSWER_ADDRESS: usize = 8;
 
 /// TCP sockets of a network namespace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpSockets {
     counts: [u64; STATES.len() + 1],
     /// Connections that wait to be accepted, over all listening sockets.
     pub backlog: u64,
+    /// How many connections may wait to be accepted, by the address of the listening socket; the smallest, where several share one. Socket diagnostics alone tell.
+    pub listeners: BTreeMap<SocketAddr, u32>,
 }
 
 impl TcpSockets {
@@ -105,9 +114,25 @@ fn diagnose(states: u32) -> io::Result<TcpSockets> {
         let queue = answer.get(ANSWER_RECEIVE_QUEUE..).and_then(|rest| rest.first_chunk());
         if let (Some(state), Some(queue)) = (answer.get(1), queue) {
             sockets.add(usize::from(*state), u64::from(u32::from_ne_bytes(*queue)));
+            let listener = (usize::from(*state) == LISTEN).then(|| listener(answer)).flatten();
+            if let Some((address, limit)) = listener {
+                let known = sockets.listeners.entry(address).or_insert(limit);
+                *known = limit.min(*known);
+            }
         }
     })?;
     Ok(sockets)
+}
+
+/// The address of a listening socket, and its backlog.
+fn listener(answer: &[u8]) -> Option<(SocketAddr, u32)> {
+    let port = u16::from_be_bytes(*answer.get(ANSWER_PORT..)?.first_chunk()?);
+    let address = answer.get(ANSWER_ADDRESS..)?;
+    let ip = match i32::from(*answer.first()?) {
+        libc::AF_INET => IpAddr::from(*address.first_chunk::<4>()?),
+        _ => IpAddr::from(*address.first_chunk::<16>()?),
+    };
+    Some((SocketAddr::new(ip, port), u32::from_ne_bytes(*answer.get(ANSWER_SEND_QUEUE..)?.first_chunk()?)))
 }
 
 /// Reads `net/tcp` and `net/tcp6` below `proc`; the latter is missing where there is no IPv6.
@@ -160,6 +185,21 @@ mod tests {
         let found: Vec<_> = sockets.by_state().filter(|(_, count)| *count > 0).collect();
         assert_eq!(found, [("established", 1), ("syn_recv", 1), ("time_wait", 1), ("listen", 1)]);
         assert_eq!((sockets.connections(true), sockets.connections(false), sockets.backlog), (3, 2, 3));
+    }
+
+    #[test]
+    fn a_listener_is_known_with_the_backlog_that_it_asked_for() {
+        use nix::sys::socket::{
+            AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, getsockname, listen, socket,
+        };
+        use std::os::fd::AsRawFd;
+        let socket =
+            socket(AddressFamily::Inet, SockType::Stream, SockFlag::empty(), None).expect("a socket");
+        bind(socket.as_raw_fd(), &SockaddrIn::new(127, 0, 0, 1, 0)).expect("a free port");
+        listen(&socket, Backlog::new(37).expect("a backlog")).expect("it listens");
+        let own: SockaddrIn = getsockname(socket.as_raw_fd()).expect("an address");
+        let address = SocketAddr::from(([127, 0, 0, 1], own.port()));
+        assert_eq!(diagnose(1 << LISTEN).expect("diagnostics").listeners.get(&address), Some(&37));
     }
 
     #[test]

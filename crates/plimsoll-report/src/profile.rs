@@ -45,10 +45,40 @@ pub(crate) fn sentences(profile: &ProfileReport, (before, after): (&str, &str)) 
             title(function),
             way(function)
         )),
-        None if profile.grew => all.push("What was added is spread over many functions.".to_owned()),
+        None if profile.grew => all.push(spread(profile)),
         None => all.push("Nothing was added beyond chance.".to_owned()),
     }
     all
+}
+
+/// A process with a smaller part of what was added is one among many.
+const ENOUGH: f64 = 0.3;
+/// Functions that a sentence names.
+const NAMED: usize = 3;
+
+/// Where the time is that no single function holds most of: the process with most of it, and its functions with most.
+fn spread(profile: &ProfileReport) -> String {
+    let mut of_processes: Vec<(&[String], f64, Vec<&str>)> = Vec::new();
+    for function in &profile.functions {
+        match of_processes.iter_mut().find(|(owner, ..)| *owner == function.owner) {
+            Some((_, share, names)) => {
+                *share += function.share;
+                names.push(&function.function);
+            }
+            None => of_processes.push((&function.owner, function.share, vec![&function.function])),
+        }
+    }
+    let most = of_processes.into_iter().max_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
+    let Some((owner, share, names)) = most.filter(|(_, share, _)| *share >= ENOUGH) else {
+        return "What was added is spread over many functions.".to_owned();
+    };
+    let more = if names.len() > NAMED { " and others" } else { "" };
+    format!(
+        "No function holds most of what was added. {} % of it is in {}: {}{more}.",
+        percent(share.min(1.0)),
+        owner.join("/"),
+        names[..names.len().min(NAMED)].join(", ")
+    )
 }
 
 /// What made the figures.

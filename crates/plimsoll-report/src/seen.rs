@@ -123,6 +123,7 @@ fn wait_for(wait_for: WaitFor) -> &'static str {
         WaitFor::SendBuffer => "room to send",
         WaitFor::Connection => "a connection",
         WaitFor::Datagram => "a datagram",
+        WaitFor::Stopped => "whatever stopped it",
         WaitFor::Other => "",
     }
 }

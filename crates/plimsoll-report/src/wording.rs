@@ -186,6 +186,12 @@ pub(crate) fn longest_stalls(report: &RunReport) -> Vec<(String, String)> {
     report.packets.iter().filter_map(of).collect()
 }
 
+/// The part of all CPUs' time that the controller, its profiler and the sampling took, in per cent; nothing where that was not noted.
+pub(crate) fn own_share(cost: &SamplingCost) -> Option<f64> {
+    let own_us = cost.controller_us + cost.cpu_us;
+    (cost.machine_us > 0).then(|| 100.0 * own_us as f64 / cost.machine_us as f64)
+}
+
 /// What sampling cost, in a sentence; absent when nothing was sampled.
 pub(crate) fn sampling(cost: &SamplingCost) -> Option<String> {
     let share = |cpu_us: u64| figure(cpu_us as f64 / cost.elapsed_us as f64 * 100.0);
@@ -200,12 +206,9 @@ pub(crate) fn sampling(cost: &SamplingCost) -> Option<String> {
         if cost.controller_us > 0 {
             let took = seconds(cost.controller_us as f64 / 1e6);
             sentence.push_str(&format!(" The controller, with its profiler, took {took}"));
-            let all_us = cost.controller_us + cost.cpu_us;
-            let of_all =
-                (cost.machine_us > 0).then(|| figure(all_us as f64 / cost.machine_us as f64 * 100.0));
-            let rest =
-                of_all.map_or_else(|| ".".to_owned(), |of_all| format!("; together {of_all} % of all CPUs."));
-            sentence.push_str(&rest);
+            let share = own_share(cost).map(|share| format!("; together {} % of all CPUs", figure(share)));
+            sentence.push_str(&share.unwrap_or_default());
+            sentence.push('.');
         }
         sentence
     })

@@ -148,6 +148,8 @@ mod tests {
             busiest_threads: Vec::new(),
             throttling: Vec::new(),
             io_limits: Vec::new(),
+            states: Vec::new(),
+            members: Vec::new(),
         }
     }
 

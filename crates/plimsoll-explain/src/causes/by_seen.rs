@@ -1,12 +1,12 @@
 //! Causes by what processes were seen to do: wait, fail, ask block devices, use CPUs.
 
-use plimsoll_model::cause::CauseEvidence;
-use plimsoll_model::observation::FrameKind;
+use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
+use plimsoll_model::observation::{FrameKind, StateKind};
 use plimsoll_model::report::{
-    GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, WaitFor, Who,
+    GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, RaisedState, WaitFor, Who,
 };
 
-use super::{Known, QUOTED};
+use super::{Known, QUOTED, cause};
 
 /// Least share of throttled periods that makes the quota the cause.
 const LEAST_STOPPED: f64 = 0.1;
@@ -84,6 +84,44 @@ pub(super) fn own_cpu_use<'k>(known: &'k Known<'_>) -> Vec<&'k GrownCpuUse> {
     };
     let is_plimsoll = |who: &Who| who.owner_kind == FrameKind::Plimsoll || is_agent(who) && !is_load(who);
     all.iter().filter(|it| is_plimsoll(&it.who)).collect()
+}
+
+/// States of this kind that rose, of what is measured.
+pub(super) fn own_states<'k>(known: &'k Known<'_>, kind: StateKind) -> Vec<&'k RaisedState> {
+    let all = known.profile.map_or(&[][..], |profile| &profile.states);
+    let is_it = |it: &&RaisedState| it.kind == kind && known.measured.processes.contains(&it.who.process);
+    all.iter().filter(is_it).collect()
+}
+
+/// States that rose, as evidence.
+pub(super) fn told_states(states: &[&RaisedState]) -> Vec<CauseEvidence> {
+    let told = states.iter().take(QUOTED).map(|it| {
+        let (what, unit) = match it.kind {
+            StateKind::Nice => ("nice value of", "count"),
+            StateKind::IdleOnly => ("runs only on idle CPUs (SCHED_IDLE):", "count"),
+            StateKind::WithheldCpus => ("CPUs withheld from", "CPUs"),
+            StateKind::FileLocks => ("file locks held by", "count"),
+        };
+        CauseEvidence {
+            metric: format!("{what} {}", title(&it.who)),
+            before: it.before as f64,
+            after: it.after as f64,
+            unit: unit.to_owned(),
+        }
+    });
+    told.collect()
+}
+
+/// A cause by how the scheduler treats what is measured: surer where it waits longer for a CPU.
+pub(super) fn scheduled(id: CauseId, known: &Known<'_>, kinds: &[StateKind]) -> Option<Cause> {
+    let states: Vec<&RaisedState> = kinds.iter().flat_map(|kind| own_states(known, *kind)).collect();
+    let first = states.first()?;
+    let mut waits = waits(known, WaitFor::Cpu);
+    waits.retain(|it| known.measured.processes.contains(&it.who.process));
+    let sure = if waits.is_empty() { 0.55 } else { 0.88 };
+    let evidence = told_states(&states).into_iter().chain(told_waits(known, &waits));
+    let title = format!("{}: `{}`", id.title(), title(&first.who));
+    Some(Cause { title, ..cause(id, sure, evidence.collect()) })
 }
 
 /// Whether it is a measured process, Plimsoll itself, or the kernel, which works for others.

@@ -77,6 +77,8 @@ pub(super) fn profile() -> ProfileReport {
         busiest_threads: Vec::new(),
         throttling: Vec::new(),
         io_limits: Vec::new(),
+        states: Vec::new(),
+        members: Vec::new(),
     }
 }
 

@@ -1,10 +1,10 @@
 //! `net.listen_overflow`: The queue of connections that the server has not accepted yet is full.
 
-use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::experiment::Experiment;
 use serde_json::json;
 
-use super::{Change, Definition, Known, Page, When, by_counters, changes};
+use super::{Change, Definition, Known, Page, When, by_counters, changes, quoted};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
@@ -29,11 +29,20 @@ const COUNTERS: by_counters::Signature = by_counters::Signature {
         "netstat.TcpExt.TCPTimeouts",
     ],
 };
+/// The backlog of listeners, by their address.
+const LISTENER: &str = "tcp.listener.";
 /// A listen queue that is long enough for any load (net.core.somaxconn has this default since Linux 5.4).
 const LONG_BACKLOG: u32 = 4096;
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
-    by_counters::named(CauseId::NetListenOverflow, &COUNTERS, known.evidence).into_iter().collect()
+    let found = by_counters::named(CauseId::NetListenOverflow, &COUNTERS, known.evidence);
+    let listeners = known.evidence.iter().filter(|it| it.metric.starts_with(LISTENER));
+    let listeners: Vec<CauseEvidence> = listeners.take(2).map(quoted).collect();
+    let found = found.map(|cause| {
+        let evidence = listeners.into_iter().chain(cause.evidence).collect();
+        Cause { evidence, ..cause }
+    });
+    found.into_iter().collect()
 }
 
 fn change(experiment: &Experiment) -> Option<Change> {

@@ -229,6 +229,23 @@ impl Profile {
         own.build()
     }
 
+    /// Without the stacks of processes of other names. What belongs to no process stays.
+    #[must_use]
+    pub fn of_processes(&self, names: &[String]) -> Self {
+        let is_foreign = |stack: &[&Frame]| {
+            let process = stack.get(1).filter(|frame| frame.kind == FrameKind::Process);
+            process.is_some_and(|process| !names.contains(&process.name))
+        };
+        let mut own = ProfileBuilder::new(self.arm, self.clock, self.hertz);
+        for (stack, samples) in self.stacks().filter(|(stack, _)| !is_foreign(stack)) {
+            own.add(stack, samples);
+        }
+        own.miss(self.lost, self.idle);
+        self.calls.iter().for_each(|call| own.call(call));
+        own.see(&self.seen);
+        own.build()
+    }
+
     /// The samples of each function, alone and with what it called. A function that calls itself counts once for each sample.
     #[must_use]
     pub fn functions(&self) -> BTreeMap<&Frame, FunctionSamples> {
@@ -379,6 +396,16 @@ mod tests {
         let all = built(&[theirs.clone(), ours, (vec![shared, work], 1)]).of_the_run();
         assert_eq!(all.samples(), 3);
         assert_eq!(built(&[theirs]).of_the_run().samples(), 5);
+    }
+
+    #[test]
+    fn stacks_of_other_processes_are_left_out_and_those_of_nobody_stay() {
+        let stack = |process: &str| {
+            vec![Frame::new(FrameKind::Host, "host"), Frame::new(FrameKind::Process, process), frame("work")]
+        };
+        let shared = vec![Frame::new(FrameKind::Shared, "softirq"), frame("work")];
+        let all = built(&[(stack("server"), 5), (stack("compiler"), 7), (shared, 2)]);
+        assert_eq!(all.of_processes(&["server".to_owned()]).samples(), 7);
     }
 
     proptest! {

@@ -38,6 +38,12 @@ pub struct Seen {
     /// To what control groups of the run's hosts may ask of block devices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub io_limits: Vec<IoLimit>,
+    /// What the kernel kept of processes of the run's hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub states: Vec<ProcessState>,
+    /// Programs that run as part of a service, by what its processes were started with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<ServiceMember>,
 }
 
 /// What a thread waits for.
@@ -143,6 +149,42 @@ pub struct IoLimit {
     pub most: u64,
 }
 
+/// A program that is part of a service.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceMember {
+    /// The service.
+    pub service: String,
+    /// The name of the process.
+    pub process: String,
+}
+
+/// Scheduling and file locks of a process, as the kernel reports them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StateKind {
+    /// Its nice value, where that is above 0.
+    Nice,
+    /// The scheduling policy is `SCHED_IDLE`: 1.
+    IdleOnly,
+    /// CPUs of the machine that it may not use.
+    WithheldCpus,
+    /// Locks of files that it holds.
+    FileLocks,
+}
+
+/// The largest value of a state that was seen of processes with this name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessState {
+    /// What the process belongs to.
+    pub owner: Frame,
+    /// Its name.
+    pub process: String,
+    /// The state.
+    pub kind: StateKind,
+    /// Its value.
+    pub most: u64,
+}
+
 impl Seen {
     /// Whether nothing was looked at.
     #[must_use]
@@ -159,6 +201,8 @@ impl Seen {
         other.busiest_threads.iter().for_each(|used| self.thread(used.clone()));
         other.throttled.iter().for_each(|throttled| self.throttle(throttled.clone()));
         other.io_limits.iter().for_each(|limit| self.io_limit(limit.clone()));
+        other.states.iter().for_each(|state| self.state(state.clone()));
+        other.members.iter().for_each(|member| self.member(member.clone()));
         self.looks += other.looks;
         self.watched_us += other.watched_us;
         self.sampled_us += other.sampled_us;
@@ -226,6 +270,24 @@ impl Seen {
         match self.io_limits.iter_mut().find(is_same) {
             Some(known) => known.most = known.most.min(more.most),
             None => self.io_limits.push(more),
+        }
+    }
+
+    /// Notes a state of a process; of two values the larger.
+    pub fn state(&mut self, more: ProcessState) {
+        let is_same = |it: &&mut ProcessState| {
+            (&it.owner, &it.process, it.kind) == (&more.owner, &more.process, more.kind)
+        };
+        match self.states.iter_mut().find(is_same) {
+            Some(known) => known.most = known.most.max(more.most),
+            None => self.states.push(more),
+        }
+    }
+
+    /// Notes a part of a service.
+    pub fn member(&mut self, more: ServiceMember) {
+        if !self.members.contains(&more) {
+            self.members.push(more);
         }
     }
 

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, LowerIoLimit};
-use crate::observation::{FrameKind, ProfileClock, TracedCall};
+use super::{
+    GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, LowerIoLimit, RaisedState,
+};
+use crate::observation::{FrameKind, ProfileClock, ServiceMember, TracedCall};
 
 /// Where the CPUs' time went, before and after, or on the better side and on the worse.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,6 +60,12 @@ pub struct ProfileReport {
     /// Limits of what control groups may ask of block devices, that are lower.
     #[serde(default)]
     pub io_limits: Vec<LowerIoLimit>,
+    /// States of processes that rose: priority, CPUs that they may not use, locks that they hold.
+    #[serde(default)]
+    pub states: Vec<RaisedState>,
+    /// Programs that run as part of a service.
+    #[serde(default)]
+    pub members: Vec<ServiceMember>,
 }
 
 /// Where the CPUs' time went that was added in one of several comparisons.

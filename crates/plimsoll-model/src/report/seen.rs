@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::observation::{FrameKind, WaitSite};
+use crate::observation::{FrameKind, StateKind, WaitSite};
 
 /// A process, or all of one name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +34,8 @@ pub enum WaitFor {
     Connection,
     /// A datagram, as the answer to a question about a name is one.
     Datagram,
+    /// Whatever stopped it, by a signal, a tracer or a freezer of control groups, to let it go on.
+    Stopped,
     /// Something to do, or anything else.
     Other,
 }
@@ -137,6 +139,20 @@ pub struct LowerIoLimit {
     /// The limit before; null where there was none.
     pub before: Option<u64>,
     /// Limit after.
+    pub after: u64,
+}
+
+/// A state of a process that rose: it may use fewer CPUs, or holds more locks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RaisedState {
+    /// Who.
+    #[serde(flatten)]
+    pub who: Who,
+    /// The state.
+    pub kind: StateKind,
+    /// Its largest value before.
+    pub before: u64,
+    /// Value after.
     pub after: u64,
 }
 

@@ -39,6 +39,7 @@
 //! | `limit.SYSCTL` | `sys/...` | deep | limits that a flood may run into, by the name of the sysctl |
 //! | `locks.{held,blocked}` | `locks` | deep | file locks |
 //! | `tcp.STATE`, `tcp.backlog` | socket diagnostics, else `net/tcp`, `net/tcp6` | deep | TCP sockets by state; connections that wait to be accepted |
+//! | `tcp.listener.ADDRESS.limit` | socket diagnostics | deep | connections that may wait there to be accepted |
 //! | `rules`, `routes`, `neighbours` | route netlink | deep | routing-policy rules, routes and neighbours of all families |
 //! | `rules.nftables` | netfilter netlink | deep | rules of nftables, of all families and tables |
 //! | `filesystem.MOUNTED.free.{bytes,inodes}` | `self/mounts`, statvfs(3) | deep | what is free on file systems that are on a device |
@@ -300,6 +301,9 @@ impl Counters {
                     self.table.set_named(&format!("tcp.{state}"), count as f64);
                 }
                 self.table.set_named("tcp.backlog", sockets.backlog as f64);
+                for (address, limit) in &sockets.listeners {
+                    self.table.set_named(&format!("tcp.listener.{address}.limit"), f64::from(*limit));
+                }
             }
             Err(error) => {
                 self.absent_state.push(Absence { file: "tcp sockets".to_owned(), why: error.to_string() });

@@ -1,5 +1,6 @@
 //! What control groups let the processes of the run's hosts ask of block devices, whoever set it: `blkio.throttle.*` of version 1, `io.max` of version 2
-//! (Documentation/admin-guide/cgroup-v1/blkio-controller.rst, cgroup-v2.rst). What a root group is held to is the machine's own affair.
+//! (Documentation/admin-guide/cgroup-v1/blkio-controller.rst, cgroup-v2.rst). A group is held to the limits of those above it as well. In version 1 the root group
+//! may have some too.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,6 +15,8 @@ const FILES: [(&str, &str); 4] = [
     ("riops", "blkio.throttle.read_iops_device"),
     ("wiops", "blkio.throttle.write_iops_device"),
 ];
+/// The controller of version 1.
+const CONTROLLER: &str = "blkio";
 /// The file of version 2.
 const IO_MAX: &str = "io.max";
 
@@ -30,8 +33,15 @@ impl IoLimits {
     /// A process of a host was seen in these groups: that with the controller of block devices is watched from now on.
     pub(super) fn watch(&mut self, namespace: u64, of_process: &str) {
         let has_limits = |folder: &Path| folder.join(IO_MAX).exists() || folder.join(FILES[0].1).exists();
-        if let Some((group, folder)) = group_of(Path::new(MOUNTED), of_process, "blkio", has_limits) {
-            self.watched.insert((namespace, group), folder);
+        if let Some((group, folder)) = group_of(Path::new(MOUNTED), of_process, CONTROLLER, has_limits) {
+            let groups = Path::new(&group).ancestors().zip(folder.ancestors());
+            for (group, folder) in groups.take_while(|(group, _)| group.parent().is_some()) {
+                self.watched.insert((namespace, group.to_string_lossy().into_owned()), folder.to_owned());
+            }
+        }
+        let root = Path::new(MOUNTED).join(CONTROLLER);
+        if root.join(FILES[0].1).exists() {
+            self.watched.insert((namespace, "/".to_owned()), root);
         }
     }
 

@@ -19,6 +19,7 @@ mod kept;
 mod processes;
 mod quotas;
 mod rings;
+mod states;
 mod symbols;
 mod tracefs;
 mod waits;

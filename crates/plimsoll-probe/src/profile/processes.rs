@@ -2,10 +2,13 @@
 
 use std::cell::LazyCell;
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use plimsoll_model::experiment::service::SERVICE_MARK;
 
 use super::jit;
 
@@ -26,6 +29,8 @@ pub(super) struct Identity {
     /// The inode of its network namespace; none where the process was gone before it could be asked.
     pub(super) namespace: Option<u64>,
     pub(super) kind: ProcessKind,
+    /// The service that it is part of.
+    pub(super) service: Option<Arc<str>>,
 }
 
 /// What kind of process it is.
@@ -40,6 +45,48 @@ pub(super) enum ProcessKind {
     Idle,
     /// A process of Plimsoll's, of this run or another, that is no load and no service.
     Plimsoll,
+}
+
+/// How far up the process tree a service is looked for: past the shells of a script to what started it.
+const MOST_ANCESTORS: usize = 6;
+/// How much of an environment is read, in bytes.
+const MOST_OF_ENVIRONMENT: u64 = 1 << 16;
+
+/// The services of processes that were asked before.
+pub(super) type Services = HashMap<u32, Option<Arc<str>>>;
+
+/// The service that a process is part of: its environment, or that of a process above it, says so. Some programs write over theirs.
+pub(super) fn service_of(pid: u32, known: &mut Services) -> Option<Arc<str>> {
+    let mut walked = Vec::new();
+    let mut above = Some(pid);
+    let mut service = None;
+    while let Some(at) = above.filter(|_| walked.len() < MOST_ANCESTORS) {
+        // The process itself may run another program since it was asked.
+        if let Some(answer) = known.get(&at).filter(|_| at != pid) {
+            service = answer.clone();
+            break;
+        }
+        walked.push(at);
+        service = marked(at);
+        above = if service.is_some() { None } else { parent_of(at) };
+    }
+    known.extend(walked.into_iter().map(|pid| (pid, service.clone())));
+    service
+}
+
+fn parent_of(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let parent = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    (parent > 1).then_some(parent)
+}
+
+fn marked(pid: u32) -> Option<Arc<str>> {
+    let mut environment = Vec::new();
+    let file = File::open(format!("/proc/{pid}/environ")).ok()?;
+    file.take(MOST_OF_ENVIRONMENT).read_to_end(&mut environment).ok()?;
+    let mut entries = environment.split(|byte| *byte == 0);
+    let name = entries.find_map(|entry| entry.strip_prefix(SERVICE_MARK.as_bytes())?.strip_prefix(b"="))?;
+    Some(String::from_utf8_lossy(name).into())
 }
 
 /// The name of the program, and of its processes that call themselves nothing else.
@@ -98,21 +145,28 @@ impl Process {
 #[derive(Debug, Default)]
 pub(super) struct Processes {
     known: HashMap<u32, Process>,
+    services: Services,
 }
 
 impl Processes {
     /// Forgets all: their ids may belong to others by now.
     pub(super) fn forget(&mut self) {
         self.known.clear();
+        self.services.clear();
     }
 
     pub(super) fn get(&mut self, pid: u32) -> &Process {
-        self.known.entry(pid).or_insert_with(|| read(pid))
+        self.get_mut(pid)
+    }
+
+    fn get_mut(&mut self, pid: u32) -> &mut Process {
+        let Self { known, services } = self;
+        known.entry(pid).or_insert_with(|| read(pid, services))
     }
 
     /// A process that code was sampled of.
     pub(super) fn sampled(&mut self, pid: u32) -> &Process {
-        let process = self.known.entry(pid).or_insert_with(|| read(pid));
+        let process = self.get_mut(pid);
         process.mappings.get_or_insert_with(|| {
             let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
             Arc::new(parse(&maps, || jit::map_of(pid)))
@@ -137,15 +191,18 @@ impl Processes {
             if process.identity.kind != ProcessKind::KernelThread {
                 process.identity.kind = kind;
             }
+            if process.identity.service.is_none() {
+                process.identity.service = service_of(pid, &mut self.services);
+            }
             process.mappings = None;
         }
     }
 }
 
-fn read(pid: u32) -> Process {
+fn read(pid: u32, services: &mut Services) -> Process {
     // Idle CPUs, and softirqs on them, run as process 0, which is not in /proc.
     if pid == 0 {
-        let identity = Identity { name: "idle".into(), namespace: None, kind: ProcessKind::Idle };
+        let identity = Identity { name: "idle".into(), kind: ProcessKind::Idle, ..Identity::default() };
         return Process { identity, ..Process::default() };
     }
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok();
@@ -155,7 +212,8 @@ fn read(pid: u32) -> Process {
     let (name, kind) =
         if is_of_kernel { (name.into(), ProcessKind::KernelThread) } else { identify(pid, name) };
     let namespace = fs::metadata(format!("/proc/{pid}/ns/net")).ok().map(|inode| inode.ino());
-    let identity = Identity { name, namespace, kind };
+    let service = if is_of_kernel { None } else { service_of(pid, services) };
+    let identity = Identity { name, namespace, kind, service };
     Process { identity, mappings: maps.ok().map(|maps| Arc::new(parse(&maps, || jit::map_of(pid)))) }
 }
 
@@ -208,7 +266,7 @@ mod tests {
         use std::os::unix::process::CommandExt;
         use std::process::{Command, Stdio};
         // This test is the program that is asked.
-        assert_eq!(read(std::process::id()).identity.kind, ProcessKind::Plimsoll);
+        assert_eq!(read(std::process::id(), &mut Services::new()).identity.kind, ProcessKind::Plimsoll);
         let mut stranger =
             Command::new("/bin/sleep").arg0(OWN_NAME).arg("30").stdout(Stdio::null()).spawn().unwrap();
         let (name, kind) = identify(stranger.id(), OWN_NAME);
@@ -217,10 +275,39 @@ mod tests {
         let other_version = folder.path().join(OWN_NAME);
         fs::copy("/bin/sleep", &other_version).unwrap();
         let mut neighbour = Command::new(other_version).arg0("x").arg("30").spawn().unwrap();
-        assert_eq!(read(neighbour.id()).identity.kind, ProcessKind::Plimsoll);
+        assert_eq!(read(neighbour.id(), &mut Services::new()).identity.kind, ProcessKind::Plimsoll);
         for child in [&mut stranger, &mut neighbour] {
             child.kill().unwrap();
             child.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn what_a_service_starts_is_part_of_it_whatever_it_is_called_and_whatever_it_forgets() {
+        use std::process::{Command, Stdio};
+        let sleeper = |script: &str, mark: bool| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]).stdout(Stdio::piped());
+            if mark {
+                command.env(SERVICE_MARK, "app");
+            }
+            command.spawn().unwrap()
+        };
+        let script = "env -i sleep 30 & echo $!; wait";
+        for (mark, expected) in [(true, Some("app")), (false, None)] {
+            let mut shell = sleeper(script, mark);
+            let mut line = String::new();
+            let mut output = std::io::BufReader::new(shell.stdout.take().unwrap());
+            std::io::BufRead::read_line(&mut output, &mut line).unwrap();
+            let child = line.trim().parse().unwrap();
+            assert_eq!(service_of(child, &mut Services::new()).as_deref(), expected);
+            assert_eq!(read(shell.id(), &mut Services::new()).identity.service.as_deref(), expected);
+            nix::sys::signal::kill(
+                nix::unistd::Pid::from_raw(child as i32),
+                nix::sys::signal::Signal::SIGKILL,
+            )
+            .unwrap();
+            shell.wait().unwrap();
         }
     }
 

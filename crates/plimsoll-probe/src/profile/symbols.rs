@@ -1,6 +1,6 @@
 //! The names of functions: those of the kernel from `/proc/kallsyms`, those of programs from their files.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -13,8 +13,8 @@ use blazesym::symbolize::source::{Elf, Kernel, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use nix::errno::Errno;
 use plimsoll_model::observation::{
-    BlockIo, CallCount, CpuUse, FailedCalls, Frame, FrameKind, IoLimit, Profile, ProfileBuilder, Seen,
-    Throttled, Wait, WaitSite,
+    BlockIo, CallCount, CpuUse, FailedCalls, Frame, FrameKind, IoLimit, ProcessState, Profile,
+    ProfileBuilder, Seen, ServiceMember, Throttled, Wait, WaitSite,
 };
 use syscalls::Sysno;
 
@@ -115,7 +115,7 @@ impl Symbols {
                     let owner = owner(&stack.process, hosts);
                     let is_of_the_run = owner.kind == FrameKind::Host;
                     whole.push(owner);
-                    whole.push(Frame::new(FrameKind::Process, &*stack.process.name));
+                    whole.push(Frame::new(FrameKind::Process, name(&stack.process)));
                     whole.extend(stack.user.iter().rev().map(|(file, offset)| {
                         self.frame(CodeLocation::Program {
                             file: Arc::clone(file),
@@ -132,7 +132,7 @@ impl Symbols {
             into.call(&CallCount {
                 call: *call,
                 owner: owner(process, hosts),
-                process: process.name.to_string(),
+                process: name(process),
                 count: *count,
             });
         }
@@ -205,7 +205,7 @@ fn split_off(build_id: &[u8]) -> PathBuf {
 
 /// What else was seen of processes, with names.
 pub(super) fn seen(sampled: &Sampled, hosts: &HostNamespaces) -> Seen {
-    let mut seen = Seen { looks: sampled.waiting.looks, ..Seen::default() };
+    let mut seen = Seen { looks: sampled.waiting.looks, members: members(sampled), ..Seen::default() };
     for ((process, site), waited) in &sampled.waiting.sites {
         let site = match site {
             waits::WaitSite::Cpu => WaitSite::Cpu,
@@ -214,13 +214,13 @@ pub(super) fn seen(sampled: &Sampled, hosts: &HostNamespaces) -> Seen {
                 call: call.as_ref().map(ToString::to_string),
             },
         };
-        let (owner, process) = (owner(process, hosts), process.name.to_string());
+        let (owner, process) = (owner(process, hosts), name(process));
         seen.wait(Wait { owner, process, site, found: waited.found, us: waited.us });
     }
     for ((call, error, process), count) in &sampled.failures {
         seen.failure(FailedCalls {
             owner: owner(process, hosts),
-            process: process.name.to_string(),
+            process: name(process),
             call: system_call(*call),
             error: format!("{:?}", Errno::from_raw(*error)),
             count: *count,
@@ -229,13 +229,13 @@ pub(super) fn seen(sampled: &Sampled, hosts: &HostNamespaces) -> Seen {
     for (process, samples) in busiest_threads(sampled) {
         let owner = owner(process, hosts);
         if owner.kind == FrameKind::Host {
-            seen.thread(CpuUse { owner, process: process.name.to_string(), samples });
+            seen.thread(CpuUse { owner, process: name(process), samples });
         }
     }
     for ((process, device, writes), (requests, bytes)) in &sampled.blocks {
         seen.block(BlockIo {
             owner: owner(process, hosts),
-            process: role(process).to_owned(),
+            process: role(process),
             device: block_device(*device),
             writes: *writes,
             requests: *requests,
@@ -265,17 +265,49 @@ pub(super) fn seen(sampled: &Sampled, hosts: &HostNamespaces) -> Seen {
             most: *most,
         });
     }
+    for ((process, kind), most) in &sampled.waiting.states {
+        seen.state(ProcessState {
+            owner: owner(process, hosts),
+            process: name(process),
+            kind: *kind,
+            most: *most,
+        });
+    }
     seen.watched_us = u64::try_from(sampled.watched.as_micros()).unwrap_or(u64::MAX);
     seen.sampled_us = u64::try_from(sampled.lasted.as_micros()).unwrap_or(u64::MAX);
     seen
 }
 
-/// The name of a process; of a thread of the kernel without the CPU and the work of the moment: `kworker/u8:3+flush-254:0`.
-fn role(process: &Identity) -> &str {
-    match process.kind {
-        ProcessKind::KernelThread => process.name.split(['/', ':']).next().unwrap_or(&process.name),
-        _ => &process.name,
+/// The name of a process. Parts of a service carry its name, so that no stranger passes for one of them.
+fn name(process: &Identity) -> String {
+    match &process.service {
+        Some(service) if process.kind == ProcessKind::Program => format!("{} ({service})", process.name),
+        _ => process.name.to_string(),
     }
+}
+
+/// The name of a process; of a thread of the kernel without the CPU and the work of the moment: `kworker/u8:3+flush-254:0`.
+fn role(process: &Identity) -> String {
+    match process.kind {
+        ProcessKind::KernelThread => {
+            process.name.split(['/', ':']).next().unwrap_or(&process.name).to_owned()
+        }
+        _ => name(process),
+    }
+}
+
+/// The parts of services that were seen.
+fn members(sampled: &Sampled) -> Vec<ServiceMember> {
+    let identities = (sampled.stacks.keys().map(|stack| &stack.process))
+        .chain(sampled.waiting.sites.keys().map(|(identity, _)| identity))
+        .chain(sampled.calls.keys().map(|(_, identity)| identity))
+        .chain(sampled.blocks.keys().map(|(identity, ..)| identity))
+        .chain(sampled.failures.keys().map(|(.., identity)| identity));
+    let members = identities.filter(|it| it.kind == ProcessKind::Program).filter_map(|it| {
+        let service = it.service.as_deref()?.to_owned();
+        Some(ServiceMember { service, process: name(it) })
+    });
+    members.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The name of a system call of this machine's own architecture.
@@ -314,8 +346,9 @@ fn busiest_threads(sampled: &Sampled) -> BTreeMap<&Identity, u64> {
 fn owner(process: &Identity, hosts: &HostNamespaces) -> Frame {
     match process.namespace.and_then(|inode| hosts.get(&inode)) {
         _ if process.kind == ProcessKind::Plimsoll => Frame::new(FrameKind::Plimsoll, OWN_NAME),
+        // The kernel's threads live in the machine's own namespace, which may be one that is looked at.
+        _ if process.kind != ProcessKind::Program => Frame::new(FrameKind::Shared, KERNEL),
         Some(host) => Frame::new(FrameKind::Host, host),
-        None if process.kind != ProcessKind::Program => Frame::new(FrameKind::Shared, KERNEL),
         None => Frame::new(FrameKind::Others, MACHINE),
     }
 }
@@ -352,6 +385,24 @@ mod tests {
     use nix::unistd::mkfifo;
 
     use super::*;
+
+    #[test]
+    fn a_part_of_a_service_is_told_from_a_stranger_of_its_name() {
+        let of = |service: Option<&str>| Identity {
+            name: "sh".into(),
+            service: service.map(Into::into),
+            ..Identity::default()
+        };
+        let mut sampled = Sampled::default();
+        for (who, error) in [(of(Some("app")), 1), (of(Some("beside")), 2), (of(None), 3)] {
+            sampled.failures.insert((0, error, who), 1);
+        }
+        let seen = seen(&sampled, &HostNamespaces::new());
+        let names: Vec<&str> = seen.failures.iter().map(|it| it.process.as_str()).collect();
+        assert_eq!(names, ["sh (app)", "sh (beside)", "sh"]);
+        let services: Vec<&str> = seen.members.iter().map(|it| it.service.as_str()).collect();
+        assert_eq!(services, ["app", "beside"]);
+    }
 
     #[test]
     fn a_pipe_is_never_read_and_what_others_can_write_only_for_the_run() {

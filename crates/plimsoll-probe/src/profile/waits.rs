@@ -15,13 +15,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
+use plimsoll_model::observation::StateKind;
 
 use super::HostNamespaces;
 use super::groups::{self, ControlGroups};
 use super::io_limits::Limits;
 use super::kept::{self, KeptFile};
-use super::processes::{Identity, ProcessKind};
+use super::processes::{Identity, Services, service_of};
 use super::quotas::Groups;
+use super::states::{self, States};
 
 /// How often threads are looked at, at most and at least.
 const EVERY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
@@ -72,6 +74,8 @@ pub(super) struct Waiting {
     pub(super) groups: Groups,
     /// What control groups may ask of block devices.
     pub(super) io_limits: Limits,
+    /// What the kernel kept of processes.
+    pub(super) states: States,
 }
 
 impl Waiting {
@@ -87,6 +91,9 @@ impl Waiting {
             known.periods += throttled.periods;
             known.throttled += throttled.throttled;
             known.us += throttled.us;
+        }
+        for ((identity, kind), value) in other.states {
+            states::note(&mut self.states, &identity, kind, value);
         }
         for (limit, most) in other.io_limits {
             let known = self.io_limits.entry(limit).or_insert(most);
@@ -114,6 +121,9 @@ pub(super) struct Looker {
     last: Instant,
     due: Instant,
     looks: u64,
+    /// CPUs that are on line.
+    cpus: usize,
+    services: Services,
 }
 
 /// A process that was seen.
@@ -174,6 +184,8 @@ impl Looker {
             last: now,
             due: now,
             looks: 0,
+            cpus: states::online_cpus(),
+            services: Services::new(),
         }
     }
 
@@ -185,6 +197,7 @@ impl Looker {
             Seen::Other => false,
             Seen::Host(process) => process.comm.is_kept() && process.is_alive(),
         });
+        self.services.clear();
         self.find_groups();
         // What happened meanwhile is of no slice.
         let processes = self.processes.values_mut().filter_map(|seen| match seen {
@@ -199,10 +212,31 @@ impl Looker {
     /// Ends it, with a last look where the one before is some time ago.
     pub(super) fn end(&mut self, hosts: &HostNamespaces, waiting: &mut Waiting) {
         self.groups.look_at_limits(|host| hosts.contains_key(&host), &mut waiting.io_limits);
+        self.look_at_states(hosts, &mut waiting.states);
         if self.last.elapsed() >= EVERY.0 {
             self.look(hosts, waiting);
         } else {
             self.groups.look(|host| hosts.contains_key(&host), &mut waiting.groups);
+        }
+    }
+
+    /// Adds what the kernel keeps of processes now: of those that run first, and of those that hold file locks.
+    fn look_at_states(&self, hosts: &HostNamespaces, states: &mut States) {
+        let identity = |pid: &u32| match self.processes.get(pid) {
+            Some(Seen::Host(process)) => Some(&process.identity),
+            _ => None,
+        };
+        let in_turn = self.in_turn(hosts).into_values().flatten();
+        for pid in in_turn.take(states::MOST_ASKED) {
+            let scheduled = states::scheduling(pid, self.cpus).into_iter().flatten();
+            for ((kind, value), identity) in scheduled.zip(std::iter::repeat(identity(&pid))) {
+                identity.into_iter().for_each(|identity| states::note(states, identity, kind, value));
+            }
+        }
+        for (pid, locks) in states::file_locks() {
+            if let Some(identity) = identity(&pid) {
+                states::note(states, identity, StateKind::FileLocks, locks);
+            }
         }
     }
 
@@ -260,7 +294,7 @@ impl Looker {
                     break;
                 }
                 let Some(Seen::Host(process)) = self.processes.get_mut(&pid) else { continue };
-                if !process.renew(pid, look, &mut threads, &mut room) {
+                if !process.renew(pid, look, (&mut threads, &mut room), &mut self.services) {
                     self.processes.remove(&pid);
                     continue;
                 }
@@ -343,8 +377,7 @@ fn seen(pid: u32, hosts: &HostNamespaces, room: &mut usize) -> Option<Seen> {
     if !hosts.contains_key(&namespace) {
         return Some(Seen::Other);
     }
-    let identity =
-        Identity { name: "unknown".into(), namespace: Some(namespace), kind: ProcessKind::Program };
+    let identity = Identity { name: "unknown".into(), namespace: Some(namespace), ..Identity::default() };
     let comm = KeptFile::open(format!("/proc/{pid}/comm"), room).ok()?;
     Some(Seen::Host(Process { identity, comm, groups: None, threads: HashMap::new(), pace: Pace::New }))
 }
@@ -374,12 +407,21 @@ impl Process {
     }
 
     /// Finds its threads, and its name, which changes with the program that it runs. False where it has ended.
-    fn renew(&mut self, pid: u32, look: u64, threads: &mut usize, room: &mut usize) -> bool {
+    fn renew(
+        &mut self,
+        pid: u32,
+        look: u64,
+        (threads, room): (&mut usize, &mut usize),
+        services: &mut Services,
+    ) -> bool {
         let mut buffer = [0; 64];
         let Ok(length) = self.comm.read(&mut buffer) else { return false };
         let name = String::from_utf8_lossy(&buffer[..length]);
         if *self.identity.name != *name.trim_end() {
             self.identity.name = name.trim_end().into();
+            if self.identity.service.is_none() {
+                self.identity.service = service_of(pid, services);
+            }
             self.groups = None;
         }
         let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };

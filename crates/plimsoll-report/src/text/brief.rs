@@ -155,8 +155,10 @@ fn reasons(report: &RunReport, width: usize) -> Vec<Line> {
     let others = report.notes.iter().filter(|note| note.kind == NoteKind::OtherProcesses);
     disturbed.extend(others.map(|note| note.text.clone()));
     let disturbed = if disturbed.is_empty() { "none seen".to_owned() } else { disturbed.join("; ") };
+    let own = wording::own_share(&report.sampling);
+    let own = own.map_or_else(String::new, |it| format!("Plimsoll itself: {} % of all CPUs. ", figure(it)));
     let mut lines = remedies(report).map_or_else(Vec::new, |it| clipped(&it, width, 2, REMEDY_LINES));
-    lines.extend(clipped(&format!("Disturbances: {disturbed}."), width, 2, DISTURBANCE_LINES));
+    lines.extend(clipped(&format!("{own}Disturbances: {disturbed}."), width, 2, DISTURBANCE_LINES));
     let causes = report.causes.iter().take(CAUSES_SHOWN);
     let each = if report.causes.len() > 1 { CAUSE_LINES / 2 } else { CAUSE_LINES };
     let mut why: Vec<String> = causes.flat_map(|it| clipped(&cause(it), width, 2, each)).collect();

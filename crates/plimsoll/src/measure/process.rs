@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
+use plimsoll_assess::commands::COMMAND;
 use plimsoll_host::Guard;
+use plimsoll_model::experiment::service::SERVICE_MARK;
 use wait4::Wait4;
 
 use super::error::last_lines;
@@ -255,6 +257,7 @@ impl Runner {
         let stdout = if with_output { to(&self.stdout) } else { Ok(Stdio::null()) };
         let (stdout, stderr) = stdout.and_then(|out| Ok((out, to(&self.stderr)?))).map_err(prepare)?;
         command.stdin(Stdio::null()).stdout(stdout).stderr(stderr).process_group(0);
+        command.env(SERVICE_MARK, COMMAND);
         if let Some(folder) = folder {
             command.current_dir(folder);
         }

@@ -123,6 +123,9 @@ macro_rules! define {
 
 each_program!(define);
 
+/// The environment variable that holds the name of a service, in each of its processes and whatever they start: what belongs to it, whatever it is called.
+pub const SERVICE_MARK: &str = "PLIMSOLL_SERVICE";
+
 /// Bytes of a process's name that the kernel keeps (TASK_COMM_LEN in include/linux/sched.h, without the zero at the
 /// end).
 const LONGEST_PROCESS_NAME: usize = 15;

@@ -25,6 +25,8 @@ pub(super) struct Observer {
     observed: Observed,
     /// The programs whose work is measured.
     programs: BTreeSet<String>,
+    /// Whether the user named them all.
+    is_complete: bool,
     profiler: Option<Profiler>,
     /// Why there are no stacks.
     missing: Vec<String>,
@@ -46,7 +48,8 @@ impl Observer {
             }
             Err(error) => (None, vec![format!("No profile was taken: {error}.")]),
         };
-        Ok(Self { observed, programs, profiler, missing, runs: Default::default() })
+        let is_complete = !args.program.is_empty();
+        Ok(Self { observed, programs, is_complete, profiler, missing, runs: Default::default() })
     }
 
     /// Looks at the machine while something runs that is of the first command (0) or the second (1).
@@ -87,6 +90,7 @@ impl Observer {
         };
         let mut profiles = self.profiler.as_ref().map(Profiler::take).unwrap_or_default();
         let mut side = |which: usize| Command {
+            is_complete: self.is_complete,
             runs: std::mem::take(&mut self.runs[which]),
             profile: profiles
                 .iter()

@@ -1,0 +1,53 @@
+//! `service.stopped`: Something stops the service for a while, and lets it go on.
+
+use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::report::{GrownWait, WaitFor};
+
+use super::{Definition, Known, Page, When, by_hand, by_seen, cause};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "threads of the service are found stopped: by a signal (do_signal_stop), by a tracer (ptrace_stop), or by a freezer of control groups",
+        evidence_against: "no look finds a thread stopped. The figure does not scatter from slice to slice",
+        test: "find who sends SIGSTOP (perf trace -e kill, auditd), traces the service, or writes to cgroup.freeze. Take it away",
+        remedy: "end the program that stops the service: a supervisor, a debugger, a checkpoint, a power manager",
+    },
+    when: When::Always,
+    find,
+    change: by_hand,
+};
+
+const ID: CauseId = CauseId::ServiceStopped;
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    let is_measured = |it: &&GrownWait| known.measured.processes.contains(&it.who.process);
+    let stopped: Vec<&GrownWait> =
+        by_seen::waits(known, WaitFor::Stopped).into_iter().filter(is_measured).collect();
+    let Some(first) = stopped.first() else { return Vec::new() };
+    let title = format!("{}: `{}`", ID.title(), by_seen::title(&first.who));
+    vec![Cause { title, ..cause(ID, 0.9, by_seen::told_waits(known, &stopped)) }]
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::report::ProfileReport;
+
+    use super::super::fixture::{asleep, profile, relay, wait};
+    use super::super::named;
+    use super::*;
+
+    #[test]
+    fn a_service_that_is_found_stopped_is_named() {
+        let of = |process: &str, function: &str| {
+            let site = asleep(function, "read");
+            let wait_for = crate::seen::wait_for(&site);
+            let waits = vec![wait(process, site, wait_for)];
+            let profile = ProfileReport { waits, ..profile() };
+            let causes = named(&Known { profile: Some(&profile), measured: relay(), ..Known::default() });
+            causes.iter().map(|cause| cause.id).collect::<Vec<_>>()
+        };
+        assert_eq!(of("relay", "do_signal_stop"), [ID]);
+        assert_eq!(of("relay", "__refrigerator"), [ID]);
+        assert!(of("shell", "do_signal_stop").is_empty(), "somebody else's job");
+        assert!(of("relay", "ep_poll").is_empty());
+    }
+}
