@@ -2,6 +2,8 @@
 
 mod derived;
 
+pub(super) use derived::busiest;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_explain::evidence::{Figure, rank};

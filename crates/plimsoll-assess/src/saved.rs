@@ -1,24 +1,36 @@
 //! What other tools wrote down before and after, against each other.
 
+mod counted;
+
 use plimsoll_explain::causes::{CpuTime, Known, SavedCpu, named};
 use plimsoll_explain::evidence::{Figure, rank};
 use plimsoll_explain::profile::{Sampled, contrast};
-use plimsoll_import::saved::{Column, ColumnKind, Saved, Stacks, Table};
+use plimsoll_import::saved::{Column, ColumnKind, Counters, Saved, Stacks, Table};
 use plimsoll_judge::stats::median;
 use plimsoll_model::report::{Evidence, ProfileReport};
 
 use super::Explained;
+use counted::{Contrast, Side};
 
 /// Operations per second before and after, from whoever measured them.
 pub type Rates = (f64, f64);
 
-/// Compares the files of two sides in pairs, each of one program.
+/// What two sides of other tools' files show.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// Causes, evidence and the profile.
+    pub explained: Explained,
+    /// What was not compared, and what figures stand for.
+    pub notes: Vec<String>,
+}
+
+/// Compares the files of two sides: tables and stacks in pairs of one program, counters by their names.
 #[must_use]
-pub fn explain(pairs: &[(Saved, Saved)], rates: Option<Rates>) -> Explained {
+pub fn explain(before: &[Saved], after: &[Saved], rates: Option<Rates>) -> Answer {
     let mut found = Explained::default();
     let mut saved = Vec::new();
-    for pair in pairs {
-        match pair {
+    for (before, after) in pairs(before, after) {
+        match (before, after) {
             (Saved::Table(before), Saved::Table(after)) => {
                 saved.extend(cpu_times([before, after], rates));
                 found.evidence.extend(moved([before, after], rates));
@@ -30,18 +42,57 @@ pub fn explain(pairs: &[(Saved, Saved)], rates: Option<Rates>) -> Explained {
             _ => {}
         }
     }
+    let sides = [before, after].map(|side| Side::of(counters(side)));
+    let contrast = Contrast::of([&sides[0], &sides[1]], rates);
+    found.evidence.extend(contrast.moved());
     found.evidence.sort_by(|a, b| b.shift.abs().total_cmp(&a.shift.abs()));
     let profile = found.profile.as_ref();
     found.causes = named(&Known { evidence: &found.evidence, profile, saved, ..Known::default() });
     found.evidence.truncate(super::MOST_EVIDENCE);
-    found
+    let mut notes = contrast.notes();
+    notes.extend(unread([before, after]));
+    Answer { explained: found, notes }
+}
+
+/// Tables and stacks of both sides, each with the next one of the same program.
+fn pairs<'s>(before: &'s [Saved], after: &'s [Saved]) -> Vec<(&'s Saved, &'s Saved)> {
+    let is_counters = |saved: &&Saved| matches!(saved, Saved::Counters(_));
+    let mut of_after: Vec<&Saved> = after.iter().filter(|saved| !is_counters(saved)).collect();
+    let next = |before: &'s Saved| {
+        let at = of_after.iter().position(|after| after.program() == before.program())?;
+        Some((before, of_after.remove(at)))
+    };
+    before.iter().filter(|saved| !is_counters(saved)).filter_map(next).collect()
+}
+
+fn counters(side: &[Saved]) -> impl Iterator<Item = &Counters> {
+    side.iter().filter_map(|saved| match saved {
+        Saved::Counters(counters) => Some(counters.as_ref()),
+        _ => None,
+    })
+}
+
+/// Lines of the texts that nothing was read from.
+fn unread(sides: [&[Saved]; 2]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (side, name) in sides.into_iter().zip(["before", "after"]) {
+        for of in counters(side) {
+            let Some((line, text)) = of.unread.first.as_ref() else { continue };
+            let (lines, program) = (of.unread.lines, &of.program);
+            notes
+                .push(format!("Unread lines {name}, {program}: {lines}; the first is line {line}: `{text}`"));
+        }
+    }
+    notes
 }
 
 /// The columns that moved. What is counted in each second, and the CPUs' time, is divided by the operations where these are known.
 fn moved([before, after]: [&Table; 2], rates: Option<Rates>) -> Vec<Evidence> {
     let of_both = before.columns.iter().filter_map(|column| {
         let other = after.columns.iter().find(|other| other.name == column.name)?;
-        (column.kind != ColumnKind::CpuIdle).then_some((column, other))
+        // Time in which CPUs wait for a disk says more than that they are idle.
+        let tells = column.kind != ColumnKind::CpuIdle || matches!(column.name.as_str(), "wa" | "%iowait");
+        tells.then_some((column, other))
     });
     let figures: Vec<Figure> =
         of_both.map(|(before_, after)| figure(before.program, [before_, after], rates)).collect();
@@ -127,7 +178,7 @@ mod tests {
                 " 4  0      0 100 100 100    0   {so}    0    0 100 {cs} {us} {sy} {id}  0  0\n"
             ));
         }
-        read(&text).unwrap()
+        read(&text, "").unwrap().remove(0)
     }
 
     fn ids(found: &Explained) -> Vec<CauseId> {
@@ -138,8 +189,8 @@ mod tests {
     fn the_kernel_that_takes_all_cpus_for_fewer_connections_is_named() {
         let good = vmstat(&[(4000, 20, 38, 0), (4100, 21, 40, 0), (4050, 19, 39, 0), (4010, 20, 41, 0)]);
         let bad = vmstat(&[(900, 5, 94, 0), (950, 5, 95, 0), (920, 4, 95, 0), (940, 5, 94, 0)]);
-        let pair = [(good, bad)];
-        let found = explain(&pair, Some((220.0, 50.0)));
+        let (good, bad) = ([good], [bad]);
+        let found = explain(&good, &bad, Some((220.0, 50.0))).explained;
         assert_eq!(ids(&found), [CauseId::CpuKernelSaturated]);
         // 39.5 % of a second for 220 connections, and 94.5 % for 50.
         let system = found.evidence.iter().find(|it| it.metric.starts_with("sy ")).unwrap();
@@ -151,7 +202,7 @@ mod tests {
             "as many for each: {:?}",
             found.evidence
         );
-        assert_eq!(ids(&explain(&pair, None)), [CauseId::CpuKernelSaturated]);
+        assert_eq!(ids(&explain(&good, &bad, None).explained), [CauseId::CpuKernelSaturated]);
     }
 
     #[test]
@@ -159,8 +210,8 @@ mod tests {
         let good = || vmstat(&[(4000, 20, 38, 0), (4100, 21, 40, 0), (4050, 19, 39, 0), (4010, 20, 41, 0)]);
         let bad =
             vmstat(&[(3900, 18, 40, 800), (4100, 20, 42, 900), (4000, 19, 39, 700), (4000, 19, 39, 850)]);
-        assert_eq!(ids(&explain(&[(good(), bad)], None)), [CauseId::MemoryReclaim]);
-        let same = explain(&[(good(), good())], Some((200.0, 200.0)));
+        assert_eq!(ids(&explain(&[good()], &[bad], None).explained), [CauseId::MemoryReclaim]);
+        let same = explain(&[good()], &[good()], Some((200.0, 200.0))).explained;
         assert!(same.causes.is_empty() && same.evidence.is_empty());
     }
 }

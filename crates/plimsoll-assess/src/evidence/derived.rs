@@ -25,7 +25,10 @@ pub(super) fn of(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Figure> {
                 levels.entry((host.to_owned(), name.to_owned())).or_default()[place].push(value);
             };
             let machine = slice.counters.get(MACHINE);
-            for (name, share) in machine.into_iter().flat_map(|counters| busiest(counters, slice)) {
+            for (name, share) in machine
+                .into_iter()
+                .flat_map(|counters| busiest(counters, slice.result.elapsed_ns as f64 / 1e3))
+            {
                 level(MACHINE, name, share);
             }
             if let (Some(load), Some(busy)) = (load, generators_share(slice)) {
@@ -46,7 +49,7 @@ pub(super) fn of(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Figure> {
 
 /// What part of all softirqs' time the CPU took that took most of it, which part of all received packets the CPU that received most, and for which part of
 /// the time the first was busy; nothing where there is one CPU, or hardly any such time.
-fn busiest(counters: &BTreeMap<String, f64>, slice: &Slice) -> Vec<(&'static str, f64)> {
+pub(crate) fn busiest(counters: &BTreeMap<String, f64>, us: f64) -> Vec<(&'static str, f64)> {
     let of_cpus = |start: &str, field: &str| -> Vec<(String, f64)> {
         let each = counters.iter().filter_map(|(name, value)| {
             let cpu = name.strip_prefix(start)?.strip_suffix(field)?.strip_suffix('.')?;
@@ -59,7 +62,6 @@ fn busiest(counters: &BTreeMap<String, f64>, slice: &Slice) -> Vec<(&'static str
         let all: f64 = of.iter().map(|(_, value)| value).sum();
         (all > 0.0).then(|| (most.0.clone(), 100.0 * most.1 / all))
     };
-    let us = slice.result.elapsed_ns as f64 / 1e3;
     let softirq = of_cpus("machine.stat.cpu", "softirq");
     let packets = of_cpus("machine.softnet.cpu", "processed");
     let cpus = of_cpus("machine.stat.cpu", "user").len();
@@ -125,7 +127,7 @@ mod tests {
                 ("machine.softnet.cpu0.processed", 9000.0),
                 ("machine.softnet.cpu1.processed", 1000.0),
             ]);
-            busiest(&all, &slice(0))
+            busiest(&all, 1e6)
         };
         assert_eq!(
             of(40_000.0),
@@ -135,7 +137,7 @@ mod tests {
                 ("softirq.busiest_busy_share", 90.0)
             ]
         );
-        assert!(busiest(&counters(&[("machine.stat.cpu0.softirq", 4e5)]), &slice(0)).is_empty(), "one CPU");
+        assert!(busiest(&counters(&[("machine.stat.cpu0.softirq", 4e5)]), 1e6).is_empty(), "one CPU");
     }
 
     #[test]

@@ -1,7 +1,11 @@
-//! What other tools wrote down while something ran: the tables of vmstat and sar, and the stacks of `perf script`.
+//! What other tools wrote down while something ran: the tables of vmstat and sar, the stacks of `perf script`, and the counters that ordinary
+//! commands print.
 //!
-//! What a file is, is seen from what is in it. A line that does not fit is an error that names it; nothing is guessed.
+//! What a text is, is seen from what is in it, and from the prompts and file names that name a command. A line of a table that does not fit is an
+//! error that names it; of counters, lines that are not known are counted. Nothing is guessed.
 
+mod commands;
+mod counters;
 mod sar;
 mod stacks;
 mod table;
@@ -9,6 +13,7 @@ mod vmstat;
 
 use thiserror::Error;
 
+pub use counters::{Counters, Reading, Unread, Window};
 pub use stacks::Stacks;
 pub use table::{Column, ColumnKind, Table};
 
@@ -16,7 +21,10 @@ pub use table::{Column, ColumnKind, Table};
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SavedError {
     /// The text has none of the known formats.
-    #[error("this is none of: the output of `vmstat N`, of `sar N` (or `sar -f`), of `perf script`")]
+    #[error(
+        "this is none of: the output of `vmstat N`, of `sar N` (or `sar -f`), of `perf script`, of {}",
+        programs()
+    )]
     Unknown,
     /// A line does not fit.
     #[error("line {line}: {what}")]
@@ -34,6 +42,11 @@ pub enum SavedError {
     },
 }
 
+fn programs() -> String {
+    let all: Vec<String> = commands::programs().map(|program| format!("`{program}`")).collect();
+    all.join(", ")
+}
+
 impl SavedError {
     fn line(index: usize, what: impl Into<String>) -> Self {
         Self::Line { line: index + 1, what: what.into() }
@@ -47,23 +60,40 @@ pub enum Saved {
     Table(Table),
     /// Samples of stacks.
     Stacks(Box<Stacks>),
+    /// A machine's counters.
+    Counters(Box<Counters>),
 }
 
 impl Saved {
     /// The name of the program that wrote it.
     #[must_use]
-    pub fn program(&self) -> &'static str {
+    pub fn program(&self) -> &str {
         match self {
             Self::Table(table) => table.program,
             Self::Stacks(_) => stacks::PROGRAM,
+            Self::Counters(counters) => &counters.program,
         }
     }
 }
 
-/// Reads what one of the known programs wrote.
+/// Whether a file of this path has a known format by its name, as in the folders of a sosreport.
+#[must_use]
+pub fn is_known(path: &str) -> bool {
+    commands::is_known(path)
+}
+
+/// Reads what the known programs wrote, one or several in a text. `path` names the file: `proc/net/snmp`, `netstat_-s`.
 ///
-/// # Errors The text is of none of these programs, a line does not fit, or there is too little to compare.
-pub fn read(text: &str) -> Result<Saved, SavedError> {
+/// # Errors The text is of none of these programs, a line of a table does not fit, or there is too little to compare.
+pub fn read(text: &str, path: &str) -> Result<Vec<Saved>, SavedError> {
+    match commands::read(text, path) {
+        Err(SavedError::Unknown) => read_table(text).map(|saved| vec![saved]),
+        found => found,
+    }
+}
+
+/// Reads a text that is one table or one list of stacks.
+fn read_table(text: &str) -> Result<Saved, SavedError> {
     if vmstat::is_header(text) {
         vmstat::read(text).map(Saved::Table)
     } else if sar::is_banner(text) {

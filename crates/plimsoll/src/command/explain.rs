@@ -23,7 +23,19 @@ const ALPHA: f64 = 0.01;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     if !args.before.is_empty() {
-        return saved(args);
+        return saved(args, &args.before, &args.after);
+    }
+    if let [before, after] = args.runs.as_slice()
+        && [before, after].iter().any(|it| Path::new(it).exists())
+    {
+        let sides = [before, after].map(|it| PathBuf::from(it));
+        if let Some(run) = sides.iter().find(|it| !it.exists()) {
+            return Err(Failure::Usage(format!(
+                "{} is no file: a run cannot be compared with the files of other tools",
+                run.display()
+            )));
+        }
+        return saved(args, &sides[..1], &sides[1..]);
     }
     let store = args.store.store.as_deref();
     if let [a, b] = args.runs.as_slice() {
@@ -135,12 +147,18 @@ const NOT_IN_TURNS: &str =
     "The two sides were not measured in turns: whatever else changed between them is part of what changed.";
 
 /// Explains what other programs wrote down.
-fn saved(args: &ExplainArgs) -> Result<Exit, Failure> {
+fn saved(args: &ExplainArgs, before: &[PathBuf], after: &[PathBuf]) -> Result<Exit, Failure> {
     let rates = args.rate_before.zip(args.rate_after);
-    let found = plimsoll_assess::saved::explain(&pairs(&args.before, &args.after)?, rates);
-    let mut notes = vec![NOT_IN_TURNS];
-    notes.extend(rates.is_none().then_some(NO_RATES));
-    let Explained { causes, evidence, profile } = &found;
+    let (before, after) = (read_all(before)?, read_all(after)?);
+    refuse_strangers(&before, &after)?;
+    let [of_before, of_after] = [before, after].map(|side| side.into_iter().flat_map(|(_, saved)| saved));
+    let (of_before, of_after): (Vec<Saved>, Vec<Saved>) = (of_before.collect(), of_after.collect());
+    let found = plimsoll_assess::saved::explain(&of_before, &of_after, rates);
+    let mut notes = vec![NOT_IN_TURNS.to_owned()];
+    let is_table = |saved: &Saved| !matches!(saved, Saved::Counters(_));
+    notes.extend((rates.is_none() && of_after.iter().any(is_table)).then(|| NO_RATES.to_owned()));
+    notes.extend(found.notes);
+    let Explained { causes, evidence, profile } = &found.explained;
     match args.format {
         PlainFormat::Text => output::styled(|out, options| {
             if evidence.is_empty() && profile.as_ref().is_none_or(|profile| !profile.tells()) {
@@ -165,32 +183,42 @@ fn saved(args: &ExplainArgs) -> Result<Exit, Failure> {
     Ok(Exit::Holds)
 }
 
-/// The files of both sides in pairs, each of one program.
-fn pairs(before: &[PathBuf], after: &[PathBuf]) -> Result<Vec<(Saved, Saved)>, Failure> {
-    let mut of_after =
-        after.iter().map(|path| Ok((path, read(path)?))).collect::<Result<Vec<_>, Failure>>()?;
-    let mut pairs = Vec::new();
-    for path in before {
-        let before = read(path)?;
-        let Some(at) = of_after.iter().position(|(_, after)| after.program() == before.program()) else {
-            return Err(no_counterpart(path, &before, "--after"));
-        };
-        pairs.push((before, of_after.remove(at).1));
-    }
-    match of_after.first() {
-        Some((path, after)) => Err(no_counterpart(path, after, "--before")),
-        None => Ok(pairs),
-    }
+/// Files, each with what is in it.
+type Files<'p> = Vec<(&'p PathBuf, Vec<Saved>)>;
+
+fn read_all(paths: &[PathBuf]) -> Result<Files<'_>, Failure> {
+    paths.iter().map(|path| Ok((path, read(path)?))).collect()
 }
 
-fn no_counterpart(path: &Path, saved: &Saved, other: &str) -> Failure {
-    let (path, program) = (path.display(), saved.program());
-    Failure::Usage(format!("{path} is of {program}, and no further file of {other} is"))
+/// Refuses a side that has nothing to be compared with on the other.
+fn refuse_strangers(before: &Files<'_>, after: &Files<'_>) -> Result<(), Failure> {
+    let programs = |files: &Files<'_>| -> Vec<String> {
+        files.iter().flat_map(|(_, all)| all).map(|saved| saved.program().to_owned()).collect()
+    };
+    let is_counters =
+        |(_, all): &&(&PathBuf, Vec<Saved>)| all.iter().any(|saved| matches!(saved, Saved::Counters(_)));
+    if before.iter().any(|it| is_counters(&it)) && after.iter().any(|it| is_counters(&it)) {
+        return Ok(());
+    }
+    for (files, others, other) in
+        [(before, programs(after), "--after"), (after, programs(before), "--before")]
+    {
+        for (path, all) in files {
+            if let Some(saved) = all.iter().find(|saved| !others.iter().any(|other| other == saved.program()))
+            {
+                let (path, program) = (path.display(), saved.program());
+                return Err(Failure::Usage(format!(
+                    "{path} is of {program}, and no further file of {other} is"
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
-fn read(path: &Path) -> Result<Saved, Failure> {
+fn read(path: &Path) -> Result<Vec<Saved>, Failure> {
     let bytes = bounded::bytes(path, bounded::FILE).map_err(|error| Failure::io("read", path, &error))?;
     // Names of processes may be in any encoding; figures are not.
-    saved::read(&String::from_utf8_lossy(&bytes))
+    saved::read(&String::from_utf8_lossy(&bytes), &path.to_string_lossy())
         .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }

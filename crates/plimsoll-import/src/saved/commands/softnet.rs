@@ -1,0 +1,38 @@
+//! `/proc/net/softnet_stat` (net/core/net-procfs.c): a line of hexadecimal numbers for each CPU.
+
+use super::{Format, Out, Section, is_file};
+
+pub(super) const FORMAT: Format = Format {
+    program: "/proc/net/softnet_stat",
+    is_command: |command| is_file(command, "net/softnet_stat") || command.ends_with("softnet_stat"),
+    starts: |lines| columns(lines[0]).is_some(),
+    read,
+};
+
+/// Columns that every kernel since 2.6.14 has.
+const FIELDS: [(&str, usize); 3] = [("processed", 0), ("dropped", 1), ("time_squeeze", 2)];
+/// Since Linux 5.10 the 13th is the number of the CPU.
+const CPU: usize = 12;
+
+fn columns(line: &str) -> Option<Vec<f64>> {
+    let hexadecimal = |word: &str| {
+        let is_wide = word.len() == 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_wide.then(|| u32::from_str_radix(word, 16).ok().map(f64::from)).flatten()
+    };
+    let all: Option<Vec<f64>> = line.split_ascii_whitespace().map(hexadecimal).collect();
+    all.filter(|all| all.len() >= 9)
+}
+
+fn read(section: &Section<'_>, out: &mut Out) {
+    for (number, (index, line)) in section.numbered().enumerate() {
+        let Some(columns) = columns(line) else {
+            out.unread.note(index, line);
+            continue;
+        };
+        let cpu = columns.get(CPU).copied().unwrap_or(number as f64);
+        for (field, at) in FIELDS {
+            out.reading.total(format!("machine.softnet.cpu{cpu}.{field}"), columns[at]);
+            out.reading.add_total(format!("machine.softnet.{field}"), columns[at]);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! `strace -c`: calls and errors by system call.
+
+use super::{Format, Out, Section, command_words, count, decimal};
+
+pub(super) const FORMAT: Format = Format {
+    program: "strace -c",
+    is_command: |command| {
+        let (first, rest) = command_words(command);
+        first == "strace" && rest.iter().any(|word| word.starts_with("-c") || *word == "-C")
+    },
+    starts: |lines| lines[0].trim_start().starts_with("% time") && lines[0].contains("syscall"),
+    read,
+};
+
+/// `% time     seconds  usecs/call     calls    errors syscall`: the cell of errors is empty where there are none.
+fn read(section: &Section<'_>, out: &mut Out) {
+    for (index, line) in section.numbered() {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        if words[0] == "%" || words[0].starts_with("---") || words.last() == Some(&"total") {
+            continue;
+        }
+        let [share, seconds, mean, calls, rest @ ..] = words.as_slice() else {
+            out.unread.note(index, line);
+            continue;
+        };
+        let numbers = decimal(share).and(decimal(seconds)).zip(decimal(mean)).zip(count(calls));
+        let named = match rest {
+            [call] => Some((*call, 0.0)),
+            [errors, call] => count(errors).map(|errors| (*call, errors)),
+            _ => None,
+        };
+        let Some((((_, mean), calls), (call, errors))) = numbers.zip(named) else {
+            out.unread.note(index, line);
+            continue;
+        };
+        out.reading.level(format!("syscall.{call}.mean_us"), mean);
+        if calls > 0.0 {
+            out.reading.level(format!("syscall.{call}.failed_share"), 100.0 * errors / calls);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! `sysctl -a`, and single files below `/proc/sys`: settings, and some counters among them.
+
+use super::{Format, Out, Section, command_words, decimal};
+
+pub(super) const FORMAT: Format = Format {
+    program: "sysctl -a",
+    is_command: |command| command_words(command).0 == "sysctl" || of_path(command).is_some(),
+    starts: |lines| setting(lines[0]).is_some(),
+    read,
+};
+
+/// What is not a setting but tells how much of something there is.
+const AMOUNTS: [(&str, &str); 5] = [
+    ("net.netfilter.nf_conntrack_count", "nf_conntrack.count"),
+    ("net.netfilter.nf_conntrack_buckets", "nf_conntrack.buckets"),
+    ("kernel.random.entropy_avail", "kernel.entropy"),
+    ("fs.inode-nr", "machine.inodes"),
+    ("fs.file-nr", "machine.file-nr.allocated"),
+];
+
+/// The setting of a file: `/proc/sys/net/core/somaxconn`.
+fn of_path(command: &str) -> Option<String> {
+    let path = command.split_ascii_whitespace().last()?;
+    let (_, setting) = path.split_once("proc/sys/")?;
+    Some(setting.replace('/', "."))
+}
+
+fn setting(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line
+        .split_once(" = ")
+        .or_else(|| line.split_once(" ="))
+        .or_else(|| line.split_once('=').filter(|(name, _)| !name.contains(' ')))?;
+    let is_name = name.contains('.')
+        && name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.bytes().all(|byte| byte.is_ascii_graphic());
+    is_name.then_some((name, value.trim()))
+}
+
+fn read(section: &Section<'_>, out: &mut Out) {
+    let path = of_path(section.command);
+    for (index, line) in section.numbered() {
+        let found = match &path {
+            Some(name) => Some((name.as_str(), line.trim())),
+            None => setting(line),
+        };
+        let Some((name, value)) = found else {
+            out.unread.note(index, line);
+            continue;
+        };
+        // A setting of several numbers is known by its first one; text is no number.
+        let Some(value) = value.split_ascii_whitespace().next().and_then(decimal) else { continue };
+        match AMOUNTS.iter().find(|(known, _)| *known == name) {
+            Some((_, amount)) => out.reading.level(*amount, value),
+            None => out.reading.level(format!("sysctl.{name}"), value),
+        }
+    }
+}

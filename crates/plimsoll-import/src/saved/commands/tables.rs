@@ -1,0 +1,96 @@
+//! `/proc/diskstats`, and the tables of `/proc/net/stat`, which have a line of names and a line of hexadecimal numbers for each CPU.
+
+use super::{Format, Out, Section, count, is_file};
+
+pub(super) const DISKSTATS: Format = Format {
+    program: "/proc/diskstats",
+    is_command: |command| is_file(command, "proc/diskstats"),
+    // A row of vmstat with a damaged word looks like one device, but not like two.
+    starts: |lines| lines.len() > 1 && lines[..2].iter().all(|line| device(line).is_some()),
+    read: diskstats,
+};
+pub(super) const CONNTRACK: Format = Format {
+    program: "/proc/net/stat/nf_conntrack",
+    is_command: |command| is_file(command, "stat/nf_conntrack") || is_file(command, "stat/ip_conntrack"),
+    starts: |lines| lines[0].starts_with("entries ") && lines[0].contains("insert_failed"),
+    read: |section, out| hexadecimal("nf_conntrack", section, out),
+};
+pub(super) const NEIGHBOURS: Format = Format {
+    program: "/proc/net/stat/arp_cache",
+    is_command: |command| is_file(command, "stat/arp_cache"),
+    starts: |lines| lines[0].starts_with("entries ") && lines[0].contains("forced_gc_runs"),
+    read: |section, out| hexadecimal("neighbour", section, out),
+};
+
+/// Columns after the name (Documentation/admin-guide/iostats.rst): sectors are 512 bytes, times are milliseconds.
+const FIELDS: [(&str, f64); 17] = [
+    ("reads", 1.0),
+    ("reads_merged", 1.0),
+    ("read_bytes", 512.0),
+    ("read_time", 1000.0),
+    ("writes", 1.0),
+    ("writes_merged", 1.0),
+    ("written_bytes", 512.0),
+    ("write_time", 1000.0),
+    ("in_flight", 1.0),
+    ("busy", 1000.0),
+    ("queue_time", 1000.0),
+    ("discards", 1.0),
+    ("discards_merged", 1.0),
+    ("discarded_bytes", 512.0),
+    ("discard_time", 1000.0),
+    ("flushes", 1.0),
+    ("flush_time", 1000.0),
+];
+/// The fewest numbers of a device, before discards and flushes were counted.
+const FEWEST: usize = 11;
+
+fn device(line: &str) -> Option<(&str, Vec<f64>)> {
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let [major, minor, name, values @ ..] = words.as_slice() else { return None };
+    count(major).and(count(minor))?;
+    let values: Option<Vec<f64>> = values.iter().map(|word| count(word)).collect();
+    let named = name.starts_with(|first: char| first.is_ascii_alphabetic());
+    values.filter(|values| named && values.len() >= FEWEST).map(|values| (*name, values))
+}
+
+fn diskstats(section: &Section<'_>, out: &mut Out) {
+    for (index, line) in section.numbered() {
+        let Some((name, values)) = device(line) else {
+            out.unread.note(index, line);
+            continue;
+        };
+        for ((field, scale), value) in FIELDS.iter().zip(values) {
+            let name = format!("machine.diskstats.{name}.{field}");
+            if *field == "in_flight" {
+                out.reading.level(name, value);
+            } else {
+                out.reading.total(name, value * scale);
+            }
+        }
+    }
+}
+
+fn hexadecimal(prefix: &str, section: &Section<'_>, out: &mut Out) {
+    let mut names: Vec<&str> = Vec::new();
+    for (index, line) in section.numbered() {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        if words[0] == "entries" {
+            names = words;
+            continue;
+        }
+        let values: Option<Vec<u64>> = words.iter().map(|word| u64::from_str_radix(word, 16).ok()).collect();
+        let Some(values) = values.filter(|values| values.len() == names.len()) else {
+            out.unread.note(index, line);
+            continue;
+        };
+        for (name, value) in names.iter().zip(values) {
+            // Each line repeats the number of entries.
+            if *name == "entries" {
+                out.reading.levels.insert(format!("{prefix}.entries"), vec![value as f64]);
+            } else {
+                out.reading.add_total(format!("{prefix}.{name}"), value as f64);
+            }
+        }
+    }
+}
