@@ -99,6 +99,36 @@ macro_rules! each_cause {
             KernelLogFlood: kernel_log_flood = "kernel.log_flood", "The kernel writes many messages to its log";
             /// Each fork copies the page tables of a large process.
             MemoryLargeFork: memory_large_fork = "memory.large_fork", "Each fork copies the page tables of a large process";
+            /// The table of neighbours (ARP, NDP) is full, and packets to new ones are dropped.
+            NetNeighbourOverflow: net_neighbour_overflow = "net.neighbour_overflow", "The table of neighbours is full";
+            /// Tracked connections stand in long chains, since their hash table has too few buckets.
+            NetConntrackHash: net_conntrack_hash = "net.conntrack_hash", "The hash table of tracked connections is too small";
+            /// The queue of packets that a CPU has yet to handle is full, or its budget for them is used up.
+            NetBacklogDropped: net_backlog_dropped = "net.backlog_dropped", "CPUs drop packets before they handle them";
+            /// Of several listeners of one port (SO_REUSEPORT) some have long queues while others wait.
+            NetListenerUneven: net_listener_uneven = "net.listener_uneven", "Listeners of one port get unequal shares";
+            /// Allocations wait while the kernel moves pages to make room for a huge one.
+            MemoryCompaction: memory_compaction = "memory.compaction", "Programs wait for huge pages to be put together";
+            /// More is written than the device takes, so that dirty memory grows and writers are held back.
+            DiskWritebackSlow: disk_writeback_slow = "disk.writeback_slow", "Written data waits for a slow device";
+            /// The kernel has too little entropy, and programs wait for random numbers.
+            KernelEntropyLow: kernel_entropy_low = "kernel.entropy_low", "Programs wait for random numbers";
+            /// The kernel gave up its fast clock, and each question for the time goes to a slow device.
+            KernelClocksource: kernel_clocksource = "kernel.clocksource", "Reading the clock became slow";
+            /// CPUs run at a lower frequency, because of heat, power or a governor.
+            CpuFrequencyLimited: cpu_frequency_limited = "cpu.frequency_limited", "CPUs run slower because of heat or power";
+            /// The hypervisor gives the CPUs of this machine to other guests.
+            CpuSteal: cpu_steal = "cpu.steal", "The hypervisor gives the CPUs to others";
+            /// Programs use memory of another NUMA node, because their own has none free.
+            MemoryRemoteNuma: memory_remote_numa = "memory.remote_numa", "Memory of another node is used";
+            /// Interrupts, or a thread of the kernel, take a large part of the CPUs.
+            CpuInterruptStorm: cpu_interrupt_storm = "cpu.interrupt_storm", "Interrupts or kernel threads take the CPUs";
+            /// One CPU takes the interrupts of all queues of a device.
+            CpuInterruptImbalance: cpu_interrupt_imbalance = "cpu.interrupt_imbalance", "One CPU takes the interrupts of all queues";
+            /// A program adds watches (inotify, epoll) and does not remove them.
+            LimitWatches: limit_watches = "limit.watches", "Watches of files or sockets pile up";
+            /// So much is logged that the journal or the audit takes the CPU, or holds callers up.
+            ServiceLogFlood: service_log_flood = "service.log_flood", "Writing logs takes the machine";
             /// The kernel needs more CPU time per operation, in a function that no other cause covers.
             KernelPathLonger: kernel_path_longer = "kernel.path_longer", "The kernel needs more CPU time per operation";
         }

@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::report::{Evidence, WaitFor};
 
-use super::{Definition, Known, Page, When, by_hand, by_seen, cause, quoted};
+use super::{Definition, Known, Page, When, by_hand, by_levels, by_seen, cause, quoted};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
@@ -25,20 +25,45 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     };
     let queued: Vec<CauseEvidence> = known.evidence.iter().filter(queue).take(2).map(quoted).collect();
     if waits.is_empty() || queued.is_empty() {
-        return Vec::new();
+        return by_tools(known);
     }
     let mut evidence = by_seen::told_waits(known, &waits);
     evidence.extend(queued);
     vec![cause(CauseId::DiskSaturated, 0.55, evidence)]
 }
 
+/// From this part of the time on a device does all that it can, in per cent.
+const BUSY: f64 = 90.0;
+
+/// A device that iostat or sar show busy all the time, and CPUs that wait for it.
+fn by_tools(known: &Known<'_>) -> Vec<Cause> {
+    // sar writes the device before the column.
+    let is_busy = |it: &&Evidence| it.metric.contains(" %util") && it.shift > 0.0 && it.after >= BUSY;
+    let busy = by_levels::any_above(("disk.", ".busy_share"), BUSY, known.evidence);
+    let busy = busy.or_else(|| known.evidence.iter().find(is_busy));
+    let waiting = by_levels::above(&by_levels::IOWAIT, by_levels::LEAST_IOWAIT, known.evidence);
+    let slower = by_levels::any_above(("disk.", "_ms"), 0.0, known.evidence);
+    if busy.is_none() || waiting.or(slower).is_none() {
+        return Vec::new();
+    }
+    by_levels::shown(CauseId::DiskSaturated, 0.7, &[busy, waiting, slower])
+}
+
 #[cfg(test)]
 mod tests {
     use plimsoll_model::report::ProfileReport;
 
-    use super::super::fixture::{asleep, grew, profile, wait};
+    use super::super::fixture::{asleep, grew, ids, profile, wait};
     use super::super::named;
     use super::*;
+
+    #[test]
+    fn a_device_that_iostat_shows_busy_is_named_where_cpus_wait_for_it() {
+        let busy = grew("machine", "disk.sda.busy_share (level)", 3.0, 98.0);
+        let waiting = grew("vmstat", "wa (of all CPUs' time)", 1.0, 72.0);
+        assert_eq!(ids(&[busy.clone(), waiting.clone()]), [CauseId::DiskSaturated]);
+        assert!(ids(&[busy]).is_empty() && ids(&[waiting]).is_empty());
+    }
 
     #[test]
     fn a_longer_queue_without_anybody_who_waits_for_it_holds_nothing_up() {

@@ -1,11 +1,12 @@
 //! What tests of causes are made of.
 
+use plimsoll_model::cause::CauseId;
 use plimsoll_model::observation::{FrameKind, ProfileClock, TracedCall, WaitSite};
 use plimsoll_model::report::{
     Evidence, GrownBlockIo, GrownCalls, GrownFailures, GrownWait, ProfileReport, ProfileSide, WaitFor, Who,
 };
 
-use super::Measured;
+use super::{Known, Measured, named};
 
 /// A figure that was one value and is another.
 pub(super) fn grew(host: &str, metric: &str, before: f64, after: f64) -> Evidence {
@@ -119,4 +120,9 @@ pub(super) fn writes(owner_kind: FrameKind, process: &str) -> GrownBlockIo {
         before_bytes_per_s: 0.0,
         after_bytes_per_s: 4e7,
     }
+}
+
+/// The causes that this evidence names.
+pub(super) fn ids(evidence: &[Evidence]) -> Vec<CauseId> {
+    named(&Known { evidence, ..Known::default() }).into_iter().map(|cause| cause.id).collect()
 }

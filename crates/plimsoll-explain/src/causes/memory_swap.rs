@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::WaitFor;
 
-use super::{Change, Definition, Known, Page, When, by_counters, by_seen};
+use super::{Change, Definition, Known, Page, When, by_columns, by_counters, by_seen};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
@@ -24,6 +24,17 @@ const COUNTERS: by_counters::Signature = by_counters::Signature {
     with: &["machine.vmstat.pswpout", "machine.vmstat.pgmajfault"],
 };
 
+/// Columns of vmstat and sar: pages that come back from swap, and those that leave.
+const READ: [&str; 2] = ["si", "pswpin/s"];
+const WRITTEN: [&str; 3] = ["so", "pswpout/s", "majflt/s"];
+
+/// The columns of pages that come and go, where both grew.
+fn by_table(known: &Known<'_>) -> Option<Cause> {
+    let read = by_columns::named(CauseId::MemorySwap, 0.85, &READ, known.evidence)?;
+    let written = by_columns::named(CauseId::MemorySwap, 0.85, &WRITTEN, known.evidence)?;
+    Some(Cause { evidence: read.evidence.into_iter().chain(written.evidence).collect(), ..read })
+}
+
 fn find(known: &Known<'_>) -> Vec<Cause> {
     let waits = by_seen::waits(known, WaitFor::Memory);
     by_counters::named(CauseId::MemorySwap, &COUNTERS, known.evidence)
@@ -32,6 +43,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
             Cause { evidence: found.evidence.into_iter().chain(told).collect(), ..found }
         })
         .into_iter()
+        .chain(by_table(known))
         .collect()
 }
 
@@ -40,6 +52,15 @@ mod tests {
     use super::super::fixture::grew;
     use super::super::named;
     use super::*;
+
+    #[test]
+    fn a_storm_in_a_table_of_vmstat_is_swapping_before_it_is_reclaim() {
+        let [read, written] =
+            ["si", "so"].map(|it| grew("vmstat", &format!("{it} (per second)"), 0.0, 9000.0));
+        let evidence = [read, written];
+        let causes = named(&Known { evidence: &evidence, ..Known::default() });
+        assert_eq!(causes[0].id, CauseId::MemorySwap);
+    }
 
     #[test]
     fn pages_that_come_back_from_swap_are_told_and_those_that_only_leave_are_not() {

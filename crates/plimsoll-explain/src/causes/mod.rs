@@ -13,6 +13,7 @@ mod by_columns;
 mod by_counters;
 mod by_functions;
 mod by_ladder;
+mod by_levels;
 mod by_seen;
 mod by_stalls;
 mod changes;

@@ -4,7 +4,7 @@ use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::WaitSite;
 use plimsoll_model::report::{Evidence, GrownWait, WaitFor};
 
-use super::{Definition, Known, Page, When, by_counters, by_hand, by_seen, cause, quoted};
+use super::{Definition, Known, Page, When, by_counters, by_hand, by_levels, by_seen, cause, quoted};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
@@ -25,7 +25,22 @@ const LEAST: f64 = 0.01;
 const CALLS: [&str; 9] =
     ["poll", "ppoll", "select", "pselect6", "recvfrom", "recvmsg", "recvmmsg", "epoll_wait", "epoll_pwait"];
 
+/// From this mean on a call waits for a resolver that does not answer, in µs: resolv.conf(5) waits 5 s before it asks again.
+const LEAST_WAIT: f64 = 1e6;
+
+/// Datagrams without answers in the kernel's counters, and calls that strace saw wait for seconds.
+fn by_tools(known: &Known<'_>) -> Option<Cause> {
+    let unanswered = by_counters::grown("datagrams.unanswered", known.evidence)?;
+    let calls = CALLS.map(|call| format!("syscall.{call}.mean_us"));
+    let calls = calls.each_ref().map(String::as_str);
+    let slow = by_levels::above(&calls, LEAST_WAIT, known.evidence)?;
+    Some(cause(ID, 0.7, [unanswered, slow].map(quoted).to_vec()))
+}
+
 fn find(known: &Known<'_>) -> Vec<Cause> {
+    if known.measured.hosts.is_empty() {
+        return by_tools(known).into_iter().collect();
+    }
     let of_hosts: Vec<Evidence> =
         known.evidence.iter().filter(|it| known.measured.hosts.contains(&it.host)).cloned().collect();
     let unanswered = by_counters::grown("datagrams.unanswered", &of_hosts).filter(|it| it.after >= LEAST);
@@ -52,9 +67,17 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
 mod tests {
     use plimsoll_model::report::ProfileReport;
 
-    use super::super::fixture::{asleep, grew, profile, relay, wait};
+    use super::super::fixture::{asleep, grew, ids, profile, relay, wait};
     use super::super::named;
     use super::*;
+
+    #[test]
+    fn calls_that_wait_for_seconds_need_datagrams_without_answers_beside_them() {
+        let unanswered = grew("host", "datagrams.unanswered (level)", 0.0, 2.0);
+        let slow = grew("host", "syscall.poll.mean_us (level)", 120.0, 5e6);
+        assert_eq!(ids(&[unanswered.clone(), slow.clone()]), [ID]);
+        assert!(ids(&[unanswered]).is_empty() && ids(&[slow]).is_empty());
+    }
 
     #[test]
     fn questions_that_nobody_answers_are_told_where_the_service_waits_longer() {

@@ -240,7 +240,7 @@ fn little_load_names_no_queue_and_a_limit_far_beyond_is_not_stated() {
     let verdict = half.verdict("load");
     assert_eq!((half.fits[0].name.as_str(), half.hurts_at_load), ("M/M/1", None));
     assert_eq!((verdict.outcome, verdict.estimate), (Outcome::Estimated, None), "{verdict:?}");
-    assert!(verdict.reason.contains("lies far beyond the 60"), "{}", verdict.reason);
+    assert!(verdict.reason.contains("lies far beyond the measured 60"), "{}", verdict.reason);
     let busy = simulated(&RATES, exponential, 30_000, 3);
     let Interval(low, high) = busy.verdict("load").interval.unwrap();
     assert!(low < 5.0 && 5.0 < high && high - low < 4.0, "{low} {high}");

@@ -1,0 +1,39 @@
+//! `net.neighbour_overflow`: The table of neighbours (ARP, NDP) is full, and packets to new ones are dropped.
+
+use plimsoll_model::cause::{Cause, CauseId};
+
+use super::{Definition, Known, Page, When, by_hand, by_levels};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "the kernel says so in its log (neighbour table overflow), or counts it (table_fulls of /proc/net/stat/arp_cache)",
+        evidence_against: "the table has far fewer entries than net.ipv4.neigh.default.gc_thresh3",
+        test: "raise net.ipv4.neigh.default.gc_thresh3 and measure again: nothing is logged",
+        remedy: "raise gc_thresh1, 2 and 3 of net.ipv4.neigh.default and net.ipv6.neigh.default, or route between smaller networks",
+    },
+    when: When::Always,
+    find,
+    change: by_hand,
+};
+
+const ID: CauseId = CauseId::NetNeighbourOverflow;
+/// What the kernel logs and counts: net/core/neighbour.c, `neigh_alloc`.
+const SIGNS: [&str; 2] = ["kernel_log.neighbour_overflow", "neighbour.table_fulls"];
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    let seen = SIGNS.map(|name| by_levels::above(&[name], 0.0, known.evidence));
+    if seen.iter().all(Option::is_none) { Vec::new() } else { by_levels::shown(ID, 0.9, &seen) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{grew, ids};
+    use super::ID;
+
+    #[test]
+    fn a_full_table_names_itself() {
+        let full = grew("relay", "kernel_log.neighbour_overflow (level)", 0.0, 12.0);
+        assert_eq!(ids(&[full]), [ID]);
+        assert!(ids(&[grew("relay", "neighbour.hash_grows (per connection)", 0.0, 12.0)]).is_empty());
+    }
+}
