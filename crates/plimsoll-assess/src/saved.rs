@@ -1,6 +1,9 @@
 //! What other tools wrote down before and after, against each other.
 
 mod counted;
+mod next;
+
+use std::collections::BTreeSet;
 
 use plimsoll_explain::causes::{CpuTime, Known, SavedCpu, named};
 use plimsoll_explain::evidence::{Figure, rank};
@@ -12,21 +15,25 @@ use plimsoll_model::report::{Evidence, ProfileReport};
 use super::Explained;
 use counted::{Contrast, Side};
 
+pub use next::{FIRST, Next};
+
 /// Operations per second before and after, from whoever measured them.
 pub type Rates = (f64, f64);
 
 /// What two sides of other tools' files show.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
+pub struct Comparison {
     /// Causes, evidence and the profile.
     pub explained: Explained,
-    /// What was not compared, and what figures stand for.
+    /// Counters that are not comparable, and how the others were divided.
     pub notes: Vec<String>,
+    /// Causes for which some evidence is there, and the commands that would show them.
+    pub next: Vec<Next>,
 }
 
 /// Compares the files of two sides: tables and stacks in pairs of one program, counters by their names.
 #[must_use]
-pub fn explain(before: &[Saved], after: &[Saved], rates: Option<Rates>) -> Answer {
+pub fn explain(before: &[Saved], after: &[Saved], rates: Option<Rates>) -> Comparison {
     let mut found = Explained::default();
     let mut saved = Vec::new();
     for (before, after) in pairs(before, after) {
@@ -48,10 +55,14 @@ pub fn explain(before: &[Saved], after: &[Saved], rates: Option<Rates>) -> Answe
     found.evidence.sort_by(|a, b| b.shift.abs().total_cmp(&a.shift.abs()));
     let profile = found.profile.as_ref();
     found.causes = named(&Known { evidence: &found.evidence, profile, saved, ..Known::default() });
+    let programs = |side: &'_ [Saved]| side.iter().map(|it| it.program().to_owned()).collect::<BTreeSet<_>>();
+    let both: Vec<String> = programs(before).intersection(&programs(after)).cloned().collect();
+    let both: Vec<&str> = both.iter().map(String::as_str).collect();
+    let next = next::commands(&found.causes, &found.evidence, &both);
     found.evidence.truncate(super::MOST_EVIDENCE);
     let mut notes = contrast.notes();
     notes.extend(unread([before, after]));
-    Answer { explained: found, notes }
+    Comparison { explained: found, notes, next }
 }
 
 /// Tables and stacks of both sides, each with the next one of the same program.
@@ -213,5 +224,45 @@ mod tests {
         assert_eq!(ids(&explain(&[good()], &[bad], None).explained), [CauseId::MemoryReclaim]);
         let same = explain(&[good()], &[good()], Some((200.0, 200.0))).explained;
         assert!(same.causes.is_empty() && same.evidence.is_empty());
+    }
+
+    /// One reading of counters as nstat prints them.
+    fn nstat(counters: &[(&str, u64)]) -> [Saved; 1] {
+        let lines: String = counters.iter().map(|(name, value)| format!("{name} {value} 0.0\n")).collect();
+        [read(&format!("#kernel\n{lines}"), "").unwrap().remove(0)]
+    }
+
+    #[test]
+    fn a_machine_that_was_started_again_is_compared_since_each_start() {
+        let before = nstat(&[("TcpActiveOpens", 9000), ("TcpInSegs", 90_000)]);
+        let after = nstat(&[
+            ("TcpActiveOpens", 1000),
+            ("TcpInSegs", 9000),
+            ("TcpExtListenOverflows", 500),
+            ("TcpExtTCPTimeouts", 300),
+        ]);
+        let found = explain(&before, &after, None);
+        assert_eq!(ids(&found.explained), [CauseId::NetListenOverflow]);
+        assert_eq!(found.explained.causes[0].evidence[0].after, 0.5);
+        assert!(found.notes[0].contains("of different machines or starts"), "{:?}", found.notes);
+    }
+
+    #[test]
+    fn counters_without_any_measure_are_not_compared_and_as_many_per_connection_are_no_change() {
+        let of =
+            |times: u64| nstat(&[("TcpExtListenOverflows", 10 * times), ("TcpExtTCPTimeouts", 5 * times)]);
+        let found = explain(&of(1), &of(100), None);
+        assert!(found.explained.evidence.is_empty() && found.explained.causes.is_empty());
+        assert!(found.notes.iter().any(|note| note.starts_with("Neither time nor connections")));
+        let of = |times: u64| {
+            let counters = [("TcpPassiveOpens", 5000), ("TcpInSegs", 50_000), ("TcpExtListenOverflows", 700)];
+            nstat(&counters.map(|(name, value)| (name, value * times)))
+        };
+        assert!(explain(&of(1), &of(9), None).explained.evidence.is_empty());
+        let same = explain(&of(1), &of(1), None);
+        assert_eq!(
+            same.notes,
+            ["Both sides have the same reading, so that nothing was counted between them."]
+        );
     }
 }

@@ -429,14 +429,16 @@ pub struct ShowArgs {
 /// Arguments of `explain`.
 #[derive(Debug, clap::Args)]
 pub struct ExplainArgs {
-    /// One run, or two: ids, starts of ids, or `latest`.
+    /// One run, or two: ids, starts of ids, or `latest`. Or BEFORE and AFTER: two files, folders or archives of what ordinary commands printed on any
+    /// machine, such as two sosreports.
     #[arg(default_value = "latest", num_args = 1..=2, value_name = "RUN")]
     #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub runs: Vec<String>,
-    /// Instead of runs: what vmstat, sar or `perf script` wrote while all was well. May be given several times, once for each program.
+    /// Instead of runs: what ordinary commands wrote while all was well: vmstat, sar, `perf script`, `netstat -s`, `ss`, files of /proc and
+    /// others. May be given several times. A file may hold several commands, a folder or an archive several files.
     #[arg(long, value_name = "FILE", requires = "after", conflicts_with = "runs")]
     pub before: Vec<PathBuf>,
-    /// What the same programs wrote while something was wrong.
+    /// What they wrote while something was wrong.
     #[arg(long, value_name = "FILE", requires = "before", conflicts_with = "runs")]
     pub after: Vec<PathBuf>,
     /// Operations (connections, requests, messages) per second while all was well. With both rates, figures are for each operation.

@@ -24,19 +24,26 @@ const LEAST: [f64; 2] = [20.0, 1000.0];
 /// Fewer events on both sides are chance.
 const LEAST_EVENTS: f64 = 20.0;
 /// The variance of events, which come in bursts, relative to that of independent ones.
-const DISPERSION: f64 = 9.0;
+const DISPERSION: f64 = 3.0;
 /// A difference is reported from this many standard errors on.
 const SURE: f64 = 3.0;
 /// From this number of windows on their scatter is known.
 const ENOUGH_WINDOWS: usize = 3;
-/// A level that was read fewer times must have changed by this factor, and by this much: of shares in per cent, of bytes, of all else.
+/// Factor of change that a figure with fewer readings must reach.
 const MORE: f64 = 2.0;
+/// The smallest change of such a level: a share in per cent.
 const LEAST_SHARE: f64 = 5.0;
+/// An amount of memory.
 const LEAST_BYTES: f64 = (32_u64 << 20) as f64;
+/// Caches of the kernel are smaller.
+const LEAST_CACHE: f64 = (1_u64 << 20) as f64;
+/// Datagrams without an answer, and how many more there must be in each second.
+const UNANSWERED: &str = "datagrams.unanswered";
+const LEAST_UNANSWERED: f64 = 0.1;
 /// Counters that fell are the sign of a new start, if they are at least this part of all.
 const RESTARTED: f64 = 0.02;
 
-/// Counters of one side. `H` is the host.
+/// Counters of one side.
 #[derive(Default)]
 pub(super) struct Side {
     host: Option<String>,
@@ -266,7 +273,9 @@ impl<'s> Contrast<'s> {
         for is_machines in [false, true] {
             let divisor = self.divisor(is_machines);
             let names: BTreeSet<&String> = self.sides.iter().flat_map(|side| side.names()).collect();
-            let of_kind = names.into_iter().filter(|name| is_of_machine(name) == is_machines);
+            // Time in which nothing runs stands beside what took it.
+            let tells = |name: &&String| !name.ends_with(".idle");
+            let of_kind = names.into_iter().filter(tells).filter(|name| is_of_machine(name) == is_machines);
             all.extend(of_kind.filter_map(|name| self.counted(name, divisor.as_ref())));
         }
         all.extend(self.levels());
@@ -280,7 +289,7 @@ impl<'s> Contrast<'s> {
 
     fn counted(&self, name: &str, divisor: Option<&Divisor>) -> Option<Figure> {
         let counts = self.counts(name)?;
-        let Some(divisor) = divisor else { return self.from_nothing(name, counts) };
+        let Some(divisor) = divisor else { return self.appeared(name, counts) };
         let divided = |at: usize| -> (Vec<f64>, [f64; 2]) {
             let (of, by) = (&counts[at], &divisor.by[at]);
             let sums = [of.iter().sum::<f64>(), by.iter().sum::<f64>()];
@@ -300,7 +309,7 @@ impl<'s> Contrast<'s> {
     }
 
     /// A counter that never moved before, where nothing tells how long the sides are.
-    fn from_nothing(&self, name: &str, [before, after]: Both) -> Option<Figure> {
+    fn appeared(&self, name: &str, [before, after]: Both) -> Option<Figure> {
         let is_new = before.iter().all(|value| *value == 0.0) && after.iter().sum::<f64>() >= LEAST_EVENTS;
         is_new.then(|| Figure {
             host: self.host(name),
@@ -341,7 +350,8 @@ impl<'s> Contrast<'s> {
                 let us = seconds * 1e6;
                 let busiest = busiest(&values, us).into_iter().map(|(name, share)| (name.to_owned(), share));
                 let shares = of_cpus(&values).into_iter().chain(of_disks(&values, us));
-                for (name, share) in busiest.chain(shares).chain(of_interrupts(&values)) {
+                let others = of_interrupts(&values).into_iter().chain(unanswered(&values, *seconds));
+                for (name, share) in busiest.chain(shares).chain(others) {
                     found.entry(name).or_default()[side].push(share);
                 }
             }
@@ -357,6 +367,11 @@ impl<'s> Contrast<'s> {
         let singles =
             |side: &Side| side.readings.values().any(|values| values.len() == 1) && side.seconds.is_empty();
         if singles(before) && singles(after) {
+            if before.readings == after.readings {
+                return vec![
+                    "Both sides have the same reading, so that nothing was counted between them.".to_owned(),
+                ];
+            }
             notes.push(if self.goes_on {
                 "Each side has one reading: before is what happened since the machine was started, after is what happened between the two readings."
                     .to_owned()
@@ -398,8 +413,9 @@ fn is_of_machine(name: &str) -> bool {
 /// Whether two rates of events differ beyond chance. Each side is a count, and what it is divided by.
 fn is_sure([before, of_before]: [f64; 2], [after, of_after]: [f64; 2]) -> bool {
     let error = (before.max(1.0).sqrt() / of_before).hypot(after.max(1.0).sqrt() / of_after);
-    let difference = (after / of_after - before / of_before).abs();
-    before.max(after) >= LEAST_EVENTS && difference > SURE * DISPERSION.sqrt() * error
+    let (before_rate, after_rate) = (before / of_before, after / of_after);
+    let (low, high) = (before_rate.min(after_rate), before_rate.max(after_rate));
+    before.max(after) >= LEAST_EVENTS && high >= MORE * low && high - low > SURE * DISPERSION.sqrt() * error
 }
 
 /// Whether a level differs by enough to be more than what it scatters by.
@@ -412,6 +428,8 @@ fn changed(name: &str, before: &[f64], after: &[f64]) -> bool {
     let is_bytes = name.ends_with("bytes") || name.starts_with("machine.meminfo.");
     let least = match name {
         _ if name.ends_with("_share") => LEAST_SHARE,
+        _ if name == UNANSWERED => LEAST_UNANSWERED,
+        _ if name.starts_with("machine.slab.") && is_bytes => LEAST_CACHE,
         _ if is_bytes => LEAST_BYTES,
         // A setting, or a line of the kernel's log: each change is one.
         _ if name.starts_with("kernel_log.") || name.starts_with("limit.") || name.starts_with("sysctl.") => {
@@ -433,6 +451,13 @@ fn of_cpus(values: &BTreeMap<String, f64>) -> Vec<(String, f64)> {
     }
     let share = |state: &&str| Some((format!("cpu.all.{state}_share"), 100.0 * of(state)? / all));
     STATES.iter().filter_map(share).collect()
+}
+
+/// Datagrams that were sent beyond those that came, in each second.
+fn unanswered(values: &BTreeMap<String, f64>, seconds: f64) -> Option<(String, f64)> {
+    let sent = values.get("snmp.Udp.OutDatagrams")?;
+    let came = values.get("snmp.Udp.InDatagrams").copied().unwrap_or(0.0);
+    Some((UNANSWERED.to_owned(), (sent - came).max(0.0) / seconds))
 }
 
 /// Fewer interrupts of devices are spread by chance.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What was counted in some time.
+/// Counts of one stretch of time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Window {
     /// How long it is, where that is known.
@@ -59,7 +59,7 @@ pub struct Counters {
     pub host: Option<String>,
     /// Counters as they stood, in the order of the text.
     pub readings: Vec<Reading>,
-    /// What was counted in times that the program itself has measured.
+    /// Counts of stretches whose length the program measured itself.
     pub windows: Vec<Window>,
     /// Lines that were not read.
     pub unread: Unread,

@@ -4,6 +4,7 @@
 //! What a text is, is seen from what is in it, and from the prompts and file names that name a command. A line of a table that does not fit is an
 //! error that names it; of counters, lines that are not known are counted. Nothing is guessed.
 
+mod archive;
 mod commands;
 mod counters;
 mod sar;
@@ -13,6 +14,7 @@ mod vmstat;
 
 use thiserror::Error;
 
+pub use archive::{ArchiveError, Member, members};
 pub use counters::{Counters, Reading, Unread, Window};
 pub use stacks::Stacks;
 pub use table::{Column, ColumnKind, Table};

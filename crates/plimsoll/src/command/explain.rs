@@ -1,8 +1,10 @@
 //! `plimsoll explain`: why a run came out as it did, or what sets the worse of two runs apart; or of two sides' files that other programs wrote.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use plimsoll_assess::Explained;
+use plimsoll_assess::saved::{FIRST, Next};
 use plimsoll_import::saved::{self, Saved};
 use plimsoll_model::report::RunReport;
 use plimsoll_report::text::Why;
@@ -28,7 +30,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     if let [before, after] = args.runs.as_slice()
         && [before, after].iter().any(|it| Path::new(it).exists())
     {
-        let sides = [before, after].map(|it| PathBuf::from(it));
+        let sides = [before, after].map(PathBuf::from);
         if let Some(run) = sides.iter().find(|it| !it.exists()) {
             return Err(Failure::Usage(format!(
                 "{} is no file: a run cannot be compared with the files of other tools",
@@ -167,7 +169,8 @@ fn saved(args: &ExplainArgs, before: &[PathBuf], after: &[PathBuf]) -> Result<Ex
             let why = Why { causes, profile: profile.as_ref(), evidence };
             plimsoll_report::text::why(out, SIDES, &why, options)?;
             writeln!(out)?;
-            notes.iter().try_for_each(|note| writeln!(out, "{note}"))
+            notes.iter().try_for_each(|note| writeln!(out, "{note}"))?;
+            further(out, &found.next, causes.is_empty())
         }),
         PlainFormat::Json => {
             let document = json!({
@@ -176,11 +179,25 @@ fn saved(args: &ExplainArgs, before: &[PathBuf], after: &[PathBuf]) -> Result<Ex
                 "evidence": evidence,
                 "profile": profile,
                 "notes": notes,
+                "next": found.next.iter().map(|(cause, command)| json!({ "cause": cause, "command": command })).collect::<Vec<_>>(),
             });
             output::document(|out| plimsoll_report::json::pretty(out, &document))
         }
     }?;
     Ok(Exit::Holds)
+}
+
+/// Lists the commands that would tell more.
+fn further(out: &mut dyn Write, next: &[Next], nothing_named: bool) -> io::Result<()> {
+    if !next.is_empty() {
+        writeln!(out, "\nSome evidence is missing. Run these on both sides, and give the outputs as well:")?;
+        return next.iter().try_for_each(|(cause, command)| writeln!(out, "  {command}   # {}", cause.id()));
+    }
+    if nothing_named {
+        writeln!(out, "\nIf one side is slow all the same, run these on both sides:")?;
+        FIRST.iter().try_for_each(|command| writeln!(out, "  {command}"))?;
+    }
+    Ok(())
 }
 
 /// Files, each with what is in it.
@@ -216,9 +233,78 @@ fn refuse_strangers(before: &Files<'_>, after: &Files<'_>) -> Result<(), Failure
     Ok(())
 }
 
+/// Reads a file, or all known files of a folder or an archive.
 fn read(path: &Path) -> Result<Vec<Saved>, Failure> {
+    let refused = |error: &dyn std::fmt::Display| Failure::Usage(format!("{}: {error}", path.display()));
+    let members =
+        if path == Path::new("-") { None } else { saved::members(path).map_err(|error| refused(&error))? };
+    if let Some(members) = members {
+        // Of many files some are of no use: what cannot be read is no error, as long as something can.
+        let each = members.iter().filter_map(|member| saved::read(&member.text, &member.path).ok());
+        let all: Vec<Saved> = each.flatten().collect();
+        return if all.is_empty() { Err(refused(&"no file in it is of a known command")) } else { Ok(all) };
+    }
     let bytes = bounded::bytes(path, bounded::FILE).map_err(|error| Failure::io("read", path, &error))?;
     // Names of processes may be in any encoding; figures are not.
     saved::read(&String::from_utf8_lossy(&bytes), &path.to_string_lossy())
         .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use plimsoll_probe::{Counters, Depth};
+
+    use super::*;
+
+    /// Files that both the probes and the readers of posted texts know.
+    const FILES: [&str; 13] = [
+        "stat",
+        "vmstat",
+        "meminfo",
+        "diskstats",
+        "slabinfo",
+        "softirqs",
+        "net/snmp",
+        "net/netstat",
+        "net/sockstat",
+        "net/softnet_stat",
+        "pressure/cpu",
+        "pressure/memory",
+        "pressure/io",
+    ];
+    /// Names that the probes have no need of, since they read the kernel at known times.
+    const OWN: [&str; 2] = ["machine.irq.", "machine.boot"];
+
+    #[test]
+    fn files_of_proc_have_the_names_and_values_that_the_probes_give_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let proc = folder.path().join("proc");
+        for file in FILES {
+            let path = proc.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            // Some machines have no PSI, and only root reads slabinfo.
+            if let Ok(text) = fs::read(Path::new("/proc").join(file)) {
+                fs::write(path, text).unwrap();
+            }
+        }
+        fs::write(proc.join("loadavg"), "0.1 0.2 0.3 1/2 3\n").unwrap();
+        let probed = Counters::open(folder.path()).unwrap().read(Depth::Deep).values;
+        let mut read_here: BTreeMap<String, f64> = BTreeMap::new();
+        for saved in read(folder.path()).unwrap() {
+            let Saved::Counters(counters) = saved else { continue };
+            assert_eq!(counters.unread.lines, 0, "{}", counters.program);
+            for reading in counters.readings {
+                read_here.extend(reading.totals);
+                read_here.extend(reading.levels.into_iter().map(|(name, values)| (name, values[0])));
+            }
+        }
+        read_here.retain(|name, _| !OWN.iter().any(|own| name.starts_with(own)));
+        let differs = |(name, value): &(&String, &f64)| probed.get(*name) != Some(*value);
+        let other: Vec<_> = read_here.iter().filter(differs).collect();
+        assert!(other.is_empty(), "{other:?}");
+        assert!(read_here.len() > 300, "{}", read_here.len());
+    }
 }

@@ -61,3 +61,35 @@ fn files_that_do_not_go_together_or_cannot_be_read_are_told() {
     .exits(2)
     .says("above 0");
 }
+
+/// What `netstat -s` printed: connections, overflows and SYNs that were sent again.
+fn mail(connections: u32, overflows: u32) -> String {
+    format!(
+        "Hi,\n$ netstat -s\nTcp:\n    {connections} active connection openings\n    {connections} passive connection openings\n    \
+         {} segments received\nTcpExt:\n    {overflows} times the listen queue of a socket overflowed\n    \
+         TCPTimeouts: {overflows}\n",
+        connections * 10
+    )
+}
+
+#[test]
+fn two_posted_mails_name_the_cause_per_connection() {
+    let lab = Lab::new();
+    let (before, after) = (lab.file("before.txt", &mail(5000, 0)), lab.file("after.txt", &mail(9000, 3000)));
+    let document = lab.plimsoll(&["explain", &before, &after, "--format", "json"]).exits(0).json();
+    assert_eq!(document["causes"][0]["id"], "net.listen_overflow", "{document}");
+    // 3000 overflows in the 8000 connections between the two readings.
+    assert_eq!(document["causes"][0]["evidence"][0]["after"], 0.375, "{document}");
+    assert_eq!(document["causes"][0]["evidence"][0]["before"], 0.0, "{document}");
+    lab.plimsoll(&["explain", &before, &after])
+        .exits(0)
+        .prints("since the machine was started")
+        .prints("Unread lines");
+    lab.plimsoll(&["explain", &before, &before])
+        .exits(0)
+        .prints("Nothing changed beyond chance.")
+        .prints("nstat -az");
+    lab.plimsoll(&["explain", &before, "latest"])
+        .exits(2)
+        .says("cannot be compared with the files of other tools");
+}

@@ -112,7 +112,7 @@ fn tc(section: &Section<'_>, out: &mut Out) {
             kind = rest.split(' ').next().unwrap_or_default();
         } else if words.next() == Some("Sent") && !kind.is_empty() {
             // `Sent 1 bytes 2 pkt (dropped 3, overlimits 4 requeues 5)`.
-            let words: Vec<&str> = line.split(|c: char| matches!(c, ' ' | '(' | ')' | ',')).collect();
+            let words: Vec<&str> = line.split([' ', '(', ')', ',']).collect();
             let of = |name: &str| {
                 let place = words.iter().position(|word| *word == name)?;
                 words.get(place + 1).and_then(|word| count(word))

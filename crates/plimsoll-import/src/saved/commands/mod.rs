@@ -193,13 +193,12 @@ fn parts<'t>(lines: &[&'t str], of_file: &'t str) -> Vec<Part<'t>> {
             parts.push(Part { host, command, format, first: index + 1, end: index + 1 });
             continue;
         }
-        let last = parts.last_mut().unwrap_or_else(|| unreachable!("there is always one part"));
+        let Some(last) = parts.last_mut() else { continue };
         let is_open = last.format.is_none() && !is_table(last.command);
         if (is_open || is_first_word || line.trim_start().starts_with("CPU0"))
             && let Some(format) = ALL.iter().copied().find(|format| (format.starts)(&lines[index..]))
             && (last.format.is_none_or(|known| known.program != format.program))
             && !is_table(last.command)
-            && last.command.is_empty() | is_open
         {
             parts.push(Part { host, command: "", format: Some(format), first: index, end: index + 1 });
             continue;
@@ -284,4 +283,37 @@ fn is_file(command: &str, ending: &str) -> bool {
 
 fn never(_: &[&str]) -> bool {
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_lists_every_program() {
+        let page = include_str!("../../../../../docs/how-to/posted.md");
+        let missing: Vec<&str> = programs().filter(|program| !page.contains(program)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn a_line_is_a_prompt_only_with_a_known_command() {
+        let of = |line| prompt(line).map(|it| (it.host, it.command));
+        assert_eq!(of("$ netstat -s"), Some((None, "netstat -s")));
+        assert_eq!(of("root@relay:~# ss -s"), Some((Some("relay"), "ss -s")));
+        assert_eq!(of("[root@relay ~]# conntrack -C"), Some((Some("relay"), "conntrack -C")));
+        assert_eq!(of("==> /proc/net/snmp <=="), Some((None, "/proc/net/snmp")));
+        assert_eq!(of("$ sudo cat /proc/slabinfo"), Some((None, "/proc/slabinfo")));
+        assert_eq!(of("nstat -az"), Some((None, "nstat -az")));
+        for line in [
+            "#kernel",
+            "top - 12:00:01 up 2 days",
+            "# Samples: 12K",
+            "-A INPUT -j DROP",
+            "ss is slow here",
+            "",
+        ] {
+            assert_eq!(of(line), None, "{line}");
+        }
+    }
 }

@@ -128,16 +128,20 @@ const LEVELS: [&str; 2] = ["CurrEstab", "Forwarding"];
 
 fn read(section: &Section<'_>, out: &mut Out) {
     let mut protocol = "";
-    let mut histogram = None;
+    let mut histogram = false;
     for (index, line) in section.numbered() {
         let text = line.trim().trim_end_matches('.');
         let title = text.strip_suffix(':');
         if let Some(name) = title.filter(|_| !line.starts_with(' ')) {
-            (protocol, histogram) = (name, None);
-        } else if let Some(name) = title {
-            histogram = Some(name);
-        } else if !(histogram.is_some() && line.starts_with("        ")) && !one(protocol, text, out) {
-            out.unread.note(index, line);
+            (protocol, histogram) = (name, false);
+        } else if title.is_some() {
+            histogram = true;
+        } else {
+            // The kinds of messages of ICMP are not needed.
+            let is_kind = histogram && line.starts_with("        ");
+            if !is_kind && !one(protocol, text, out) {
+                out.unread.note(index, line);
+            }
         }
     }
 }
@@ -154,9 +158,9 @@ fn one(protocol: &str, text: &str, out: &mut Out) -> bool {
     let Some((field, value)) = found else { return text.split_once(" is ").is_some() };
     let name = format!("{file}.{protocol}.{field}");
     if LEVELS.contains(&field) {
-        out.reading.level(name, value)
+        out.reading.level(name, value);
     } else {
-        out.reading.total(name, value)
+        out.reading.total(name, value);
     }
     true
 }

@@ -82,6 +82,8 @@ fn sockets(section: &Section<'_>, out: &mut Out) {
     for (index, line) in section.numbered() {
         if let Some(found) = heading(line) {
             columns = Some(found);
+            // A table without rows says that there is no socket.
+            out.reading.add_level("sockets.unsent_bytes", 0.0);
             continue;
         }
         if line.starts_with([' ', '\t']) {

@@ -9,7 +9,7 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-/// What is not a setting but tells how much of something there is.
+/// Amounts among the settings, with the names that causes use.
 const AMOUNTS: [(&str, &str); 5] = [
     ("net.netfilter.nf_conntrack_count", "nf_conntrack.count"),
     ("net.netfilter.nf_conntrack_buckets", "nf_conntrack.buckets"),

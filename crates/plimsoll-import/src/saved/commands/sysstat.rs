@@ -18,7 +18,11 @@ pub(super) const MPSTAT: Format = Format {
     program: "mpstat -P ALL",
     is_command: |command| command_words(command).0 == "mpstat",
     starts: |lines| {
-        begins(lines, |line| line.contains(" CPU ") && line.contains("%soft") && line.contains("%irq"))
+        // sar has the same columns with interrupts behind stolen time.
+        begins(lines, |line| {
+            let interrupts = line.find("%irq").zip(line.find("%steal"));
+            line.contains(" CPU ") && interrupts.is_some_and(|(irq, steal)| irq < steal)
+        })
     },
     read: |section, out| figures("mpstat", section, out, mpstat),
 };
