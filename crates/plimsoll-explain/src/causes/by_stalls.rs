@@ -184,7 +184,11 @@ mod tests {
         let open = left_open(None).remove(0);
         assert_eq!(open.id, CauseId::NetSenderCorked);
         assert!(open.confidence < 0.5 && confirmed.confidence > 0.8);
-        assert!(open.evidence[1].metric.contains("slow program would also explain"), "{}", open.evidence[1].metric);
+        assert!(
+            open.evidence[1].metric.contains("slow program would also explain"),
+            "{}",
+            open.evidence[1].metric
+        );
     }
 
     #[test]
