@@ -135,10 +135,11 @@ fn is_fastest(cells: &[CellStalls], cell: &CellStalls) -> bool {
     faster(cells, cell).next().is_none() && cells.iter().any(|other| is_faster(cell, other))
 }
 
-/// The largest share of the time that a cell stood still by one class, less what a faster cell did.
+/// The largest share of the time that a cell stood still by one class, less what a faster cell did. A pause of the sender that the packets do not
+/// explain is no rival: it may be the very one that its sockets explain.
 fn most_explained(cells: &[CellStalls], cell: &CellStalls) -> f64 {
     let share = |cell: &CellStalls, class| cell.shares.get(class).copied().unwrap_or(0.0);
-    let classes = cell.shares.keys().filter(|class| class.held_up());
+    let classes = cell.shares.keys().filter(|class| class.held_up() && **class != Class::SenderWaited);
     largest(classes.map(|class| share(cell, class) - largest(faster(cells, cell).map(|it| share(it, class)))))
 }
 
