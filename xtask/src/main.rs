@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask layers | test | wording | docs | charts | kinds | faults | dist | deb | sbom | site | pictures | fuzz | soak`.
+//! Chores of the project: `cargo xtask layers | test | wording | docs | charts | kinds | faults | dist | deb | sbom | rows | site | pictures | fuzz | soak`.
 //!
 //! Few dependencies and no library of the project's own, so that it builds quickly on a machine that has nothing yet.
 
@@ -22,6 +22,7 @@ mod pictures;
 mod prose;
 mod python;
 mod retries;
+mod rows;
 mod sbom;
 mod shell;
 mod site;
@@ -53,6 +54,7 @@ cargo xtask dist --twice [TARGET]
                               build it twice, in two folders and from nothing, and fail unless both are the same
 cargo xtask deb [TARGET]      build it, and pack it as a Debian package with manual, completions, unit and experiments
 cargo xtask sbom [TARGET]     write what the program is made of, as CycloneDX (x86_64-unknown-linux-gnu unless told otherwise)
+cargo xtask rows PROGRAM      run each row of the reports and its peer with this build of plimsoll, and write docs/rows.md (needs root)
 cargo xtask site              make a site of docs
 cargo xtask pictures [PAGE]   run the experiments of docs/questions, or of this page, and draw their pictures anew (needs root and npm)
 cargo xtask fuzz [READER|all [SECONDS]]
@@ -103,6 +105,7 @@ fn main() -> ExitCode {
         ["dist", target] => dist::run(target),
         ["sbom"] => sbom::run(dist::HERE),
         ["sbom", target] => sbom::run(target),
+        ["rows", program] => rows::run(program),
         ["site"] => site::run(),
         ["pictures"] => pictures::run(None),
         ["pictures", page] => pictures::run(Some(page)),

@@ -6,7 +6,7 @@ use plimsoll_model::report::RunReport;
 
 use super::{LoadFigures, Shown, sweep};
 use crate::chart::Figure;
-use crate::number::{NONE, count, millis, percent};
+use crate::number::{NONE, count, figure, median, millis, percent, sorted};
 use crate::section::{Row, Section, left, right};
 
 impl Shown for StorageFacts {
@@ -24,6 +24,7 @@ impl Shown for StorageFacts {
             left("cell"),
             left("phase"),
             right("operations"),
+            right("per second"),
             right("mean ms"),
             right("slowest ms"),
             right(">2 s %"),
@@ -51,6 +52,8 @@ fn row(at: (&str, &str), found: &[LoadFigures<'_, StorageFacts>]) -> Row {
     let operations = sum(|f| f.reads) + sum(|f| f.writes);
     let share = |part: u64, of: u64| if of > 0 { part as f64 / of as f64 } else { f64::NAN };
     let spent: f64 = of.iter().map(|f| f.facts.mean_us * (f.facts.reads + f.facts.writes) as f64).sum();
+    let per_second =
+        median(&sorted(of.iter().filter_map(|found| found.phase.figure(Metric::RequestsPerSecond))));
     let slowest = of.iter().filter_map(|found| found.phase.figure(Metric::MaxMs)).max_by(f64::total_cmp);
     let fetched: Option<u64> = of.iter().map(|found| found.facts.device_read_bytes).sum();
     let read = sum(|f| f.read_bytes);
@@ -60,6 +63,7 @@ fn row(at: (&str, &str), found: &[LoadFigures<'_, StorageFacts>]) -> Row {
         at.0.to_owned(),
         at.1.to_owned(),
         count(operations),
+        per_second.map_or_else(|| NONE.to_owned(), figure),
         millis((spent / operations.max(1) as f64).round() as u64),
         slowest.map_or_else(|| NONE.to_owned(), |ms| millis((ms * 1e3).round() as u64)),
         percent(share(sum(|f| f.over_2s), operations)),

@@ -62,12 +62,29 @@ pub struct ModelArgs {
     /// The seed of the simulation.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// The round-trip time of a path that loses packets: what TCP carries there, by Mathis et al. 1997 and Padhye et al. 1998.
+    #[arg(long, value_name = "TIME", requires = "loss", conflicts_with_all = ["run", "service_time", "times", "rate", "users", "within"])]
+    pub rtt: Option<Span>,
+    /// The share of the path's packets at which a loss begins.
+    #[arg(long, value_name = "SHARE", requires = "rtt")]
+    pub loss: Option<Share>,
+    /// Bytes of TCP's data in a full packet.
+    #[arg(long, value_name = "BYTES", default_value_t = 1448, requires = "rtt", value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    pub mss: u32,
+    /// The constant of Mathis' formula: 0.87 to 1.31 in their paper, 0.7 as stacks reach it.
+    #[arg(long, value_name = "C", default_value_t = 0.7, requires = "rtt", value_parser = constant)]
+    pub constant: f64,
     /// How to print the prediction.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
     pub format: PlainFormat,
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,
+}
+
+fn constant(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value: &f64| (0.1..=10.0).contains(value));
+    value.ok_or_else(|| "expected a number from 0.1 to 10".to_owned())
 }
 
 /// How service times are spread.

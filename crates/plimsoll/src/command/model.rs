@@ -1,5 +1,7 @@
 //! `plimsoll model`: predicts the performance of a planned rig, and compares the model with a measured run.
 
+mod path;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
@@ -75,6 +77,9 @@ struct Measured {
 }
 
 pub(crate) fn run(args: &ModelArgs) -> Result<Exit, Failure> {
+    if let Some((rtt, loss)) = args.rtt.zip(args.loss) {
+        return path::run(args, rtt, loss);
+    }
     let seen = args.run.as_deref().map(|id| seen_in(args, id)).transpose()?;
     let service = match &seen {
         Some(seen) => seen.times(args)?,

@@ -207,3 +207,15 @@ fn the_hops_of_a_chain_are_told_apart_and_one_that_hides_is_not_measurable() {
     let bulk = lab.file("bulk.toml", &CHAIN.replace("hops = { probes = 14, sizes = 8 }", "udp = {}"));
     lab.plimsoll(&["check", &bulk]).exits(2).says("does not probe a path");
 }
+
+/// The example of Mathis et al. 1997 in round numbers: 1460 bytes, 100 ms and a loss of 1 % carry C times 1.168 Mbit/s.
+#[test]
+fn one_point_of_a_lossy_path_gives_the_rate_of_mathis() {
+    let lab = Lab::new();
+    let words = ["model", "--rtt", "100ms", "--loss", "1%", "--mss", "1460", "--constant", "1.22"];
+    let answer = lab.plimsoll(&[&words[..], &["--format", "json"]].concat()).exits(0).json();
+    assert!((number(&answer, "mathis") - 1.22 * 1_168_000.0).abs() < 1.0, "{answer}");
+    assert!(number(&answer, "padhye") < number(&answer, "mathis"));
+    lab.plimsoll(&words).exits(0).prints("C = 1.22:   1.425 Mbit/s");
+    lab.plimsoll(&["model", "--rtt", "100ms", "--loss", "0"]).exits(2).says("above 0 and below 1");
+}
