@@ -29,6 +29,9 @@ const LEVELS: [&str; 10] = [
     "filesystem.",
 ];
 
+/// Further ones that recordings have, which say little by themselves.
+const OTHER_LEVELS: [&str; 5] = ["limit.", "wait.", "locks.", "processes.", "machine.file-nr."];
+
 /// The levels that two trials are compared by: what somebody has made and left there. All else differs by what was done before.
 const LEVELS_OF_SIDES: [&str; 8] = [
     "tcp.listener.",
@@ -40,6 +43,8 @@ const LEVELS_OF_SIDES: [&str; 8] = [
     "filesystem.",
     "locks.held",
 ];
+/// Those that two recordings of a host are compared by as well.
+const LEVELS_OF_RECORDINGS: [&str; 3] = ["neighbours", "tcp.time_wait", "tcp.close_wait"];
 /// Levels must differ by so much.
 const LEAST_COUNTS: f64 = 10.0;
 
@@ -297,7 +302,8 @@ fn tells(name: &str) -> bool {
         part.strip_prefix("cpu").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
     });
     let a_level = GAUGES.iter().any(|start| name.starts_with(start));
-    !of_one_cpu && !a_level && !name.starts_with("dev.lo.") && !name.ends_with(".idle")
+    let of_deep = LEVELS.iter().chain(&OTHER_LEVELS).any(|start| name.starts_with(start));
+    !of_one_cpu && !a_level && !of_deep && !name.starts_with("dev.lo.") && !name.ends_with(".idle")
 }
 
 /// State that lies about: rules, routes, processes, sockets, slabs. Only what grew by at least a few per cent of the connections that
@@ -351,6 +357,21 @@ fn levels_of_sides(phases: &[(&PhaseRecord, Side)], trials: &[TrialRecord]) -> V
         before.iter().zip(after.iter()).all(|(before, after)| (after - before).abs() >= LEAST_COUNTS)
     });
     figures(values, None)
+}
+
+/// Levels of two recordings of a host, as each ended. Only those that differ by more than a few counts.
+pub(super) fn levels_of_recordings(
+    before: &BTreeMap<String, f64>,
+    after: &BTreeMap<String, f64>,
+) -> Vec<Evidence> {
+    let told =
+        |name: &str| LEVELS_OF_SIDES.iter().chain(&LEVELS_OF_RECORDINGS).any(|start| name.starts_with(start));
+    let both = before.iter().filter(|(name, _)| told(name)).filter_map(|(name, before)| {
+        let after = after.get(name).filter(|after| (**after - before).abs() >= LEAST_COUNTS)?;
+        let none = || Vec::new();
+        Some(((HERE.to_owned(), name.clone()), [vec![*before], vec![*after], none(), none()]))
+    });
+    rank(&figures(both.collect(), None), usize::MAX)
 }
 
 /// How many connections the driven phases of a trial made on the treatment.

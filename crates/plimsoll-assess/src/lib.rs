@@ -24,6 +24,7 @@ mod pooled;
 mod probes;
 mod profile;
 pub mod quantiles;
+pub mod recorded;
 mod remedies;
 mod runs;
 pub mod saved;

@@ -25,6 +25,8 @@ const REFERENCE: std::ops::RangeInclusive<usize> = 10..=30;
 const LOUD: f64 = 1.0;
 /// A second is quiet if the CPUs are less busy than the first share, and tasks wait for less than the second.
 const QUIET: (f64, f64) = (0.5, 0.05);
+/// What counters are divided by, in words.
+pub(super) const PER: &str = "second";
 /// The most processes, devices and causes that are listed.
 const TOLD: usize = 5;
 /// How long a verdict stays that the last looks no longer give: one that changes each second cannot be read.
@@ -231,6 +233,12 @@ impl Watched {
         Some(state)
     }
 
+    /// A second of a recording.
+    fn second(&mut self, moment: &Moment) -> Option<Second> {
+        let (state, changes, seconds) = self.learn(moment)?;
+        Some(Now { values: &self.values, changes: &changes, seconds }.second(&state, changes.clone()))
+    }
+
     /// The state without its causes, which cost most of the work.
     pub fn state(&mut self, moment: &Moment) -> Option<State> {
         self.learn(moment).map(|(state, ..)| state)
@@ -297,21 +305,63 @@ impl Watched {
         if quiet.len() < *REFERENCE.start() {
             quiet.clear();
         }
-        let runs =
-            |seconds: &[&Second]| -> Vec<CommandRun> { seconds.iter().map(|it| it.run.clone()).collect() };
-        let (mut before, mut after) = (runs(&quiet), runs(&now));
-        if quiet.is_empty() {
-            only_loud(&mut after);
-            before = vec![CommandRun { seconds: 1.0, ..CommandRun::default() }; after.len()];
-        }
-        let mut evidence = of_commands([&before, &after], None, "second");
-        let (saved, of_cpus) = cpu_time(&quiet, &now);
-        evidence.extend(of_cpus);
-        let known = Known { evidence: &evidence, saved: vec![saved], ..Known::default() };
-        let mut causes = named(&known);
-        causes.truncate(TOLD);
-        (quiet.len(), causes)
+        (quiet.len(), causes_of(&quiet, &now))
     }
+}
+
+/// What sets seconds apart from quiet ones; where there are none of these, what should stand still and moves.
+fn causes_of(quiet: &[&Second], now: &[&Second]) -> Vec<Cause> {
+    let (mut before, mut after) = (runs(quiet), runs(now));
+    if quiet.is_empty() {
+        only_loud(&mut after);
+        before = vec![CommandRun { seconds: 1.0, ..CommandRun::default() }; after.len()];
+    }
+    let mut evidence = of_commands([&before, &after], None, PER);
+    let (saved, of_cpus) = cpu_time(quiet, now);
+    evidence.extend(of_cpus);
+    let known = Known { evidence: &evidence, saved: vec![saved], ..Known::default() };
+    let mut causes = named(&known);
+    causes.truncate(TOLD);
+    causes
+}
+
+fn runs(seconds: &[&Second]) -> Vec<CommandRun> {
+    seconds.iter().map(|it| it.run.clone()).collect()
+}
+
+/// How a host was from the first of these moments to the last, and what it points to without anything to compare it with; nothing of fewer than two.
+#[must_use]
+pub fn alone(moments: &[Moment]) -> Option<State> {
+    let mut watched = Watched::default();
+    let mut seconds = Vec::new();
+    let mut last = Moment::default();
+    for moment in moments {
+        seconds.extend(watched.second(moment));
+        last.at_unix_ms = moment.at_unix_ms;
+        last.counters.at_ns = moment.counters.at_ns;
+        last.processes = moment.processes.clone().or(last.processes);
+    }
+    last.counters.values = watched.values;
+    let mut whole = Watched::default();
+    whole.state(moments.first()?);
+    let mut state = whole.state(&last)?;
+    state.causes = causes_of(&[], &seconds.iter().collect::<Vec<_>>());
+    Some(state)
+}
+
+/// What moved between two recordings of a host, second by second, and where its CPUs' time went.
+#[must_use]
+pub(super) fn moved(before: &[Moment], after: &[Moment]) -> (Vec<Evidence>, SavedCpu) {
+    let seconds = |moments: &[Moment]| -> Vec<Second> {
+        let mut watched = Watched::default();
+        moments.iter().filter_map(|moment| watched.second(moment)).collect()
+    };
+    let (before, after) = (seconds(before), seconds(after));
+    let (before, after): (Vec<&Second>, Vec<&Second>) = (before.iter().collect(), after.iter().collect());
+    let mut evidence = of_commands([&runs(&before), &runs(&after)], None, PER);
+    let (saved, of_cpus) = cpu_time(&before, &after);
+    evidence.extend(of_cpus);
+    (evidence, saved)
 }
 
 /// Leaves what moves often enough to speak without anything to compare it with.

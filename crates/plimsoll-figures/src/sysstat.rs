@@ -46,6 +46,14 @@ pub(super) fn unit(name: &str) -> &'static str {
         name if name.starts_with("kB_") || name.ends_with("kB/s") || name.starts_with("kB") => {
             if name.ends_with("/s") { "KiB/s" } else { "KiB" }
         }
+        // With -m, a MB of sysstat's is 1024 kB.
+        name if name.starts_with("MB_") || name.ends_with("MB/s") => {
+            if name.ends_with("/s") {
+                "MiB/s"
+            } else {
+                "MiB"
+            }
+        }
         name if name.starts_with("kb") || name.ends_with("eq-sz") => "KiB",
         name if name.ends_with("/s") => "1/s",
         _ => "",

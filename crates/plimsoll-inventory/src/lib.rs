@@ -58,6 +58,12 @@ pub struct Absence {
     pub why: String,
 }
 
+/// Lines of the kernel's log that speak of trouble, oldest first; none where it may not be read.
+#[must_use]
+pub fn kernel_log(root: &Path) -> Vec<LogLine> {
+    kernel_log::read(&mut tree::Tree::new(root))
+}
+
 /// What a machine is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Inventory {

@@ -4,6 +4,7 @@
 //! tests run against folders.
 #![warn(clippy::print_stderr)]
 
+pub mod busiest;
 pub mod capture;
 pub mod clock;
 pub mod connections;

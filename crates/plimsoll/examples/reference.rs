@@ -79,7 +79,7 @@ fn causes() -> String {
     text
 }
 
-/// What is asked of the readers, with the commands that measure it.
+/// Goals of the readers, with the commands that measure them.
 const GOALS: &str = r"
 **What is asked of the readers, and what they reach.** No value is read that is not in its line with that unit, and each line of a known block is read or reported. The commands draw new texts each time, which no reader was written for:
 
@@ -88,6 +88,19 @@ const GOALS: &str = r"
 | `cargo test -p plimsoll-import --test figures mixed` | 3,000 texts of lines of all samples: shuffled, repeated, cut, quoted, in bold, with other units behind numbers | no wrong value, no wrong unit |
 | `cargo test -p plimsoll-import --test figures headings` | each unit in a heading of each sample, changed to each other one and to one that nobody knows | no value keeps the old unit |
 | `cargo test -p plimsoll-import --test figures damaged` | 200 damaged copies of each sample | no panic, no value that is not there |
+
+A reader who did not know the code collected 52 posted texts in some 30 formats, none seen before, and graded each once (28 November 2026):
+
+| grade | texts |
+| --- | --- |
+| right | 22 |
+| read in part, with the rest reported | 5 |
+| refused, with nothing wrong | 13 |
+| a wrong value, unit or label | 8 |
+| figures left out silently | 4 |
+
+Five of the last twelve are mended since: sizes of fio 2, MB of iostat, minutes of vegeta, pooled percentiles of fio, and milliseconds of old perf stat. No new
+texts were tried since.
 ";
 
 fn formats() -> String {

@@ -26,7 +26,7 @@ pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};
 pub use on::{On, QueueKind};
 pub use selftest::{SelftestArgs, SelftestFormat};
 pub use serving::ServeArgs;
-pub use watching::WatchArgs;
+pub use watching::{RecordArgs, TargetArgs, WatchArgs};
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -139,6 +139,8 @@ pub enum Command {
     Import(ImportArgs),
     /// Tell what holds this host down right now: what is used, what it points to, and who uses it.
     Watch(WatchArgs),
+    /// Record what this machine does into one file, for `explain`: counters, stacks, waits, failing calls, sockets, settings.
+    Record(RecordArgs),
     /// Show the stored runs as web pages: lists, single runs, two side by side, causes.
     Serve(ServeArgs),
     /// Tell what this machine is, against what it should be.

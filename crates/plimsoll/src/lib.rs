@@ -29,6 +29,7 @@ mod page;
 mod place;
 mod profiler;
 mod progress;
+mod recording;
 mod repository;
 mod rig;
 mod shipped;
@@ -99,6 +100,7 @@ pub fn main() -> ExitCode {
         Command::Selftest(args) => command::selftest::run(&args),
         Command::Serve(args) => command::serve::run(&args),
         Command::Watch(args) => command::watch::run(&args),
+        Command::Record(args) => command::record::run(&args),
         Command::Completions { shell } => command::manual::completions(shell),
         Command::Man => command::manual::man(),
     };

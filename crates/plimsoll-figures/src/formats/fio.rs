@@ -18,13 +18,19 @@ pub(super) const FORMAT: Format = Format {
             "latency",
             "ns",
             &["job", "operation", "percentile"],
-            "the percentiles of `clat_ns` (of `lat_ns` with `lat_percentiles=1`)",
+            "the percentiles of `lat_ns`, with `lat_percentiles=1`",
         ),
         Measured::lower(
             "completion_latency",
             "us",
             &["job", "operation", "stat"],
-            "`clat` of the text: min, mean, max, stdev",
+            "`clat_ns`, `clat` of the text: min, mean, max, stdev",
+        ),
+        Measured::lower(
+            "completion_latency",
+            "ns",
+            &["job", "operation", "percentile"],
+            "the percentiles of `clat_ns`",
         ),
         Measured::lower("submission_latency", "us", &["job", "operation", "stat"], "`slat` of the text"),
         Measured::plain("sampled_throughput", "KiB/s", &["job", "operation", "stat"], "`bw` of the text"),
@@ -58,6 +64,10 @@ pub(super) const FORMAT: Format = Format {
 const OPERATIONS: [&str; 3] = ["read", "write", "trim"];
 
 fn document(json: &Json<'_>, out: &mut Out<'_>) {
+    // Before version 3 sizes are in KiB, and times in microseconds.
+    let old = json
+        .text_of("fio version")
+        .is_some_and(|it| ["fio-1", "fio-2"].iter().any(|old| it.starts_with(old)));
     for job in json.get("jobs").map(|jobs| jobs.items()).unwrap_or_default() {
         let name = job.text_of("jobname").unwrap_or_default();
         for operation in OPERATIONS {
@@ -67,7 +77,12 @@ fn document(json: &Json<'_>, out: &mut Out<'_>) {
                 found.get("total_ios").and_then(|all| all.number()).is_some_and(|all| all > 0.0)
             };
             if let Some(found) = found.filter(did) {
-                of_operation(&found, &name, operation, out);
+                let labels = [("job", name.as_ref()), ("operation", operation)];
+                if old {
+                    of_old_operation(&found, labels, out);
+                } else {
+                    of_operation(&found, labels, out);
+                }
             }
         }
         for (field, mode) in [("usr_cpu", "user"), ("sys_cpu", "system")] {
@@ -76,22 +91,43 @@ fn document(json: &Json<'_>, out: &mut Out<'_>) {
     }
 }
 
-fn of_operation(found: &Json<'_>, job: &str, operation: &str, out: &mut Out<'_>) {
-    let labels = [("job", job), ("operation", operation)];
+const STATISTICS: [(&str, &str); 4] = [("min", "min"), ("mean", "mean"), ("max", "max"), ("stddev", "stdev")];
+
+fn of_old_operation(found: &Json<'_>, labels: [(&'static str, &str); 2], out: &mut Out<'_>) {
+    out.json("throughput", found.get("bw"), "KiB/s", &labels);
+    out.json("operations_per_second", found.get("iops"), "1/s", &labels);
+    out.json("operations", found.get("total_ios"), "", &labels);
+    out.json("transfer", found.get("io_bytes"), "KiB", &labels);
+    times(found, "lat", "latency", "us", labels, out);
+    times(found, "clat", "completion_latency", "us", labels, out);
+}
+
+/// Statistics and percentiles of one kind of latency.
+fn times(
+    found: &Json<'_>,
+    of: &str,
+    metric: &'static str,
+    its_unit: &'static str,
+    labels: [(&'static str, &str); 2],
+    out: &mut Out<'_>,
+) {
+    let [job, operation] = labels;
+    for (field, stat) in STATISTICS {
+        out.json(metric, found.at(&[of, field]), its_unit, &[job, operation, ("stat", stat)]);
+    }
+    for (percent, value) in found.at(&[of, "percentile"]).map(|all| all.fields()).unwrap_or_default() {
+        let percent = percent.trim_end_matches('0').trim_end_matches('.').to_owned();
+        out.json(metric, Some(value), its_unit, &[job, operation, ("percentile", &percent)]);
+    }
+}
+
+fn of_operation(found: &Json<'_>, labels: [(&'static str, &str); 2], out: &mut Out<'_>) {
     out.json("throughput", found.get("bw_bytes"), "B/s", &labels);
     out.json("operations_per_second", found.get("iops"), "1/s", &labels);
     out.json("operations", found.get("total_ios"), "", &labels);
     out.json("transfer", found.get("io_bytes"), "B", &labels);
-    let [of_job, of_operation] = labels;
-    for (field, stat) in [("min", "min"), ("mean", "mean"), ("max", "max"), ("stddev", "stdev")] {
-        out.json("latency", found.at(&["lat_ns", field]), "ns", &[of_job, of_operation, ("stat", stat)]);
-    }
-    for times in ["clat_ns", "lat_ns"] {
-        for (percent, value) in found.at(&[times, "percentile"]).map(|all| all.fields()).unwrap_or_default() {
-            let percent = percent.trim_end_matches('0').trim_end_matches('.').to_owned();
-            out.json("latency", Some(value), "ns", &[of_job, of_operation, ("percentile", &percent)]);
-        }
-    }
+    times(found, "lat_ns", "latency", "ns", labels, out);
+    times(found, "clat_ns", "completion_latency", "ns", labels, out);
 }
 
 /// `name: (groupid=0, jobs=1): err= 0: pid=3385`: the name.
@@ -130,8 +166,8 @@ struct FioText {
     operation: String,
     /// Jobs and operations whose rates were read.
     seen: Vec<(String, String)>,
-    /// The unit of the percentiles that follow.
-    percentiles: Option<&'static str>,
+    /// The metric and the unit of the percentiles that follow.
+    percentiles: Option<(&'static str, &'static str)>,
 }
 
 impl Reader for FioText {
@@ -156,12 +192,14 @@ impl Reader for FioText {
         if let Some((metric, its_unit, rest)) = statistics(text) {
             return self.statistics(metric, its_unit, rest, out);
         }
-        if let Some(bracket) = text.split_once("lat percentiles (").map(|(_, rest)| rest) {
-            self.percentiles = unit::time(bracket.trim_end_matches([')', ':']));
+        if let Some((kind, bracket)) = text.split_once("lat percentiles (") {
+            let metric = if kind.ends_with('c') { "completion_latency" } else { "latency" };
+            self.percentiles =
+                unit::time(bracket.trim_end_matches([')', ':'])).map(|its_unit| (metric, its_unit));
             return Fit::Mine;
         }
-        if let (Some(its_unit), Some(row)) = (self.percentiles, text.strip_prefix('|')) {
-            return self.percentiles(its_unit, row, out);
+        if let (Some((metric, its_unit)), Some(row)) = (self.percentiles, text.strip_prefix('|')) {
+            return self.percentiles(metric, its_unit, row, out);
         }
         if let Some((_, rest)) = text.split_once(':').filter(|(name, _)| name.trim() == "cpu") {
             return self.cpu(rest, out);
@@ -230,13 +268,13 @@ impl FioText {
     }
 
     /// `|  1.00th=[   355],  5.00th=[   611],`
-    fn percentiles(&self, its_unit: &'static str, row: &str, out: &mut Out<'_>) -> Fit {
+    fn percentiles(&self, metric: &str, its_unit: &'static str, row: &str, out: &mut Out<'_>) -> Fit {
         for part in row.split("],") {
             let Some((percent, value)) = part.split_once("th=[") else { continue };
             let percent = percent.trim().trim_end_matches('0').trim_end_matches('.');
             if let Some(value) = count(value.trim_end_matches(']').trim()) {
                 let labels: Vec<_> = self.labels().into_iter().chain([("percentile", percent)]).collect();
-                out.put("latency", value, its_unit, &labels);
+                out.put(metric, value, its_unit, &labels);
             }
         }
         Fit::Mine

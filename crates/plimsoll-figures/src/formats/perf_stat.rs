@@ -87,7 +87,8 @@ fn counter(text: &str) -> Option<(&str, f64, &'static str)> {
     let is_event = |word: &str| word.starts_with(char::is_alphabetic);
     match words.as_slice() {
         [value, "msec", event, ..] if is_event(event) => Some((event, decimal(value)?, "ms")),
-        // Before version 4 the unit was not told.
+        // Before version 4 the unit stood behind the event, or nowhere.
+        [value, event, "(msec)", ..] if is_event(event) => Some((event, decimal(value)?, "ms")),
         [value, event @ ("task-clock" | "cpu-clock")] => Some((event, decimal(value)?, "ms")),
         // How much of the time it was counted may follow.
         [value, event, rest @ ..]

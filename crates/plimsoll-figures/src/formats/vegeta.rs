@@ -3,7 +3,7 @@
 use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
 use super::super::json::Json;
 use super::super::line::Line;
-use super::super::number::{leading, number};
+use super::super::number::{duration, leading, number};
 use super::super::unit;
 
 pub(super) const FORMAT: Format = Format {
@@ -42,10 +42,11 @@ pub(super) const FORMAT: Format = Format {
 
 struct Vegeta;
 
-/// A time as Go prints it: `145.082066ms`, and not yet `1m30s`, which has two numbers.
+/// A time as Go prints it: `145.082066ms`, `1m30.5s`.
 fn time(word: &str) -> Option<(f64, &'static str)> {
     let (value, behind) = leading(word)?;
-    Some((value, unit::time(behind)?))
+    let of_several = || duration(word).filter(|(_, rest)| rest.is_empty()).map(|(seconds, _)| (seconds, "s"));
+    unit::time(behind).map(|its_unit| (value, its_unit)).or_else(of_several)
 }
 
 impl Reader for Vegeta {

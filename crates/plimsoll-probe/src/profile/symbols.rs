@@ -67,10 +67,12 @@ pub(super) struct Symbols {
     /// The names of what programs have compiled themselves, by the files that they write them to.
     compiled: HashMap<Arc<Path>, JitMap>,
     known: HashMap<CodeLocation, Frame>,
+    /// Whether processes of hosts may bring their own files.
+    trusts_hosts: bool,
 }
 
 impl Symbols {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(trusts_hosts: bool) -> Self {
         let kernel = Kernel {
             vmlinux: MaybeDefault::None,
             kaslr_offset: Some(0),
@@ -83,6 +85,7 @@ impl Symbols {
             programs: HashMap::new(),
             compiled: HashMap::new(),
             known: HashMap::new(),
+            trusts_hosts,
         }
     }
 
@@ -113,7 +116,7 @@ impl Symbols {
                 }
                 _ => {
                     let owner = owner(&stack.process, hosts);
-                    let is_of_the_run = owner.kind == FrameKind::Host;
+                    let is_of_the_run = self.trusts_hosts && owner.kind == FrameKind::Host;
                     whole.push(owner);
                     whole.push(Frame::new(FrameKind::Process, name(&stack.process)));
                     whole.extend(stack.user.iter().rev().map(|(file, offset)| {

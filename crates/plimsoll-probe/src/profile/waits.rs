@@ -27,8 +27,8 @@ use super::states::{self, States};
 
 /// How often threads are looked at, at most and at least.
 const EVERY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
-/// The part of the time that looking may take, of one CPU.
-const MOST_COST: f64 = 0.01;
+/// The part of the time that looking may take while a run measures, of one CPU.
+pub(super) const MOST_COST: f64 = 0.01;
 /// The CPU time that one look may take. Threads left over come first the next time, so that thousands of processes cost no more than a few.
 const MOST_OF_A_LOOK: Duration = Duration::from_millis(2);
 /// New processes identified at each look, however long the list of all takes.
@@ -118,6 +118,8 @@ pub(super) struct Looker {
     most_kept: usize,
     /// How long a look may take.
     most_of_a_look: Duration,
+    /// The part of the time that looking may take, of one CPU.
+    most_cost: f64,
     last: Instant,
     due: Instant,
     looks: u64,
@@ -170,7 +172,8 @@ struct Thread {
 }
 
 impl Looker {
-    pub(super) fn new() -> Self {
+    /// Looks for at most this part of the time, of one CPU.
+    pub(super) fn new(most_cost: f64) -> Self {
         let now = Instant::now();
         Self {
             processes: HashMap::new(),
@@ -181,6 +184,7 @@ impl Looker {
             last_looked_at: BTreeMap::new(),
             most_kept: kept::room(),
             most_of_a_look: MOST_OF_A_LOOK,
+            most_cost,
             last: now,
             due: now,
             looks: 0,
@@ -320,7 +324,7 @@ impl Looker {
         }
         self.groups.look(|host| hosts.contains_key(&host), &mut waiting.groups);
         let cost = cpu_time().saturating_sub(cpu_before);
-        self.due = now + cost.div_f64(MOST_COST).clamp(EVERY.0, EVERY.1);
+        self.due = now + cost.div_f64(self.most_cost).clamp(EVERY.0, EVERY.1);
     }
 
     /// How many files are kept open.
@@ -576,7 +580,7 @@ mod tests {
         let _child = Ended(Command::new(program).args(args).stdout(Stdio::null()).spawn().unwrap());
         let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
         let hosts = HostNamespaces::from([(here, "here".to_owned())]);
-        let (mut looker, mut waiting) = (Looker::new(), Waiting::default());
+        let (mut looker, mut waiting) = (Looker::new(MOST_COST), Waiting::default());
         looker.begin();
         for _ in 0..20 {
             thread::sleep(Duration::from_millis(20));
@@ -609,8 +613,10 @@ mod tests {
             .collect();
         let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
         let hosts = HostNamespaces::from([(here, "here".to_owned())]);
-        let (mut looker, mut waiting) =
-            (Looker { most_kept: 6, most_of_a_look: Duration::MAX, ..Looker::new() }, Waiting::default());
+        let (mut looker, mut waiting) = (
+            Looker { most_kept: 6, most_of_a_look: Duration::MAX, ..Looker::new(MOST_COST) },
+            Waiting::default(),
+        );
         for _ in 0..3 {
             thread::sleep(Duration::from_millis(50));
             looker.look(&hosts, &mut waiting);
@@ -632,7 +638,7 @@ mod tests {
         let children: Vec<Ended> = (0..number).map(|_| Ended(sleep())).collect();
         let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
         let hosts = HostNamespaces::from([(here, "here".to_owned())]);
-        let (mut looker, mut waiting) = (Looker::new(), Waiting::default());
+        let (mut looker, mut waiting) = (Looker::new(MOST_COST), Waiting::default());
         let (mut looked, mut cost) = (Duration::ZERO, Duration::ZERO);
         let is_asleep = |looker: &Looker, pid: u32| matches!(looker.processes.get(&pid), Some(Seen::Host(process)) if process.pace == Pace::Sleeps);
         let mut known = false;
@@ -659,7 +665,7 @@ mod tests {
     fn a_process_that_has_ended_is_forgotten_before_another_one_can_have_its_id() {
         let child = Ended(Command::new("/bin/sleep").arg("30").stdout(Stdio::null()).spawn().unwrap());
         let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
-        let mut looker = Looker::new();
+        let mut looker = Looker::new(MOST_COST);
         looker.look(&HostNamespaces::from([(here, "here".to_owned())]), &mut Waiting::default());
         let pid = child.0.id();
         looker.begin();
@@ -675,7 +681,8 @@ mod tests {
         let sleep = || Command::new("/bin/sleep").arg("30").stdout(Stdio::null()).spawn().unwrap();
         let children: Vec<Ended> = (0..number).map(|_| Ended(sleep())).collect();
         let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
-        let mut looker = Looker { most_kept: usize::MAX, most_of_a_look: Duration::MAX, ..Looker::new() };
+        let mut looker =
+            Looker { most_kept: usize::MAX, most_of_a_look: Duration::MAX, ..Looker::new(MOST_COST) };
         looker.look(&HostNamespaces::from([(here, "here".to_owned())]), &mut Waiting::default());
         // Other tests run beside this one.
         looker.processes.retain(|pid, _| children.iter().any(|child| child.0.id() == *pid));
@@ -708,7 +715,7 @@ mod tests {
 
     #[test]
     fn looking_takes_no_more_than_its_part_of_the_time() {
-        let mut looker = Looker::new();
+        let mut looker = Looker::new(MOST_COST);
         let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
         looker.look(&HostNamespaces::from([(here, "here".to_owned())]), &mut Waiting::default());
         assert!(looker.due.duration_since(looker.last) >= EVERY.0);

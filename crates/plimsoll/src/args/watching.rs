@@ -8,19 +8,49 @@ use plimsoll_model::units::{ByteSize, Span};
 
 use super::PlainFormat;
 
-/// Arguments of `watch`.
+/// The part of the machine to look at, beside all of it.
 #[derive(Debug, clap::Args)]
-pub struct WatchArgs {
+pub struct TargetArgs {
     /// Count what this network namespace counts: its name (as `ip netns` has it) or the id of a process in it. Needs root.
-    #[arg(long, value_name = "NAME|PID", conflicts_with_all = ["cgroup", "pid", "replay"])]
+    #[arg(long, value_name = "NAME|PID", conflicts_with_all = ["cgroup", "pid"])]
     pub netns: Option<String>,
     /// Look at this control group, of version 1 or 2, beside the machine: a folder, or its path below /sys/fs/cgroup.
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["pid", "replay"])]
+    #[arg(long, value_name = "PATH", conflicts_with = "pid")]
     pub cgroup: Option<PathBuf>,
     /// Look at this process and its children: what they use, and their network namespace and control group beside the machine. Needs root where the
     /// namespace is another one.
-    #[arg(long, value_name = "N", conflicts_with = "replay", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub pid: Option<u32>,
+}
+
+/// Arguments of `record`.
+#[derive(Debug, clap::Args)]
+pub struct RecordArgs {
+    /// The part of the machine to look at.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// How long to record. Ctrl-C ends it earlier, and the file is complete.
+    #[arg(long = "for", value_name = "TIME", default_value = "60s")]
+    pub length: Span,
+    /// The file to write: gzip of JSON lines [default: plimsoll-TIME.jsonl.gz in this folder].
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Replace addresses, names of hosts, users, programs, groups and mounts by pseudonyms. The same name has the same one in all recordings of this
+    /// machine.
+    #[arg(long)]
+    pub redact: bool,
+    /// Record until this counter gets worse: keep the minute before and half a minute after. A counter is named as in a recording, such as
+    /// netstat.TcpExt.ListenOverflows, or is one of: cpu, cpu-wait, memory-wait, io-wait, retransmits, listen-queue, memory.
+    #[arg(long, value_name = "METRIC", conflicts_with = "length")]
+    pub until_worse: Option<String>,
+}
+
+/// Arguments of `watch`.
+#[derive(Debug, clap::Args)]
+pub struct WatchArgs {
+    /// The part of the machine to look at.
+    #[command(flatten)]
+    pub target: TargetArgs,
     /// How often to look.
     #[arg(
         long,
@@ -36,8 +66,8 @@ pub struct WatchArgs {
     /// Write what was read to this file, to be replayed.
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     pub record: Option<PathBuf>,
-    /// Show what was recorded. On a terminal the arrow keys go back and forth in time.
-    #[arg(long, value_name = "FILE")]
+    /// Show what was recorded, by `watch --record` or by `record`. On a terminal the arrow keys go back and forth in time.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["netns", "cgroup", "pid"])]
     pub replay: Option<PathBuf>,
     /// Keep what is seen for this long (400d): seconds for a day, minutes for a month, hours for all of them, in a file of bounded size. What
     /// changes beside the cycles of days and weeks is printed, one line each.

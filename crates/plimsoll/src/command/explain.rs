@@ -1,5 +1,7 @@
 //! `plimsoll explain`: why a run came out as it did, or what sets the worse of two runs apart; or of two sides' files that other programs wrote.
 
+mod recorded;
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +17,7 @@ use crate::command::compare::runs::{self, Question};
 use crate::command::show;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{bounded, output, state};
+use crate::{bounded, output, recording, state};
 
 /// The version of the JSON document about one run.
 const EXPLAIN_SCHEMA: &str = "plimsoll.explain/1";
@@ -26,6 +28,14 @@ const ALPHA: f64 = 0.01;
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     if !args.before.is_empty() {
         return saved(args, &args.before, &args.after);
+    }
+    let paths: Vec<&Path> = args.runs.iter().map(Path::new).collect();
+    match paths[..] {
+        [before, after] if recording::is_one(before) && recording::is_one(after) => {
+            return recorded::two(before, after, args.format).map(|()| Exit::Holds);
+        }
+        [one] if recording::is_one(one) => return recorded::one(one, args.format).map(|()| Exit::Holds),
+        _ => {}
     }
     if let [before, after] = args.runs.as_slice()
         && [before, after].iter().any(|it| Path::new(it).exists())

@@ -21,6 +21,7 @@ pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod model;
 pub(crate) mod new;
+pub(crate) mod record;
 pub(crate) mod remove;
 pub(crate) mod run;
 pub(crate) mod selftest;

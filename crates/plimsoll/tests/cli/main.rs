@@ -59,6 +59,7 @@ mod programs_as_loads;
 mod queued;
 mod rack;
 mod reached;
+mod recorded;
 mod remote;
 mod scarce;
 mod secure;

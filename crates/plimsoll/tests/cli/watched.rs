@@ -8,10 +8,10 @@ use crate::lab::{Lab, wait_until};
 use crate::live::Terminal;
 
 /// A process that keeps a CPU busy until it is dropped.
-struct Busy(Child);
+pub(crate) struct Busy(Child);
 
 impl Busy {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let mut command = Command::new("sh");
         Self(
             command.args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().expect("a shell starts"),

@@ -58,19 +58,19 @@ pub(super) fn clock(state: &State) -> String {
     format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
-pub(super) fn percent(share: f64) -> String {
+pub(in crate::command) fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
 /// Bytes, with a decimal unit.
-pub(super) fn bytes(number: f64) -> String {
+pub(in crate::command) fn bytes(number: f64) -> String {
     let units = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     let unit = units.into_iter().find(|(size, _)| number >= *size);
     unit.map_or_else(|| format!("{number:.0} B"), |(size, unit)| format!("{} {unit}", figure(number / size)))
 }
 
 /// The kinds of CPU time that are worth a word, most first.
-pub(super) fn kinds(state: &State) -> String {
+pub(in crate::command) fn kinds(state: &State) -> String {
     let mut kinds: Vec<(&&str, &f64)> = state.cpu.iter().filter(|(_, share)| **share >= 0.005).collect();
     kinds.sort_by(|a, b| b.1.total_cmp(a.1));
     let told: Vec<String> =
@@ -116,7 +116,7 @@ fn in_a_line(state: &State) -> String {
 }
 
 /// What went wrong with packets and connections, where anything did.
-pub(super) fn lost(state: &State) -> impl Iterator<Item = (&'static str, f64)> {
+pub(in crate::command) fn lost(state: &State) -> impl Iterator<Item = (&'static str, f64)> {
     let of_interfaces: f64 = state.interfaces.iter().map(|it| it.lost).sum();
     [
         ("sent again", state.retransmits.unwrap_or(0.0)),
@@ -129,7 +129,7 @@ pub(super) fn lost(state: &State) -> impl Iterator<Item = (&'static str, f64)> {
 }
 
 /// The causes, each with what speaks for it.
-pub(super) fn causes(state: &State) -> Vec<String> {
+pub(in crate::command) fn causes(state: &State) -> Vec<String> {
     let mut lines = Vec::new();
     for cause in &state.causes {
         lines.push(format!(

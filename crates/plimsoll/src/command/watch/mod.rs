@@ -2,10 +2,9 @@
 
 mod draw;
 mod keep;
-mod lines;
-mod recording;
+pub(super) mod lines;
 mod screen;
-mod target;
+pub(super) mod target;
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -21,8 +20,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::messages;
 use crate::output::full_screen;
+use crate::recording::{self, Writer};
 
-use recording::Recording;
 use target::Target;
 
 /// The shortest time between two looks.
@@ -59,7 +58,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
         && full_screen::is_fit();
     match &args.replay {
         Some(path) => {
-            let moments = recording::read(path)?;
+            let moments = recording::read(path)?.moments;
             if whole {
                 screen::replay(&moments, &stop)?;
             } else {
@@ -96,7 +95,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
 /// A host that is looked at while it goes on.
 struct Live {
     target: Target,
-    recording: Option<Recording>,
+    recording: Option<Writer>,
     watched: Watched,
     every: Duration,
     due: Instant,
@@ -104,8 +103,8 @@ struct Live {
 
 impl Live {
     fn open(args: &WatchArgs) -> Result<Self, Failure> {
-        let target = Target::open(args)?;
-        let recording = args.record.as_deref().map(Recording::begin).transpose()?;
+        let target = Target::open(&args.target)?;
+        let recording = args.record.as_deref().map(Writer::plain).transpose()?;
         Ok(Self { target, recording, watched: Watched::default(), every: args.every.0, due: Instant::now() })
     }
 
@@ -132,7 +131,7 @@ impl Live {
     fn look(&mut self) -> Result<Option<State>, Failure> {
         let moment = self.read(false);
         if let Some(recording) = &mut self.recording {
-            recording.write(&moment)?;
+            recording.moment(&moment)?;
         }
         Ok(self.watched.take(&moment))
     }

@@ -8,11 +8,12 @@ use nix::sched::{CloneFlags, setns};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use plimsoll_assess::watched::{Moment, ProcessUse, TREE_CPU, TREE_MEMORY, TREE_PROCESSES};
+use plimsoll_inventory::Absence;
 use plimsoll_probe::counters::{Counters, Depth};
 use plimsoll_probe::quiet::ProcessSnapshot;
 use plimsoll_probe::tree::ProcessTree;
 
-use crate::args::WatchArgs;
+use crate::args::TargetArgs;
 use crate::failure::Failure;
 use crate::observe;
 
@@ -24,7 +25,7 @@ const SELDOM: Duration = Duration::from_secs(30);
 /// The number of processes kept of each look.
 const MOST_PROCESSES: usize = 20;
 
-pub(super) struct Target {
+pub(in crate::command) struct Target {
     counters: Counters,
     processes: Option<(ProcessSnapshot, Instant)>,
     next_processes: Instant,
@@ -36,7 +37,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn open(args: &WatchArgs) -> Result<Self, Failure> {
+    pub(in crate::command) fn open(args: &TargetArgs) -> Result<Self, Failure> {
         let (namespace, groups, name) = match (&args.netns, &args.cgroup, args.pid) {
             (Some(netns), _, _) => {
                 (Some(observe::namespace(netns)), Vec::new(), format!("network namespace {netns}"))
@@ -97,22 +98,27 @@ impl Target {
         })
     }
 
+    /// What could not be read at the last look, with the reasons.
+    pub(in crate::command) fn absent(&self) -> &[Absence] {
+        self.counters.absent()
+    }
+
     /// The target in words.
-    pub(super) fn name(&self) -> &str {
+    pub(in crate::command) fn name(&self) -> &str {
         &self.name
     }
 
     /// The share of a CPU that this program itself has used since it began.
-    pub(super) fn own_cost(&self) -> f64 {
-        own_cpu().as_secs_f64() / self.started.elapsed().as_secs_f64().max(1e-3)
+    pub(in crate::command) fn own_cost(&self) -> f64 {
+        own_cpu().as_secs_f64() / self.watched_for().as_secs_f64().max(1e-3)
     }
 
     /// How long ago that was.
-    pub(super) fn watched_for(&self) -> Duration {
+    pub(in crate::command) fn watched_for(&self) -> Duration {
         self.started.elapsed()
     }
 
-    pub(super) fn read(&mut self, deep: bool) -> Moment {
+    pub(in crate::command) fn read(&mut self, deep: bool) -> Moment {
         let at_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let mut counters = self.counters.read(if deep { Depth::Deep } else { Depth::Light });
         if let Some(pid) = self.only {
@@ -156,7 +162,7 @@ impl Target {
 }
 
 /// CPU time of this process.
-fn own_cpu() -> Duration {
+pub(in crate::command) fn own_cpu() -> Duration {
     let used = getrusage(UsageWho::RUSAGE_SELF)
         .map_or(0, |usage| (usage.user_time() + usage.system_time()).num_microseconds());
     Duration::from_micros(used.unsigned_abs())

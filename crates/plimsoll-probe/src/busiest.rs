@@ -1,0 +1,255 @@
+//! The TCP sockets of a network namespace that move most bytes, with what the kernel knows of each (TCP_INFO), and
+//! those that listen, with their queues.
+//!
+//! Asked over socket diagnostics (sock_diag(7), linux/inet_diag.h). It needs no privilege.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use plimsoll_netlink::SockProtocol;
+use serde::{Deserialize, Serialize};
+
+/// Asks for the sockets of one family (linux/sock_diag.h).
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const AF_INET: u8 = 2;
+const AF_INET6: u8 = 10;
+const IPPROTO_TCP: u8 = 6;
+/// Bytes of `struct inet_diag_req_v2`, and of `struct inet_diag_msg`.
+const REQUEST: usize = 56;
+const ANSWER: usize = 72;
+/// The attribute that holds `struct tcp_info`, and the bit that asks for it.
+const INET_DIAG_INFO: u16 = 2;
+const ASK_INFO: u8 = 1 << (INET_DIAG_INFO - 1);
+const ESTABLISHED: u8 = 1;
+const LISTEN: u8 = 10;
+/// The most sockets of each kind that are kept.
+const MOST: usize = 20;
+
+/// What the kernel knows of a connection. Times are microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connection {
+    /// The address and port on this side.
+    pub local: String,
+    /// Those of the peer.
+    pub peer: String,
+    /// Bytes that moved both ways since the look before; since it was opened at the first.
+    pub moved_bytes: u64,
+    /// Smoothed round-trip time.
+    pub rtt_us: u32,
+    /// Its mean deviation.
+    pub rtt_deviation_us: u32,
+    /// The congestion window, in segments.
+    pub congestion_window: u32,
+    /// The largest segment that is sent.
+    pub segment_bytes: u32,
+    /// Segments in flight.
+    pub unacknowledged: u32,
+    /// Segments sent again since it was opened.
+    pub retransmits: u32,
+    /// Bytes not sent yet.
+    pub unsent_bytes: u32,
+    /// Time in which there was something to send.
+    pub busy_us: u64,
+    /// Time of it in which the receiver's window was the limit.
+    pub window_limited_us: u64,
+    /// Time of it in which the send buffer was the limit.
+    pub buffer_limited_us: u64,
+    /// Bytes received that the program has not read.
+    pub unread_bytes: u32,
+}
+
+/// A socket that listens.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listener {
+    /// Its address and port.
+    pub local: String,
+    /// Connections that wait to be accepted.
+    pub waiting: u32,
+    /// How many may wait: the backlog of listen(2), at most net.core.somaxconn.
+    pub backlog: u32,
+}
+
+/// Sockets at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TcpLook {
+    /// The connections that moved most bytes, the busiest first.
+    pub busiest: Vec<Connection>,
+    /// The listening sockets, the fullest first.
+    pub listeners: Vec<Listener>,
+}
+
+/// Looks at sockets again and again.
+#[derive(Debug, Default)]
+pub struct Sockets {
+    /// The bytes that each connection had moved at the look before, by its cookie.
+    moved: HashMap<u64, u64>,
+}
+
+impl Sockets {
+    /// Looks at the sockets of the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// The kernel has no socket diagnostics, or refuses them.
+    pub fn look(&mut self) -> io::Result<TcpLook> {
+        let mut look = TcpLook::default();
+        let mut moved = HashMap::with_capacity(self.moved.len());
+        // A kernel without IPv6 has no such sockets.
+        for family in [AF_INET, AF_INET6] {
+            let dumped = dump(family, |answer| self.take(answer, &mut moved, &mut look));
+            if family == AF_INET {
+                dumped?;
+            }
+        }
+        self.moved = moved;
+        look.busiest.sort_by_key(|it| std::cmp::Reverse(it.moved_bytes));
+        look.busiest.truncate(MOST);
+        look.listeners.sort_by(|a, b| b.fullness().total_cmp(&a.fullness()));
+        look.listeners.truncate(MOST);
+        Ok(look)
+    }
+
+    fn take(&self, answer: &[u8], moved: &mut HashMap<u64, u64>, look: &mut TcpLook) {
+        let Some(socket) = Socket::read(answer) else { return };
+        if socket.state == LISTEN {
+            let Socket { local, queues: [waiting, backlog], .. } = socket;
+            look.listeners.push(Listener { local, waiting, backlog });
+            return;
+        }
+        let Some(info) = socket.info else { return };
+        let bytes = info.u64(120) + info.u64(128);
+        let before = self.moved.get(&socket.cookie).copied().unwrap_or(0);
+        moved.insert(socket.cookie, bytes);
+        let moved_bytes = bytes.saturating_sub(before);
+        if moved_bytes == 0 {
+            return;
+        }
+        look.busiest.push(Connection {
+            local: socket.local,
+            peer: socket.peer,
+            moved_bytes,
+            rtt_us: info.u32(68),
+            rtt_deviation_us: info.u32(72),
+            congestion_window: info.u32(80),
+            segment_bytes: info.u32(16),
+            unacknowledged: info.u32(24),
+            retransmits: info.u32(100),
+            unsent_bytes: info.u32(144),
+            busy_us: info.u64(168),
+            window_limited_us: info.u64(176),
+            buffer_limited_us: info.u64(184),
+            unread_bytes: socket.queues[0],
+        });
+        // A machine with a hundred thousand connections is not to hold them all.
+        if look.busiest.len() >= 8 * MOST {
+            look.busiest.sort_by_key(|it| std::cmp::Reverse(it.moved_bytes));
+            look.busiest.truncate(MOST);
+        }
+    }
+}
+
+impl Listener {
+    /// The share of its queue that is used.
+    #[must_use]
+    pub fn fullness(&self) -> f64 {
+        f64::from(self.waiting) / f64::from(self.backlog.max(1))
+    }
+}
+
+fn dump(family: u8, each: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut request = [0; REQUEST];
+    request[..3].copy_from_slice(&[family, IPPROTO_TCP, ASK_INFO]);
+    let states: u32 = 1 << ESTABLISHED | 1 << LISTEN;
+    request[4..8].copy_from_slice(&states.to_ne_bytes());
+    plimsoll_netlink::dump(SockProtocol::NetlinkSockDiag, SOCK_DIAG_BY_FAMILY, &request, each)
+}
+
+/// `struct inet_diag_msg`, and the attribute behind it.
+struct Socket<'a> {
+    state: u8,
+    local: String,
+    peer: String,
+    cookie: u64,
+    /// Receive and send queue; of a listening socket the connections that wait, and how many may.
+    queues: [u32; 2],
+    info: Option<TcpInfo<'a>>,
+}
+
+impl<'a> Socket<'a> {
+    fn read(answer: &'a [u8]) -> Option<Self> {
+        let fixed = TcpInfo(answer.get(..ANSWER)?);
+        let address = |port: usize, at: usize| -> Option<String> {
+            let port = u16::from_be_bytes(*answer.get(port..)?.first_chunk()?);
+            let ip = match answer[0] {
+                AF_INET => IpAddr::from(Ipv4Addr::from(*answer.get(at..)?.first_chunk::<4>()?)),
+                _ => IpAddr::from(Ipv6Addr::from(*answer.get(at..)?.first_chunk::<16>()?)),
+            };
+            Some(SocketAddr::new(ip, port).to_string())
+        };
+        Some(Self {
+            state: answer[1],
+            local: address(4, 8)?,
+            peer: address(6, 24)?,
+            cookie: fixed.u64(44),
+            queues: [fixed.u32(56), fixed.u32(60)],
+            info: plimsoll_netlink::attribute(&answer[ANSWER..], INET_DIAG_INFO).map(TcpInfo),
+        })
+    }
+}
+
+/// `struct tcp_info` (linux/tcp.h), of which older kernels give less.
+#[derive(Clone, Copy)]
+struct TcpInfo<'a>(&'a [u8]);
+
+impl TcpInfo<'_> {
+    fn u32(self, at: usize) -> u32 {
+        self.0.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u32::from_ne_bytes(*bytes))
+    }
+
+    fn u64(self, at: usize) -> u64 {
+        self.0.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn what_moved_since_the_look_before_and_a_queue_are_those_of_the_sockets() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let here = listener.local_addr().unwrap();
+        let mut client = TcpStream::connect(here).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        let _waiting = TcpStream::connect(here).unwrap();
+        let mut sockets = Sockets::default();
+        sockets.look().unwrap();
+        // More than whatever else goes on beside this test.
+        let sent = vec![7; 8 << 20];
+        let writer = std::thread::spawn(move || {
+            client.write_all(&sent).unwrap();
+            client
+        });
+        server.read_exact(&mut vec![0; 8 << 20]).unwrap();
+        let client = writer.join().unwrap();
+        let look = sockets.look().unwrap();
+        let of = |local: SocketAddr| look.busiest.iter().find(|it| it.local == local.to_string()).cloned();
+        let received = of(server.local_addr().unwrap()).unwrap();
+        assert_eq!(
+            (received.moved_bytes, received.peer.clone()),
+            (8 << 20, client.local_addr().unwrap().to_string())
+        );
+        let sent = of(client.local_addr().unwrap()).unwrap();
+        assert!(sent.moved_bytes <= 8 << 20 && sent.moved_bytes > 7 << 20, "acknowledged: {sent:?}");
+        assert!(sent.rtt_us > 0 && sent.congestion_window > 0 && sent.segment_bytes > 500, "{sent:?}");
+        assert!(sent.busy_us > 0 && sent.busy_us < 60_000_000, "{sent:?}");
+        // A socket without work is not busy: nothing moved since.
+        assert!(sockets.look().unwrap().busiest.iter().all(|it| it.local != received.peer));
+        let queue = look.listeners.iter().find(|it| it.local == here.to_string()).unwrap();
+        assert_eq!(queue.waiting, 1);
+        assert!(queue.backlog >= 1);
+    }
+}

@@ -1,0 +1,320 @@
+//! `plimsoll record`: what a machine does, in one file, for `explain`.
+
+mod missing;
+mod worse;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use plimsoll_assess::watched::Moment;
+use plimsoll_inventory::Inventory;
+use plimsoll_model::observation::Arm;
+use plimsoll_probe::busiest::Sockets;
+use plimsoll_probe::profile::{HostNamespaces, Profiler};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::args::RecordArgs;
+use crate::command::watch::target::{Target, own_cpu};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::messages;
+use crate::recording::{
+    End, HERE, Header, Line, Part, ProfileWindow, Redactor, SocketsAt, Worse, Writer, host_name,
+};
+
+/// The shortest recording: fewer moments tell nothing about how figures scatter.
+const SHORTEST: Duration = Duration::from_secs(5);
+const EVERY: Duration = Duration::from_secs(1);
+/// The length of a window of stacks and waits.
+const WINDOW: Duration = Duration::from_secs(10);
+/// How soon a signal is noticed.
+const NOTICED: Duration = Duration::from_millis(200);
+/// The largest part of the time spent on deep counters, and as much on sockets: one in this many.
+const SHARE: u32 = 1000;
+const SELDOM: Duration = Duration::from_secs(60);
+/// The time before and after a change that is kept.
+const BEFORE: Duration = Duration::from_secs(60);
+const AFTER: Duration = Duration::from_secs(30);
+
+pub(crate) fn run(args: &RecordArgs) -> Result<Exit, Failure> {
+    if args.length.0 < SHORTEST {
+        return Err(Failure::Usage(format!("--for {}: expected 5s or more", args.length)));
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
+    }
+    let redactor = if args.redact { Some(Redactor::of_this_machine()?) } else { None };
+    let metric = args.until_worse.as_deref().map(worse::Metric::new).transpose()?;
+    let mut machine = Machine::open(args)?;
+    let path = args.output.clone().unwrap_or_else(default_path);
+    let header = machine.header(args.redact);
+    let writer = Writer::compressed(&path, &header, redactor)?;
+    let length = if metric.is_some() { Duration::MAX } else { args.length.0 };
+    let mut kept = Kept { writer, ring: metric.map(|metric| (metric, VecDeque::new())) };
+    kept.writer.part(&Part::Inventory(Box::new(machine.inventory.clone())))?;
+    let worse = machine.record(&mut kept, length, &stop)?;
+    let size = machine.end(kept, worse.clone())?;
+    tell(&machine, &path, size, &header, worse.as_ref());
+    // Half a recording is one, too.
+    Ok(Exit::Holds)
+}
+
+fn tell(machine: &Machine, path: &Path, size: u64, header: &Header, worse: Option<&Worse>) {
+    for missing in &header.missing {
+        let allowed =
+            missing.allowed_by.as_ref().map_or_else(String::new, |by| format!("; allowed by: {by}"));
+        messages::note(format_args!("not recorded: {} ({}){allowed}", missing.what, missing.why));
+    }
+    if let Some(Worse { metric, before, after, .. }) = worse {
+        messages::note(format_args!("{metric} got worse: {before:.3} to {after:.3}"));
+    }
+    let elapsed = machine.target.watched_for().as_secs_f64();
+    messages::note(format_args!(
+        "{}: {:.1} kB for {elapsed:.0} s; recording took {:.2} % of a CPU",
+        path.display(),
+        size as f64 / 1e3,
+        100.0 * machine.target.own_cost()
+    ));
+    messages::note(format_args!("next: plimsoll explain {}", path.display()));
+}
+
+fn default_path() -> PathBuf {
+    PathBuf::from(format!("plimsoll-{}.jsonl.gz", now_ms() / 1000))
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    u64::try_from(since).unwrap_or(u64::MAX)
+}
+
+/// The lines that are kept: all of them, or the last minute until something gets worse.
+struct Kept {
+    writer: Writer,
+    ring: Option<(worse::Metric, VecDeque<(Instant, Line)>)>,
+}
+
+impl Kept {
+    /// Takes a line. What got worse, once it did.
+    fn take(&mut self, line: Line) -> Result<Option<Worse>, Failure> {
+        let Some((metric, ring)) = &mut self.ring else {
+            write(&mut self.writer, line)?;
+            return Ok(None);
+        };
+        let worse = match &line {
+            Line::Moment(moment) => metric.learn(moment)?,
+            Line::Part(_) => None,
+        };
+        ring.push_back((Instant::now(), line));
+        while ring.front().is_some_and(|(at, _)| at.elapsed() > BEFORE) {
+            ring.pop_front();
+        }
+        if worse.is_some() {
+            self.release()?;
+        }
+        Ok(worse)
+    }
+
+    /// Writes what the ring holds, and all that follows.
+    fn release(&mut self) -> Result<(), Failure> {
+        let ring = self.ring.take().map(|(_, ring)| ring).unwrap_or_default();
+        ring.into_iter().try_for_each(|(_, line)| write(&mut self.writer, line))
+    }
+}
+
+fn write(writer: &mut Writer, line: Line) -> Result<(), Failure> {
+    match line {
+        Line::Moment(moment) => writer.moment(&moment),
+        Line::Part(part) => writer.part(&part),
+    }
+}
+
+/// Something that is read as often as its cost allows.
+struct Paced {
+    due: Instant,
+}
+
+impl Paced {
+    fn new() -> Self {
+        Self { due: Instant::now() }
+    }
+
+    fn is_due(&self) -> bool {
+        Instant::now() >= self.due
+    }
+
+    /// Does it, and puts off the next time by what it cost.
+    fn carry_out<T>(&mut self, what: impl FnOnce() -> T) -> T {
+        let before = own_cpu();
+        let done = what();
+        let cost = own_cpu().saturating_sub(before);
+        self.due = Instant::now() + (cost * SHARE).clamp(EVERY, SELDOM);
+        done
+    }
+}
+
+/// The recorded machine, and its open sources.
+struct Machine {
+    target: Target,
+    inventory: Inventory,
+    profiler: Profiler,
+    window: Instant,
+    sockets: Sockets,
+    refused: Option<String>,
+    deep: Paced,
+    look: Paced,
+}
+
+impl Machine {
+    fn open(args: &RecordArgs) -> Result<Self, Failure> {
+        let profiler = Profiler::of_a_machine_in_use()
+            .map_err(|error| Failure::could_not(format!("stacks cannot be sampled: {error}")))?;
+        let target = Target::open(&args.target)?;
+        let mut sockets = Sockets::default();
+        let refused = sockets.look().err().map(|error| error.to_string());
+        let inventory = Inventory::read(Path::new("/"));
+        Ok(Self {
+            target,
+            inventory,
+            profiler,
+            window: Instant::now(),
+            sockets,
+            refused,
+            deep: Paced::new(),
+            look: Paced::new(),
+        })
+    }
+
+    /// Reads everything once, to know what cannot be read.
+    fn header(&mut self, redacted: bool) -> Header {
+        let deep = self.target.read(true);
+        Header {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            host: host_name().unwrap_or_default(),
+            kernel: self.inventory.kernel.release.clone().unwrap_or_default(),
+            target: self.target.name().to_owned(),
+            started_unix_ms: now_ms(),
+            redacted,
+            missing: missing::of(&missing::Seen {
+                counters: self.target.absent(),
+                inventory: &self.inventory.absent,
+                profile: crate::profiler::missing(&self.profiler),
+                sockets: self.refused.as_deref(),
+                has_rules: deep.counters.values.contains_key("rules.nftables"),
+            }),
+            ..Header::new()
+        }
+    }
+
+    /// Records until the time is over, a signal comes, or what follows a change is recorded as well.
+    fn record(
+        &mut self,
+        kept: &mut Kept,
+        length: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Option<Worse>, Failure> {
+        let began = Instant::now();
+        let mut end = began.checked_add(length);
+        let mut worse = None;
+        let mut due = began;
+        self.start_window();
+        while !stop.load(Ordering::Acquire) && end.is_none_or(|end| Instant::now() < end) {
+            if Instant::now() < due {
+                thread::sleep(due.saturating_duration_since(Instant::now()).min(NOTICED));
+                continue;
+            }
+            // A moment that came late does not put off the next, and one that was missed is left out.
+            while due <= Instant::now() {
+                due += EVERY;
+            }
+            if let Some(change) = kept.take(Line::Moment(self.moment()))? {
+                worse = Some(change);
+                end = Instant::now().checked_add(AFTER);
+            }
+            for part in self.parts() {
+                kept.take(Line::Part(part))?;
+            }
+        }
+        kept.take(Line::Moment(self.target.read(true)))?;
+        if let Some(part) = self.end_window() {
+            kept.take(Line::Part(part))?;
+        }
+        kept.release()?;
+        Ok(worse)
+    }
+
+    fn moment(&mut self) -> Moment {
+        let Self { target, deep, .. } = self;
+        if deep.is_due() { deep.carry_out(|| target.read(true)) } else { target.read(false) }
+    }
+
+    /// Parts that are due beside the counters.
+    fn parts(&mut self) -> Vec<Part> {
+        let mut parts = Vec::new();
+        if self.look.is_due() {
+            let Self { sockets, look, .. } = self;
+            let sockets = look.carry_out(|| sockets.look());
+            parts.extend(sockets.ok().map(|look| Part::Sockets(SocketsAt { at_unix_ms: now_ms(), look })));
+        }
+        if self.window.elapsed() >= WINDOW {
+            parts.extend(self.end_window());
+            self.start_window();
+        }
+        parts
+    }
+
+    fn start_window(&mut self) {
+        self.window = Instant::now();
+        self.profiler.start(namespaces());
+    }
+
+    fn end_window(&mut self) -> Option<Part> {
+        self.profiler.stop(Arm::Treatment);
+        let seconds = self.window.elapsed().as_secs_f64();
+        let profile = self.profiler.take().into_iter().next()?;
+        Some(Part::Profile(Box::new(ProfileWindow { at_unix_ms: now_ms(), seconds, profile })))
+    }
+
+    /// Writes what the kernel logged meanwhile, and the cost.
+    fn end(&mut self, mut kept: Kept, worse: Option<Worse>) -> Result<u64, Failure> {
+        let known: BTreeSet<u64> = self.inventory.kernel_log.iter().map(|line| line.at_us).collect();
+        let mut log = plimsoll_inventory::kernel_log(Path::new("/"));
+        log.retain(|line| !known.contains(&line.at_us));
+        if !log.is_empty() {
+            kept.writer.part(&Part::KernelLog(log))?;
+        }
+        let (cpu_s, elapsed_s) = (own_cpu().as_secs_f64(), self.target.watched_for().as_secs_f64());
+        kept.writer.part(&Part::End(End { cpu_s, elapsed_s, worse }))?;
+        kept.writer.finish()
+    }
+}
+
+/// All network namespaces that processes are in, by their inode. What is not in the recorded one is named by its number.
+fn namespaces() -> HostNamespaces {
+    let inode = |path: &Path| fs::metadata(path).ok().map(|it| it.ino());
+    // The thread may have entered another one.
+    let own = inode(Path::new("/proc/thread-self/ns/net"));
+    let named: BTreeMap<u64, String> = fs::read_dir("/run/netns")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| Some((inode(&entry.path())?, entry.file_name().to_string_lossy().into_owned())))
+        .collect();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let of_processes = processes
+        .filter(|entry| entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit))
+        .filter_map(|entry| inode(&entry.path().join("ns/net")));
+    let name = |inode: u64| match named.get(&inode) {
+        _ if own == Some(inode) => HERE.to_owned(),
+        Some(name) => format!("namespace {name}"),
+        None => format!("namespace {inode}"),
+    };
+    of_processes.chain(own).map(|inode| (inode, name(inode))).collect()
+}
