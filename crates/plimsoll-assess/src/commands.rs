@@ -64,7 +64,13 @@ pub fn explain(better: &Command, worse: &Command, programs: Vec<String>) -> Expl
     let profile = better.sampled(part, &programs).zip(worse.sampled(part, &programs));
     let profile = profile.and_then(|(better, worse)| contrast(&better, &worse, None, per));
     let members = profile.iter().flat_map(|profile| &profile.members);
-    let members = members.filter(|it| it.service == COMMAND).map(|it| it.process.clone());
+    // Where the user named the programs, whatever else the command starts is beside them.
+    let is_named = |process: &str| {
+        !worse.is_complete
+            || programs.iter().any(|program| Some(program.as_str()) == process.split(" (").next())
+    };
+    let members = members.filter(|it| it.service == COMMAND && is_named(&it.process));
+    let members: Vec<String> = members.map(|it| it.process.clone()).collect();
     let programs: Vec<String> = programs.into_iter().chain(members).collect();
     let waits_for_disk = profile.as_ref().is_some_and(|profile| {
         let own_syncs = profile.calls.iter().any(|call| programs.contains(&call.process));

@@ -165,6 +165,10 @@ pub(super) fn duration(word: &str) -> Option<(f64, &str)> {
             UNITS.iter().find(|(name, seconds)| behind.starts_with(name) && *seconds < last)?;
         sum += value * seconds;
         (rest, last) = (&behind[name.len()..], *seconds);
+        // Only the last of several units has decimals.
+        if value.fract() != 0.0 && rest.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
     }
     last.is_finite().then_some((sum, rest))
 }
@@ -277,6 +281,7 @@ mod tests {
             ("250ms", Some((0.25, ""))),
             ("5", None),
             ("5s6m", None),
+            ("475.1h2µs", None),
             ("s", None),
         ] {
             assert_eq!(duration(word), found, "{word}");

@@ -13,7 +13,13 @@ pub(super) const FORMAT: Format = Format {
             "mean",
             "ns, B, B/s",
             &["benchmark", "of", "side"],
-            "the centre of the values: their median, before 2023 their mean",
+            "the mean of the values, before 2023",
+        ),
+        Measured::plain(
+            "median",
+            "ns, B, B/s",
+            &["benchmark", "of", "side"],
+            "the median of the values, today",
         ),
         Measured::plain(
             "deviation",
@@ -31,7 +37,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain("p", "", &["benchmark", "of"], "`p`"),
         Measured::plain("n", "", &["benchmark", "of", "side"], "`n`"),
     ],
-    main: &["mean"],
+    main: &["median", "mean"],
     checked: Checked::Documented("https://pkg.go.dev/golang.org/x/perf/cmd/benchstat"),
     text: Some(Text {
         marks: &["/op", " vs base", "delta"],
@@ -72,6 +78,7 @@ fn unit(behind: &str, of: &str) -> Option<(&'static str, f64)> {
         ("B/s", "Ki") => ("KiB/s", 1.0),
         ("B/s", "Mi") => ("MiB/s", 1.0),
         ("B/s", "Gi") => ("GiB/s", 1.0),
+        (_, "kB/s") => ("kB/s", 1.0),
         (_, "MB/s") => ("MB/s", 1.0),
         (_, "GB/s") => ("GB/s", 1.0),
         ("allocs/op", "") => ("", 1.0),
@@ -130,7 +137,7 @@ impl Benchstat {
         let own = [("benchmark", name.as_str()), ("of", self.of.as_str())];
         let [before, after] = SIDES.map(|side| [own[0], own[1], side]);
         for ((value, its_unit, spread), labels) in sides.iter().zip([&before, &after]) {
-            out.put("mean", *value, its_unit, labels);
+            out.put(if self.today { "median" } else { "mean" }, *value, its_unit, labels);
             if let Some(spread) = spread {
                 out.put(if self.today { "half_interval" } else { "deviation" }, *spread, "%", labels);
             }

@@ -1,6 +1,7 @@
 //! The last line of `dd`.
 
-use super::super::format::{Checked, Format, Measured, Text};
+use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Text};
+use super::super::line::Line;
 use super::super::rules;
 
 pub(super) const FORMAT: Format = Format {
@@ -16,9 +17,9 @@ pub(super) const FORMAT: Format = Format {
     checked: Checked::Kept("coreutils 9.1"),
     text: Some(Text {
         marks: &[" copied, ", "records in"],
-        start: |line| rules::start(LINES, line),
+        start: |line| if is_progress(line.text) { None } else { rules::start(LINES, line) },
         opening: None,
-        reader: |_| rules::reader(LINES),
+        reader: |_| Box::new(Dd { rules: rules::reader(LINES), ended: false }),
     }),
     ..Format::EMPTY
 };
@@ -31,3 +32,25 @@ const LINES: &[&str] = &[
     "^{_}+{_} records in",
     "-{_}+{_} records out",
 ];
+
+/// `... copied, 11 s, 481 MB/s`, printed while dd runs (`status=progress`): its seconds are whole.
+fn is_progress(text: &str) -> bool {
+    let seconds = text.split_once(" copied, ").and_then(|(_, rest)| rest.split_once(" s,"));
+    seconds.is_some_and(|(seconds, _)| seconds.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+struct Dd {
+    rules: Box<dyn Reader>,
+    /// Whether the next line is the last one, with the result.
+    ended: bool,
+}
+
+impl Reader for Dd {
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        if is_progress(line.text) && !self.ended {
+            return Fit::Mine;
+        }
+        self.ended = line.text.ends_with("records out");
+        self.rules.line(line, out)
+    }
+}

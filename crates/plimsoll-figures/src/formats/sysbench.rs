@@ -28,11 +28,12 @@ pub(super) const FORMAT: Format = Format {
             &["threads"],
             "`transactions` of the OLTP scripts; with the number before it, where a table of several calls was made by hand",
         ),
+        Measured::higher("queries_per_second", "1/s", &[], "`queries` of the OLTP scripts"),
         Measured::higher(
-            "queries_per_second",
+            "read_write_requests_per_second",
             "1/s",
             &[],
-            "`queries` of the OLTP scripts; before 1.0 `read/write requests`",
+            "`read/write requests` before 1.0: queries without the other operations",
         ),
         Measured::plain("other_operations_per_second", "1/s", &[], "`other operations` before 1.0"),
         Measured::lower("latency", "ms", &["stat"], "`Latency`: min, mean, max"),
@@ -46,6 +47,8 @@ pub(super) const FORMAT: Format = Format {
             &[],
             "`eps` or `tps`, with `--report-interval`",
         ),
+        Measured::higher("interval_queries_per_second", "1/s", &[], "`qps`, with `--report-interval`"),
+        Measured::lower("interval_errors_per_second", "1/s", &[], "`err/s`, with `--report-interval`"),
         Measured::lower("interval_latency", "ms", &["percentile"], "`lat`, with `--report-interval`"),
     ],
     main: &["events_per_second", "transactions_per_second", "throughput", "latency,stat=mean"],
@@ -205,7 +208,7 @@ impl Sysbench {
             "fsyncs/s" => put(out, "operations_per_second", number(first), "1/s", &operation("fsync")),
             "read, MiB/s" => put(out, "throughput", number(first), "MiB/s", &operation("read")),
             "written, MiB/s" => put(out, "throughput", number(first), "MiB/s", &operation("write")),
-            "read/write requests" => put(out, "queries_per_second", rate(), "1/s", &[]),
+            "read/write requests" => put(out, "read_write_requests_per_second", rate(), "1/s", &[]),
             "other operations" => put(out, "other_operations_per_second", rate(), "1/s", &[]),
             "ignored errors" | "deadlocks" => put(out, "errors", number(first), "", &[]),
             "total number of events" => put(out, "events", number(first), "", &[]),
@@ -259,6 +262,8 @@ fn progress(at: f64, rest: &str, out: &mut Out<'_>) -> Fit {
         let Some(value) = number(pair[1]) else { continue };
         match pair[0] {
             "eps:" | "tps:" => out.put_at(Some(at), "interval_events_per_second", value, "1/s", &[]),
+            "qps:" => out.put_at(Some(at), "interval_queries_per_second", value, "1/s", &[]),
+            "err/s" | "err/s:" => out.put_at(Some(at), "interval_errors_per_second", value, "1/s", &[]),
             name => {
                 if let Some(percent) = name.strip_prefix("(ms,").and_then(|name| name.strip_suffix("%):")) {
                     out.put_at(Some(at), "interval_latency", value, "ms", &[("percentile", percent)]);

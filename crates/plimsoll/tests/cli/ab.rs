@@ -113,7 +113,7 @@ fn what_is_no_version_is_refused_by_name() {
     lab.plimsoll(&["ab", &program, &program, "--", "ls"]).exits(2).says("the command has no `{}`");
     lab.plimsoll(&["ab", &program, &program, "--metric", "figure", "--", "ls", "{}"])
         .exits(2)
-        .says("is a figure");
+        .says("has no figure");
 }
 
 #[test]

@@ -93,7 +93,8 @@ pub(super) fn of(file: &Imported) -> Vec<Posted> {
     let rows = Rows::of(&file.found.series);
     let all = rows.all;
     let before = all.iter().filter(|series| {
-        label(series, "side") == Some("before") && ["mean", "value"].contains(&series.metric.as_str())
+        label(series, "side") == Some("before")
+            && ["mean", "median", "value"].contains(&series.metric.as_str())
     });
     let sided = before.filter_map(|before| sided(before, &rows));
     sided.chain(spread(all)).chain(calls(all)).map(judged).collect()
