@@ -60,6 +60,8 @@
   // Plotly names single digits of a logarithmic axis. Here its decades have names, 1, 10, 100; where it has fewer than two of them, 2 and 5 as well. What
   // the axis spans is known once it is drawn.
   const DECADES = 7;
+  // The room that a label takes on an axis (px).
+  const LABEL = 70;
   const decades = (chart) => {
     const changes = {};
     for (const [name, axis] of Object.entries(chart._fullLayout)) {
@@ -72,7 +74,9 @@
         if (power % every === 0) values.push(...digits.map((digit) => digit * 10 ** power));
       }
       const seen = values.filter((value) => Math.log10(value) >= low && Math.log10(value) <= high);
-      changes[name] = seen.length > 1 ? { tickvals: seen, ticktext: seen.map(named), tickmode: "array" } : { tickmode: "auto" };
+      // Within less than a factor of two Plotly names every hundredth, however narrow the chart is.
+      const few = { tickmode: "auto", nticks: Math.max(2, Math.floor(axis._length / LABEL)) };
+      changes[name] = seen.length > 1 ? { tickvals: seen, ticktext: seen.map(named), tickmode: "array" } : few;
     }
     const flat = Object.entries(changes).flatMap(([name, ticks]) => Object.entries(ticks).map(([key, value]) => [`${name}.${key}`, value]));
     if (flat.length) Plotly.relayout(chart, Object.fromEntries(flat));

@@ -451,6 +451,8 @@ fn whoever_takes_the_cpus_that_the_server_waits_for_is_named() {
     let report = lab.plimsoll_until_decided(&["run", &file, "--yes", "--format", "json"]).exits(0).json();
     let cause = &report["causes"][0];
     assert_eq!(cause["id"], "cpu.contended", "{} {}", report["causes"], report["profile"]["cpu_use"]);
-    let metric = cause["evidence"][0]["metric"].as_str().expect("a metric");
-    assert_eq!(metric, "CPUs used by server/sh (crowd)");
+    // Another test beside this one may take CPUs as well.
+    let evidence = cause["evidence"].as_array().expect("evidence");
+    let crowd = evidence.iter().any(|it| it["metric"] == "CPUs used by server/sh (crowd)");
+    assert!(crowd, "{cause}");
 }
