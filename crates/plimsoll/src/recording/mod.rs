@@ -28,8 +28,10 @@ const SCHEMA: &str = "plimsoll.recording/1";
 pub(crate) const HERE: &str = "this machine";
 /// How a gzip stream begins (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// The most that a file may have in it, uncompressed: about a day.
+/// Largest recording that is read, uncompressed, in bytes: about a day.
 const MOST_BYTES: u64 = 2 << 30;
+/// Longest line of a recording, in bytes: a stranger's file may expand to one without an end.
+const MOST_OF_LINE: u64 = 64 << 20;
 
 /// Where and how a recording was made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -284,10 +286,26 @@ fn lines_of(path: &Path, most: u64) -> io::Result<BufReader<Box<dyn Read>>> {
     Ok(BufReader::new(bytes))
 }
 
+/// The next line without its end, and what is left of the limit; nothing at the end of the file.
+fn line(bytes: &mut impl BufRead, left: &mut u64) -> io::Result<Option<Vec<u8>>> {
+    let most = MOST_OF_LINE.min(*left);
+    let mut line = Vec::new();
+    let length = bytes.take(most + 1).read_until(b'\n', &mut line)? as u64;
+    if length > most {
+        let why = format!("expected at most {MOST_OF_LINE} bytes a line, and {MOST_BYTES} in all");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    *left -= length;
+    line.pop_if(|last| *last == b'\n');
+    Ok((length > 0).then_some(line))
+}
+
 /// Reads a recording. A last line that was cut short, because the machine went down, is left out.
 pub(crate) fn read(path: &Path) -> Result<Recording, Failure> {
     let failed = |error: io::Error| Failure::io("read", path, &error);
-    let mut lines = lines_of(path, MOST_BYTES).map_err(failed)?.split(b'\n');
+    let mut bytes = lines_of(path, MOST_BYTES + 1).map_err(failed)?;
+    let mut left = MOST_BYTES;
+    let mut lines = std::iter::from_fn(|| line(&mut bytes, &mut left).transpose());
     let header = lines.next().transpose().map_err(failed)?.unwrap_or_default();
     let header = serde_json::from_slice::<Header>(&header).ok().filter(|header| header.schema == SCHEMA);
     let Some(header) = header else {
@@ -344,6 +362,21 @@ mod tests {
         std::fs::write(&path, "{}\n").unwrap();
         assert!(format!("{:?}", read(&path).unwrap_err()).contains("is no recording"));
         assert!(!is_one(&path) && !is_one(folder.path()));
+    }
+
+    #[test]
+    fn a_line_beyond_its_limit_and_a_file_beyond_its_limit_are_refused_by_number() {
+        let text = b"one\ntwo".as_slice();
+        let (mut bytes, mut left) = (text, 100);
+        assert_eq!(line(&mut bytes, &mut left).unwrap().unwrap(), b"one");
+        assert_eq!(line(&mut bytes, &mut left).unwrap().unwrap(), b"two");
+        assert!(line(&mut bytes, &mut left).unwrap().is_none());
+        let (mut bytes, mut left) = (text, 6);
+        assert_eq!(line(&mut bytes, &mut left).unwrap().unwrap(), b"one");
+        assert!(line(&mut bytes, &mut left).unwrap_err().to_string().contains("in all"));
+        let mut endless = BufReader::new(io::repeat(b' '));
+        let refused = line(&mut endless, &mut MOST_BYTES.clone()).unwrap_err();
+        assert!(refused.to_string().contains("67108864 bytes a line"), "{refused}");
     }
 
     #[test]
