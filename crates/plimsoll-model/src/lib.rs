@@ -6,6 +6,7 @@
 
 pub mod cause;
 pub mod certificate;
+pub mod counters;
 pub mod documents;
 pub mod effect;
 pub mod event;

@@ -8,7 +8,7 @@ use super::{Definition, Known, Page, When, by_hand, by_levels};
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
         evidence_for: "kernel.random.entropy_avail is low, and the kernel logs or threads show that somebody waits for it (wait_for_random_bytes, getrandom)",
-        evidence_against: "the kernel is 5.18 or later, where the count is always 256 and nobody waits after the start",
+        evidence_against: "the kernel is 5.18 or later, where the count is always 256 and no program waits after the start",
         test: "run rngd or give a virtual machine virtio-rng, and measure again",
         remedy: "give the machine a source of randomness (virtio-rng, rngd), use /dev/urandom, or a newer kernel",
     },

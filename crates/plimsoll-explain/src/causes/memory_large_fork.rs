@@ -17,22 +17,8 @@ pub(super) const DEFINITION: Definition = Definition {
     change: by_hand,
 };
 
-/// What copies page tables: mm/memory.c, mm/rmap.c and kernel/fork.c.
-const COPIES: [&str; 12] = [
-    "copy_page_range",
-    "copy_p4d_range",
-    "copy_pud_range",
-    "copy_pmd_range",
-    "copy_pte_range",
-    "copy_present_pte",
-    "copy_present_ptes",
-    "__copy_present_ptes",
-    "dup_mm",
-    "dup_mmap",
-    "anon_vma_fork",
-    "anon_vma_clone",
-];
-/// These, and what tears the copies down again. A process that only unmaps its memory does the latter as well.
+/// Functions that copy page tables (mm/memory.c, mm/rmap.c and kernel/fork.c), and those that tear the copies down. A process that only unmaps
+/// its memory calls the latter as well.
 const FUNCTIONS: by_functions::Signature = by_functions::Signature {
     functions: &[
         "copy_page_range",
@@ -57,14 +43,18 @@ const FUNCTIONS: by_functions::Signature = by_functions::Signature {
     ],
     with: &[],
 };
+/// Beginnings of the names of those that copy.
+const COPIES: [&str; 4] = ["copy_", "__copy_", "dup_mm", "anon_vma_"];
 /// The least part of the added time that copies take.
 const LEAST_COPIES: f64 = 0.15;
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
     let Some(profile) = known.profile else { return Vec::new() };
     let functions = profile.narrowest.iter().chain(&profile.functions);
-    let copies =
-        functions.filter(|it| it.kind == FrameKind::Kernel && COPIES.contains(&it.function.as_str()));
+    let is_copy = |name: &str| {
+        FUNCTIONS.functions.contains(&name) && COPIES.iter().any(|beginning| name.starts_with(beginning))
+    };
+    let copies = functions.filter(|it| it.kind == FrameKind::Kernel && is_copy(&it.function));
     if copies.map(|it| it.share).fold(0.0, f64::max) < LEAST_COPIES {
         return Vec::new();
     }

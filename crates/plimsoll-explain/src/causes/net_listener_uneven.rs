@@ -29,7 +29,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     if uneven.is_none() || full.is_none() && overflows.is_none() {
         return Vec::new();
     }
-    // It names the listener, which an overflow alone does not.
+    // A queue names its listener; a count of overflows names none.
     by_levels::shown(ID, 0.92, &[uneven, full, overflows])
 }
 

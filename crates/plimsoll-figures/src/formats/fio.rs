@@ -64,10 +64,8 @@ pub(super) const FORMAT: Format = Format {
 const OPERATIONS: [&str; 3] = ["read", "write", "trim"];
 
 fn document(json: &Json<'_>, out: &mut Out<'_>) {
-    // Before version 3 sizes are in KiB, and times in microseconds.
-    let old = json
-        .text_of("fio version")
-        .is_some_and(|it| ["fio-1", "fio-2"].iter().any(|old| it.starts_with(old)));
+    let is_old = |version: &str| ["fio-1", "fio-2"].iter().any(|old| version.starts_with(old));
+    let names = if json.text_of("fio version").is_some_and(|it| is_old(&it)) { &OLD } else { &TODAY };
     for job in json.get("jobs").map(|jobs| jobs.items()).unwrap_or_default() {
         let name = job.text_of("jobname").unwrap_or_default();
         for operation in OPERATIONS {
@@ -77,12 +75,7 @@ fn document(json: &Json<'_>, out: &mut Out<'_>) {
                 found.get("total_ios").and_then(|all| all.number()).is_some_and(|all| all > 0.0)
             };
             if let Some(found) = found.filter(did) {
-                let labels = [("job", name.as_ref()), ("operation", operation)];
-                if old {
-                    of_old_operation(&found, labels, out);
-                } else {
-                    of_operation(&found, labels, out);
-                }
+                of_operation(&found, names, [("job", name.as_ref()), ("operation", operation)], out);
             }
         }
         for (field, mode) in [("usr_cpu", "user"), ("sys_cpu", "system")] {
@@ -91,16 +84,27 @@ fn document(json: &Json<'_>, out: &mut Out<'_>) {
     }
 }
 
-const STATISTICS: [(&str, &str); 4] = [("min", "min"), ("mean", "mean"), ("max", "max"), ("stddev", "stdev")];
-
-fn of_old_operation(found: &Json<'_>, labels: [(&'static str, &str); 2], out: &mut Out<'_>) {
-    out.json("throughput", found.get("bw"), "KiB/s", &labels);
-    out.json("operations_per_second", found.get("iops"), "1/s", &labels);
-    out.json("operations", found.get("total_ios"), "", &labels);
-    out.json("transfer", found.get("io_bytes"), "KiB", &labels);
-    times(found, "lat", "latency", "us", labels, out);
-    times(found, "clat", "completion_latency", "us", labels, out);
+/// Fields of an operation whose names or units depend on fio's version.
+struct Names {
+    throughput: (&'static str, &'static str),
+    transfer: &'static str,
+    latency: &'static str,
+    completion: &'static str,
+    time: &'static str,
 }
+
+const TODAY: Names = Names {
+    throughput: ("bw_bytes", "B/s"),
+    transfer: "B",
+    latency: "lat_ns",
+    completion: "clat_ns",
+    time: "ns",
+};
+/// Before version 3.
+const OLD: Names =
+    Names { throughput: ("bw", "KiB/s"), transfer: "KiB", latency: "lat", completion: "clat", time: "us" };
+
+const STATISTICS: [(&str, &str); 4] = [("min", "min"), ("mean", "mean"), ("max", "max"), ("stddev", "stdev")];
 
 /// Statistics and percentiles of one kind of latency.
 fn times(
@@ -121,13 +125,13 @@ fn times(
     }
 }
 
-fn of_operation(found: &Json<'_>, labels: [(&'static str, &str); 2], out: &mut Out<'_>) {
-    out.json("throughput", found.get("bw_bytes"), "B/s", &labels);
+fn of_operation(found: &Json<'_>, names: &Names, labels: [(&'static str, &str); 2], out: &mut Out<'_>) {
+    out.json("throughput", found.get(names.throughput.0), names.throughput.1, &labels);
     out.json("operations_per_second", found.get("iops"), "1/s", &labels);
     out.json("operations", found.get("total_ios"), "", &labels);
-    out.json("transfer", found.get("io_bytes"), "B", &labels);
-    times(found, "lat_ns", "latency", "ns", labels, out);
-    times(found, "clat_ns", "completion_latency", "ns", labels, out);
+    out.json("transfer", found.get("io_bytes"), names.transfer, &labels);
+    times(found, names.latency, "latency", names.time, labels, out);
+    times(found, names.completion, "completion_latency", names.time, labels, out);
 }
 
 /// `name: (groupid=0, jobs=1): err= 0: pid=3385`: the name.

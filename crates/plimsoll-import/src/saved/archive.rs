@@ -105,7 +105,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Whether a file of this path and size is to be kept.
+    /// Whether a reader knows this path, and its size fits the limits.
     fn wants(&self, path: &str, size: u64) -> bool {
         super::is_known(path) && size <= LARGEST_FILE && self.kept + size <= MOST_KEPT
     }

@@ -1,5 +1,7 @@
 //! Parsers of the files that tell of the whole machine. What each value means and its unit stands in [`super`].
 
+use plimsoll_model::counters::DISK_FIELDS;
+
 use super::cpu_time;
 use super::table::{Rows, Table};
 use super::text::{decimal, hexadecimal, lines, name, words};
@@ -99,28 +101,6 @@ pub(super) fn schedstat(rows: &mut Rows, table: &mut Table, text: &[u8]) {
         rows.set(table, key, names, [running, delay, timeslices].into_iter());
     }
 }
-
-/// The columns of `/proc/diskstats` after the name (Documentation/admin-guide/iostats.rst), each with what it is multiplied by:
-/// sectors are 512 bytes, times are milliseconds.
-const DISK_FIELDS: [(&str, f64); 17] = [
-    ("reads", 1.0),
-    ("reads_merged", 1.0),
-    ("read_bytes", 512.0),
-    ("read_time", 1000.0),
-    ("writes", 1.0),
-    ("writes_merged", 1.0),
-    ("written_bytes", 512.0),
-    ("write_time", 1000.0),
-    ("in_flight", 1.0),
-    ("busy", 1000.0),
-    ("queue_time", 1000.0),
-    ("discards", 1.0),
-    ("discards_merged", 1.0),
-    ("discarded_bytes", 512.0),
-    ("discard_time", 1000.0),
-    ("flushes", 1.0),
-    ("flush_time", 1000.0),
-];
 
 /// `/proc/diskstats`.
 pub(super) fn diskstats(rows: &mut Rows, table: &mut Table, text: &[u8]) {

@@ -61,7 +61,7 @@ pub(super) fn file_locks() -> HashMap<u32, u64> {
     if read.is_ok() { of_locks(&text) } else { HashMap::new() }
 }
 
-/// `1: POSIX  ADVISORY  WRITE 4321 08:01:5678 0 EOF`; those that are waited for have an arrow, and belong to nobody yet.
+/// `1: POSIX  ADVISORY  WRITE 4321 08:01:5678 0 EOF`; a waiting request has an arrow, and no process holds its lock yet.
 fn of_locks(text: &str) -> HashMap<u32, u64> {
     let mut held = HashMap::new();
     for line in text.lines().filter(|line| !line.contains("->")) {

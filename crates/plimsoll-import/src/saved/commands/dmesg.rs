@@ -41,7 +41,7 @@ const SIGNS: [(&str, &str); 22] = [
     ("uninitialized urandom read", "entropy"),
     ("I/O error", "io_error"),
 ];
-/// `net_ratelimit: 12 callbacks suppressed`: so many more lines of the one before.
+/// `net_ratelimit: 12 callbacks suppressed`: the kernel dropped 12 more copies of the previous line.
 const SUPPRESSED: &str = "callbacks suppressed";
 
 fn is_stamped(line: &str) -> bool {

@@ -1,5 +1,7 @@
 //! `/proc/diskstats`, and the tables of `/proc/net/stat`, which have a line of names and a line of hexadecimal numbers for each CPU.
 
+use plimsoll_model::counters::DISK_FIELDS;
+
 use super::{Format, Out, Section, count, is_file};
 
 pub(super) const DISKSTATS: Format = Format {
@@ -22,26 +24,6 @@ pub(super) const NEIGHBOURS: Format = Format {
     read: |section, out| hexadecimal("neighbour", section, out),
 };
 
-/// Columns after the name (Documentation/admin-guide/iostats.rst): sectors are 512 bytes, times are milliseconds.
-const FIELDS: [(&str, f64); 17] = [
-    ("reads", 1.0),
-    ("reads_merged", 1.0),
-    ("read_bytes", 512.0),
-    ("read_time", 1000.0),
-    ("writes", 1.0),
-    ("writes_merged", 1.0),
-    ("written_bytes", 512.0),
-    ("write_time", 1000.0),
-    ("in_flight", 1.0),
-    ("busy", 1000.0),
-    ("queue_time", 1000.0),
-    ("discards", 1.0),
-    ("discards_merged", 1.0),
-    ("discarded_bytes", 512.0),
-    ("discard_time", 1000.0),
-    ("flushes", 1.0),
-    ("flush_time", 1000.0),
-];
 /// The fewest numbers of a device, before discards and flushes were counted.
 const FEWEST: usize = 11;
 
@@ -60,7 +42,7 @@ fn diskstats(section: &Section<'_>, out: &mut Out) {
             out.unread.note(index, line);
             continue;
         };
-        for ((field, scale), value) in FIELDS.iter().zip(values) {
+        for ((field, scale), value) in DISK_FIELDS.iter().zip(values) {
             let name = format!("machine.diskstats.{name}.{field}");
             if *field == "in_flight" {
                 out.reading.level(name, value);

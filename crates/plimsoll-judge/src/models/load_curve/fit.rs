@@ -12,7 +12,7 @@ use serde::Serialize;
 const MOST_VARIATION: f64 = 100.0;
 /// The smallest and largest factor of the waiting jobs, (1 + C²)/2.
 const FACTORS: [f64; 2] = [0.5, f64::midpoint(1.0, MOST_VARIATION)];
-/// Squared coefficients of variation are reported as one value if they differ by less than this.
+/// Largest difference between squared coefficients of variation that the report shows as one value.
 const ALIKE: f64 = 0.1;
 /// The confidence at which exponential service times are excluded.
 const SURE: f64 = 0.995;

@@ -78,7 +78,7 @@ impl Buffers {
         (place * self.windows + self.used[place]) * self.block
     }
 
-    /// Leaves the memory to whoever may still write to it.
+    /// Leaks the memory: the kernel may still write to it.
     pub(super) fn lose(&mut self) {
         std::mem::forget(std::mem::replace(&mut self.memory, Memory::new(1).expect("a page of memory")));
     }
