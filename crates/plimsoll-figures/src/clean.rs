@@ -85,7 +85,7 @@ pub(super) fn clean(raw: &str, quoted_printable: bool) -> Cow<'_, str> {
         let lone = before == ' ' && (next == ' ' || next.is_ascii_digit());
         match c {
             '\\' if before != '\\' && matches!(next, '.' | '_' | '-' | '*' | '%' | '+' | '~') => {}
-            '`' if is_table => {}
+            '`' if is_table && !is_inside_number(before, rest.clone()) => {}
             '\u{2212}' => out.push('-'),
             '\u{a0}' | '\u{202f}' | '\u{2007}' => out.push(' '),
             '│' | '┃' | '║' => out.push('|'),
@@ -98,6 +98,16 @@ pub(super) fn clean(raw: &str, quoted_printable: bool) -> Cow<'_, str> {
         before = c;
     }
     Cow::Owned(out)
+}
+
+/// Whether a mark stands within a number: without it the text would hold another number.
+fn is_inside_number(before: char, mut behind: impl Iterator<Item = char>) -> bool {
+    let is_point = |c: char| matches!(c, '.' | ',');
+    let goes_on = match behind.next() {
+        Some(c) if is_point(c) => behind.next().is_some_and(|c| c.is_ascii_digit()),
+        next => next.is_some_and(|c| c.is_ascii_digit()),
+    };
+    goes_on && (before.is_ascii_digit() || is_point(before))
 }
 
 /// Quoted-printable text without its escapes.
@@ -181,6 +191,7 @@ mod tests {
         for (raw, text) in [
             ("**296** requests in **30.1**s", "296 requests in 30.1s"),
             ("|333844\\.14|-2\\.77|`SET`|", "|333844.14|-2.77|SET|"),
+            ("| `5`, `6` | 1.9`5 | 1`.9 |", "| 5, 6 | 1.9`5 | 1`.9 |"),
             ("│ a │ 1 │", "| a | 1 |"),
             ("[\u{2212}2.1% +1%]", "[-2.1% +1%]"),
             ("110582 ą  3%", "110582 ±  3%"),
