@@ -7,13 +7,20 @@ const LONGEST_JOINED: usize = 64 << 10;
 /// A line of quoted-printable mail is wrapped near this width: RFC 2045, section 6.7.
 const WRAPPED_FROM: usize = 60;
 
-/// Whether the beginning of an input is quoted-printable mail: escaped bytes, and long lines that end with `=`.
+/// Whether the beginning of an input is quoted-printable mail: escaped bytes, and long lines that end with `=`. Such mail escapes each `=` of its text,
+/// so most are escapes; those of `p(90)=16` are few among others.
 pub(super) fn is_quoted_printable(head: &str) -> bool {
     let wrapped = head.lines().map(str::trim_end).any(|line| {
         line.len() >= WRAPPED_FROM && line.strip_suffix('=').is_some_and(|rest| !rest.ends_with('='))
     });
-    let escaped = || head.match_indices('=').any(|(at, _)| escape(&head.as_bytes()[at..]).is_some());
-    wrapped && escaped()
+    let escapes = || {
+        let signs = || head.match_indices('=').map(|(at, _)| &head.as_bytes()[at..]);
+        let wraps = |rest: &[u8]| rest.get(1).is_none_or(|next| matches!(next, b'\n' | b'\r'));
+        let count = signs().filter(|rest| escape(rest).is_some()).count();
+        let others = signs().filter(|rest| escape(rest).is_none() && !wraps(rest)).count();
+        count > others
+    };
+    wrapped && escapes()
 }
 
 /// The byte of an escape of quoted-printable text: `=C3`.
@@ -207,6 +214,8 @@ mod tests {
         let head = "> the rate of the first machine stays within the limits of the se=\ncond =C2=B1 3%\n";
         assert!(is_quoted_printable(head));
         assert!(!is_quoted_printable(&format!("{}\nx=AA\n", "=".repeat(70))));
+        let cut = "iteration_duration: avg=9.41s min=2.02s max=1m10s p(90)=17.9s p(95)=\nmax=1m9s";
+        assert!(!is_quoted_printable(cut));
         let mut line = "> 110582 =C2=B1  3%  will-it-scale.52.threa=".to_owned();
         assert!(join(&mut line, "ds", true));
         assert_eq!(clean(&line, true), "> 110582 ±  3%  will-it-scale.52.threads");
