@@ -79,7 +79,6 @@ fn fill(word: &str, listen: SocketAddr, to: &[SocketAddr], scratch: &Path) -> St
 }
 
 /// Where a program is, as a shell would find it.
-#[must_use]
 pub fn find(program: &str) -> Option<PathBuf> {
     candidates(program).find(|path| is_file(path))
 }

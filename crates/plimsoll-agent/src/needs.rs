@@ -8,7 +8,6 @@ use crate::gate::{Kind, Need};
 use crate::{load, program, service};
 
 /// What services and loads need beyond the rights of an unprivileged program: each row of the table, and the parts of the file that use it.
-#[must_use]
 pub fn needs_of(experiment: &Experiment) -> Vec<(Need, Vec<String>)> {
     let started = experiment.services.iter().filter(|(_, service)| service.kind.is_started());
     let services = started.map(|(name, service)| {

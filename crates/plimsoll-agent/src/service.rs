@@ -48,7 +48,6 @@ enum Startup {
 }
 
 /// `plimsoll agent service`: becomes the built-in service whose specification comes in as JSON on stdin, and dies with the agent.
-#[must_use]
 pub fn main() -> ExitCode {
     let spec: ServiceSpec = match child::specification("service") {
         Ok(spec) => spec,

@@ -50,7 +50,6 @@ impl Command {
 
 /// What sets the worse of two commands apart, for each operation that the figure counts, or for each run. `programs` are those whose work is measured: what others do beside them is a
 /// stranger's doing.
-#[must_use]
 pub fn explain(better: &Command, worse: &Command, programs: Vec<String>) -> Explained {
     let least = better.least().zip(worse.least()).map(|(better, worse)| better.min(worse));
     let (part, per) = match least {

@@ -32,7 +32,6 @@ pub(super) fn comparisons(plan: &Plan, claim: &DifferenceClaim) -> Vec<Compariso
 }
 
 /// Claims that the run cannot decide, or only under an assumption, because it makes too few pairs, each in a sentence.
-#[must_use]
 pub fn shortfalls(plan: &Plan) -> Vec<String> {
     let trials = plan.experiment.run.max_trials as usize;
     let alpha = CompareSettings::default().alpha;

@@ -106,7 +106,6 @@ pub struct Run<'a> {
 }
 
 /// The report of a run.
-#[must_use]
 pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
     let (first, trials) = aa_test::split(all);
     let judged = judged(plan, trials);

@@ -226,7 +226,6 @@ fn of_cell(cell: &BTreeMap<String, String>, phases: &[&PhaseRecord]) -> CellStal
 
 /// Time-sequence graphs of the connections of a run that stood still longest, from the first trial of each cell. `folder` is that of the file of
 /// runs. Captures that are not there any more are left out.
-#[must_use]
 pub fn time_sequences(folder: &Path, trials: &[TrialRecord]) -> Vec<TimeSequence> {
     let mut all = Vec::new();
     let mut seen: Vec<(&BTreeMap<String, String>, &str)> = Vec::new();

@@ -13,7 +13,6 @@ use super::evidence::{CONNECTION, divided_by, operations};
 use super::sides::{self, Difference, Side};
 
 /// The stacks of the two sides that are compared, each over all trials, for a picture; nothing where they were not sampled.
-#[must_use]
 pub fn stacks(plan: &Plan, trials: &[TrialRecord]) -> Option<[Profile; 2]> {
     let findings = claims::findings(plan, trials);
     let phases = sides::of(plan, trials, &findings)?.phases;
@@ -25,7 +24,6 @@ pub fn stacks(plan: &Plan, trials: &[TrialRecord]) -> Option<[Profile; 2]> {
 }
 
 /// All stacks that were sampled on the rig that is measured; nothing where none were.
-#[must_use]
 pub fn all_stacks(trials: &[TrialRecord]) -> Option<Profile> {
     let phases: Vec<(&PhaseRecord, Side)> =
         trials.iter().flat_map(|trial| &trial.phases).map(|phase| (phase, Side::After)).collect();

@@ -6,7 +6,6 @@ use plimsoll_model::observation::Histogram;
 const QUANTILES: u32 = 2_000;
 
 /// A histogram of microseconds as equally likely times in seconds, each above 0.
-#[must_use]
 pub fn seconds(times: &Histogram) -> Vec<f64> {
     let at =
         |i: u32| times.value_at_quantile((f64::from(i) + 0.5) / f64::from(QUANTILES)).max(1) as f64 / 1e6;

@@ -48,7 +48,6 @@ pub struct RunFigure {
 }
 
 /// Every figure of each measured phase of a run, in each of its cells.
-#[must_use]
 pub fn figures_of(plan: &Plan, trials: &[TrialRecord]) -> Vec<RunFigure> {
     let phases = phases(trials);
     let mut all = Vec::new();
@@ -67,7 +66,6 @@ pub fn figures_of(plan: &Plan, trials: &[TrialRecord]) -> Vec<RunFigure> {
 }
 
 /// Compares what the claims of both runs measure, in each cell that both have.
-#[must_use]
 pub fn runs<'t>(
     (plan_a, a): (&Plan, &'t [TrialRecord]),
     (plan_b, b): (&Plan, &'t [TrialRecord]),

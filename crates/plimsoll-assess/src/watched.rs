@@ -245,7 +245,6 @@ impl Watched {
     }
 
     /// The counters as they were read last, by name.
-    #[must_use]
     pub fn counters(&self) -> &BTreeMap<String, f64> {
         &self.values
     }
@@ -330,7 +329,6 @@ fn runs(seconds: &[&Second]) -> Vec<CommandRun> {
 }
 
 /// How a host was from the first of these moments to the last, and what it points to without anything to compare it with; nothing of fewer than two.
-#[must_use]
 pub fn alone(moments: &[Moment]) -> Option<State> {
     let mut watched = Watched::default();
     let mut seconds = Vec::new();
@@ -350,7 +348,6 @@ pub fn alone(moments: &[Moment]) -> Option<State> {
 }
 
 /// What moved between two recordings of a host, second by second, and where its CPUs' time went.
-#[must_use]
 pub(super) fn moved(before: &[Moment], after: &[Moment]) -> (Vec<Evidence>, SavedCpu) {
     let seconds = |moments: &[Moment]| -> Vec<Second> {
         let mut watched = Watched::default();

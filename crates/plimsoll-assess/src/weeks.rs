@@ -6,7 +6,6 @@ use plimsoll_model::weeks::Reached;
 const HOUR: u64 = 3600;
 
 /// Points by hour, from one hour up to another (hours since 1970, UTC); points have seconds since 1970. `None` for an hour without a point.
-#[must_use]
 pub fn hours(points: impl IntoIterator<Item = (u64, f64)>, first: u64, end: u64) -> Vec<Option<f64>> {
     let mut hours = vec![None; usize::try_from(end.saturating_sub(first)).unwrap_or_default()];
     for (at_unix_s, value) in points {
@@ -27,7 +26,6 @@ fn ends_at_zero(series: &str) -> Option<String> {
 }
 
 /// When a series reaches its limit, counted from the end of these hours, and the consequence in words; `None` without a limit or a forecast.
-#[must_use]
 pub fn forecast(series: &str, hours: &[Option<f64>], first_hour: u64) -> Option<(String, Reached)> {
     let what = ends_at_zero(series)?;
     let days = weeks::days(hours, first_hour).ok()?;

@@ -33,7 +33,6 @@ pub struct Figure {
 }
 
 /// The figures that moved, the strongest first. What moved as much on the control is the machine's doing and is left out.
-#[must_use]
 pub fn rank(figures: &[Figure], most: usize) -> Vec<Evidence> {
     let mut moved: Vec<(f64, Evidence)> = figures
         .iter()
@@ -82,7 +81,6 @@ fn log_ratio(before: f64, after: f64) -> f64 {
 }
 
 /// `2·AUC − 1`: -1 where every value after is smaller than every one before, 1 where every one is greater. Ties count half.
-#[must_use]
 pub fn shift(before: &[f64], after: &[f64]) -> f64 {
     let pairs = before.len() * after.len();
     if pairs == 0 {

@@ -99,7 +99,6 @@ impl Sampled {
 
 /// What grew from before to after. `control` is the rig that was spared, before and after: what moved there as well is the machine's doing.
 /// Nothing where one of the sides has no samples.
-#[must_use]
 pub fn contrast(
     before: &Sampled,
     after: &Sampled,

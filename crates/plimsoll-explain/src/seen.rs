@@ -106,7 +106,6 @@ const STOPPED: [&str; 6] =
 const DATAGRAM: [&str; 2] = ["__skb_wait_for_more_packets", "__skb_recv_udp"];
 
 /// What a thread waits for. The functions nearest to the sleep tell first.
-#[must_use]
 pub fn wait_for(site: &WaitSite) -> WaitFor {
     let WaitSite::Sleep { functions, .. } = site else { return WaitFor::Cpu };
     let kinds: [(&[&str], WaitFor); 7] = [

@@ -52,7 +52,6 @@ impl Format {
     }
 
     /// The command that reads it, where `import` does not.
-    #[must_use]
     pub fn elsewhere(&self) -> Option<&'static str> {
         self.elsewhere
     }

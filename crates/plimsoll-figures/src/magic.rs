@@ -15,7 +15,6 @@ pub enum Magic {
 
 impl Magic {
     /// That of an input which begins so.
-    #[must_use]
     pub fn of(head: &[u8]) -> Option<Self> {
         Some(match head.first_chunk::<4>()? {
             [0xa1, 0xb2, 0xc3, 0xd4] | [0xd4, 0xc3, 0xb2, 0xa1] => Self::Pcap,

@@ -24,7 +24,6 @@ pub struct Frame<'t> {
 
 impl Frame<'_> {
     /// Whether it is the kernel's.
-    #[must_use]
     pub fn is_kernel(&self) -> bool {
         self.module.starts_with("[kernel")
             || self.module.starts_with("[guest.kernel")
@@ -35,7 +34,6 @@ impl Frame<'_> {
 
 /// `relay 1234/1234 [001] 5678.901234: 250000 cpu-clock:pppH:`; the name of a process may have blanks in it, and the thread, the CPU and the period may
 /// be missing.
-#[must_use]
 pub fn head(line: &str) -> Option<Head<'_>> {
     if line.starts_with([' ', '\t']) && line.split_ascii_whitespace().count() < 4 {
         return None;
@@ -66,7 +64,6 @@ fn seconds(word: &str) -> Option<f64> {
 }
 
 /// `ffffffff81a2b3c4 fib_rules_lookup+0x84 ([kernel.kallsyms])` as a frame.
-#[must_use]
 pub fn frame(line: &str) -> Option<Frame<'_>> {
     let (address, rest) = line.trim().split_once(' ')?;
     u64::from_str_radix(address, 16).ok()?;

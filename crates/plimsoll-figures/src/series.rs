@@ -52,20 +52,17 @@ fn as_map<S: serde::Serializer>(labels: &[(&'static str, String)], to: S) -> Res
 
 impl Series {
     /// The values, in the order of the text.
-    #[must_use]
     pub fn values(&self) -> Vec<f64> {
         self.points.iter().map(|point| point.value).collect()
     }
 
     /// Its name with its labels: `latency,percentile=99`.
-    #[must_use]
     pub fn name(&self) -> String {
         let labels = self.labels.iter().map(|(name, value)| format!(",{name}={value}"));
         std::iter::once(self.metric.clone()).chain(labels).collect()
     }
 
     /// Whether it is what is asked for: a metric, and labels that it must have (`latency,percentile=99`).
-    #[must_use]
     pub fn is(&self, wanted: &str) -> bool {
         let wanted = Wanted::of(wanted);
         wanted.metric == self.metric
@@ -92,7 +89,6 @@ impl<'w> Wanted<'w> {
     }
 
     /// Whether a figure is asked for.
-    #[must_use]
     pub fn is(&self, figure: &Figure<'_>) -> bool {
         self.metric == figure.metric
             && self.fits(|name, value| figure.labels.iter().any(|(own, is)| *own == name && *is == value))
@@ -114,7 +110,6 @@ pub struct Figures {
 
 impl Figures {
     /// The series that are what is asked for (see [`Series::is`]): those that have just these labels where there are some, else all that have them.
-    #[must_use]
     pub fn all(&self, wanted: &str) -> Vec<&Series> {
         let found: Vec<&Series> = self.series.iter().filter(|series| series.is(wanted)).collect();
         let labels = wanted.matches('=').count();
@@ -124,7 +119,6 @@ impl Figures {
     }
 
     /// The only series that is what is asked for (see [`Figures::all`]).
-    #[must_use]
     pub fn one(&self, wanted: &str) -> Option<&Series> {
         match self.all(wanted).as_slice() {
             [only] => Some(only),
@@ -133,7 +127,6 @@ impl Figures {
     }
 
     /// The series of each format's main figure: what is judged unless something else is asked for.
-    #[must_use]
     pub fn main(&self) -> Vec<&Series> {
         let mut found = Vec::new();
         for format in formats::ALL {

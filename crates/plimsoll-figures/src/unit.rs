@@ -41,7 +41,6 @@ fn meaning(unit: &str) -> Option<(Dimension, f64)> {
 }
 
 /// By what a value in `from` is multiplied to be one in `to`; nothing where they measure different things.
-#[must_use]
 pub fn factor(from: &str, to: &str) -> Option<f64> {
     if from == to {
         return Some(1.0);

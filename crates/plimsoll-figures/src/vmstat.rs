@@ -37,13 +37,11 @@ pub struct Header<'t> {
 }
 
 /// The unit of a column without `-S`; none of a column that is not known.
-#[must_use]
 pub fn unit(name: &str) -> &'static str {
     UNITS.iter().find(|(known, _)| *known == name).map_or("", |(_, unit)| unit)
 }
 
 /// The names of the columns, where a line has them and all are known.
-#[must_use]
 pub fn header(line: &str) -> Option<Header<'_>> {
     let mut words = line.split_ascii_whitespace().peekable();
     let is_figure = |word: &&str| word.starts_with(|first: char| first.is_ascii_lowercase());

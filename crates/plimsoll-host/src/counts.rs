@@ -29,7 +29,6 @@ pub struct EmulatorCounts {
 impl EmulatorCounts {
     /// The most frames per second that the emulator can carry, to two digits, at the pace at which it handled its
     /// frames so far; `None` if it had none.
-    #[must_use]
     pub fn frames_per_second_at_most(&self) -> Option<u64> {
         let pace = (u128::from(self.frames) * 1_000_000_000).checked_div(self.handling_ns.into())?;
         let step = 10_u128.pow(pace.checked_ilog10()?.saturating_sub(1));
@@ -37,7 +36,6 @@ impl EmulatorCounts {
     }
 
     /// Why what was measured over the emulator is not what was asked for; nothing when it is.
-    #[must_use]
     pub fn trouble(&self) -> Option<String> {
         let all = (self.frames + self.overruns).max(1) as f64;
         let at_most = self.frames_per_second_at_most().unwrap_or_default();

@@ -233,7 +233,6 @@ pub enum HostError {
 
 impl HostError {
     /// What the user can do about it, if that is known. Root gets no advice to be root, but the right that is missing.
-    #[must_use]
     pub fn advice(&self) -> Option<Cow<'static, str>> {
         let usual = self.usual_advice()?;
         Some(match root_lacks() {

@@ -8,7 +8,6 @@ use std::sync::OnceLock;
 static ROOT_LACKS: OnceLock<String> = OnceLock::new();
 
 /// The capabilities that a process which was started by root had not got, as in a container; none where an ordinary user started it.
-#[must_use]
 pub fn root_lacks() -> Option<&'static str> {
     ROOT_LACKS.get().map(String::as_str)
 }

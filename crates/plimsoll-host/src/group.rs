@@ -41,7 +41,6 @@ impl Hierarchy {
 }
 
 /// Whether this process may make control groups that a controller holds to limits: `memory`, or `io`.
-#[must_use]
 pub fn has_controller(controller: &str) -> bool {
     Hierarchy::of(Path::new("/"), controller).is_some_and(|hierarchy| hierarchy.is_writable())
 }

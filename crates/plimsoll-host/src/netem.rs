@@ -166,7 +166,6 @@ fn removal(interface: u32) -> Vec<u8> {
 ///
 /// To be called after [`enter`](crate::enter): without permission for namespaces, the answer is that the kernel
 /// refuses.
-#[must_use]
 pub fn missing() -> Option<&'static str> {
     static ANSWER: OnceLock<Option<String>> = OnceLock::new();
     ANSWER.get_or_init(|| try_out().err().map(|error| why_not(&error))).as_deref()

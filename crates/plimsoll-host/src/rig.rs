@@ -296,7 +296,6 @@ impl Rig {
     }
 
     /// The inode of the host's network namespace; none for a host that shares the machine's, or that is not there.
-    #[must_use]
     pub fn network_namespace(&self, host: &str) -> Option<u64> {
         let inode = |process: &str| Some(fs::metadata(format!("/proc/{process}/ns/net")).ok()?.ino());
         let of_host = inode(&self.pid(host).ok()?.to_string())?;

@@ -164,7 +164,6 @@ impl LinkSpec {
     }
 
     /// Whether anything happens to packets that a mere virtual link does not do, now or later.
-    #[must_use]
     pub fn is_shaped(&self) -> bool {
         !self.later.is_empty() || self.shape.iter().any(|shape| *shape != LinkShape::default())
     }

@@ -12,7 +12,6 @@ use crate::{access, codec, emulator, guard, guest, own_process, pace, supervisor
 /// to go on as what it is. Either way, no descriptor above standard error reaches what this process starts.
 ///
 /// To be called first in `main`, before any thread is started.
-#[must_use]
 pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     own_process::inherit_nothing();
     let mut args = args.into_iter();

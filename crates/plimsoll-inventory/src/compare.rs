@@ -126,14 +126,12 @@ impl From<&Inventory> for Expectation {
 }
 
 /// Everything that is not as expected, in the order of the expectation; by name for an earlier inventory.
-#[must_use]
 pub fn compare(expected: &Expectation, found: &Inventory) -> Vec<Deviation> {
     deviations(expected, &value_of(found))
 }
 
 /// As [`compare`], for a machine of which only papers are known. What is asked for by name and does not stand in them is a deviation; of
 /// an earlier inventory only what they tell is compared.
-#[must_use]
 pub fn compare_papers(expected: &Expectation, found: &Papers) -> Vec<Deviation> {
     let mut deviations = deviations(expected, &Value::Object(found.found.clone()));
     if matches!(expected.0, Kind::Earlier(_)) {

@@ -108,7 +108,6 @@ fn online(tree: &Tree<'_>, info: &str) -> Vec<u32> {
 }
 
 /// A list such as `0-3,8`; a part that is none is left out. Bounded, since a file may hold anything.
-#[must_use]
 pub fn parse_list(list: &str) -> Vec<u32> {
     const MOST: usize = 65_536;
     let ranges = list.trim().split(',').filter_map(|part| {

@@ -69,7 +69,6 @@ pub fn of_blocks(
 }
 
 /// `over / under`, with Fieller's interval at `quantile` standard errors.
-#[must_use]
 pub fn ratio(over: Uncertain, under: Uncertain, covariance: f64, quantile: f64) -> Share {
     let estimate = over.mean / under.mean;
     // How much of the denominator is within its own error: from 1 on it may be 0.

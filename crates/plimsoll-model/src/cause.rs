@@ -149,13 +149,11 @@ macro_rules! ids {
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// The public id.
-            #[must_use]
             pub fn id(self) -> &'static str {
                 match self { $(Self::$variant => $id,)+ }
             }
 
             /// The title, as a sentence without its full stop.
-            #[must_use]
             pub fn title(self) -> &'static str {
                 match self { $(Self::$variant => $title,)+ }
             }
@@ -189,7 +187,6 @@ const EVEN: f64 = 0.5;
 
 impl Cause {
     /// The title, which says how likely it is where that is less than even.
-    #[must_use]
     pub fn headline(&self) -> String {
         let is_guess = self.confidence < EVEN && !self.confirmed;
         if is_guess { format!("Perhaps: {}", self.title) } else { self.title.clone() }

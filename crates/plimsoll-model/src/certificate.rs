@@ -41,13 +41,11 @@ impl CertificateFile {
     pub const ALL: [Self; 4] = [Self::Certificate, Self::Key, Self::Pair, Self::Authority];
 
     /// By what `{{tls.NAME}}` has for it.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|file| file.name().strip_suffix(".pem") == Some(name))
     }
 
     /// The name of the file.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Certificate => "certificate.pem",
@@ -58,13 +56,11 @@ impl CertificateFile {
     }
 
     /// Whether nobody else may read it.
-    #[must_use]
     pub fn is_secret(self) -> bool {
         matches!(self, Self::Key | Self::Pair)
     }
 
     /// What it holds.
-    #[must_use]
     pub fn text(self, of: &Certificate) -> String {
         match self {
             Self::Certificate => of.certificate.clone(),

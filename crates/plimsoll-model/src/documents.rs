@@ -30,7 +30,6 @@ pub struct Document {
 
 impl Document {
     /// Its length in bytes.
-    #[must_use]
     pub fn length(self) -> u64 {
         1024 * 10u64.pow(u32::from(self.class)) * u64::from(self.file) / 10
     }
@@ -68,7 +67,6 @@ fn digits<N: FromStr>(text: &str, number: usize) -> Option<N> {
 }
 
 /// Number of directories of a server for `rate` requests per second: at least 1.
-#[must_use]
 pub fn directories(rate: f64) -> u32 {
     let number = 10.0 * (rate.max(0.0) / 5.0).sqrt();
     (number as u32).clamp(1, MOST_DIRECTORIES)

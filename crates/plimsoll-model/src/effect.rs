@@ -46,7 +46,6 @@ macro_rules! consents {
             pub const ALL: &[Self] = &[$(Self::$kind),+];
 
             /// Name on the command line.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => $name,)+
@@ -73,7 +72,6 @@ consents! {
 
 impl Consent {
     /// The kind with a name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
@@ -115,7 +113,6 @@ impl EffectKind {
     ];
 
     /// What stands above them in a list.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Program => "programs",
@@ -147,7 +144,6 @@ pub enum AsWhom {
 
 impl AsWhom {
     /// In words.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::Nobody => "as nobody, the machine's files read-only",
@@ -201,7 +197,6 @@ impl Effect {
 
 /// A word of a command as a reader can tell it from its neighbours: in quotes where it has blanks or quotes, and with what a terminal would
 /// not show as it is (control characters, changes of the direction of writing) by its number.
-#[must_use]
 pub fn word(text: &str) -> String {
     let quoted = format!("{text:?}");
     let plain = quoted.len() == text.len() + 2 && !text.is_empty() && !text.contains([' ', '\'', '\u{a0}']);

@@ -196,7 +196,6 @@ pub enum ToAgent {
 
 impl ToAgent {
     /// Whether an answer to it comes in any case.
-    #[must_use]
     pub fn is_answered(&self) -> bool {
         match self {
             Self::End { .. } => false,
@@ -360,7 +359,6 @@ pub enum FromAgent {
 
 impl FromAgent {
     /// Whether the frame is the answer to a request, and not a message by itself.
-    #[must_use]
     pub fn answers(&self) -> bool {
         !matches!(self, Self::Pong { .. } | Self::Died { .. } | Self::Progress { .. } | Self::Samples { .. })
     }

@@ -38,7 +38,6 @@ impl Histogram {
     }
 
     /// The usual percentiles; zeros where nothing was recorded.
-    #[must_use]
     pub fn percentiles(&self) -> Percentiles {
         let at = |quantile| self.0.value_at_quantile(quantile);
         Percentiles {

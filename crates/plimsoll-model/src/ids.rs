@@ -50,19 +50,16 @@ impl IdSet {
     }
 
     /// Whether a number is in the set.
-    #[must_use]
     pub fn contains(&self, id: u64) -> bool {
         self.ranges.range(..=id).next_back().is_some_and(|(_, &last)| last >= id)
     }
 
     /// How many numbers there are.
-    #[must_use]
     pub fn len(&self) -> u64 {
         self.ranges.iter().map(|(first, last)| last - first + 1).sum()
     }
 
     /// Whether there is none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
@@ -73,7 +70,6 @@ impl IdSet {
     }
 
     /// How many numbers are in both sets.
-    #[must_use]
     pub fn common(&self, other: &Self) -> u64 {
         let overlap = |(first, last): (u64, u64)| {
             let from = other.ranges.range(..=first).next_back().map_or(first, |(&start, _)| start);

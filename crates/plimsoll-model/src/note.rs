@@ -49,7 +49,6 @@ impl Note {
     }
 
     /// Why a run could not go on, where its notes say so.
-    #[must_use]
     pub fn failure(notes: &[Self]) -> Option<&str> {
         notes.iter().find(|note| note.kind == NoteKind::Failed).map(|note| note.text.as_str())
     }

@@ -85,7 +85,6 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// What to call it in a sentence.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Refused => "refused",
@@ -337,37 +336,31 @@ pub struct Progress {
 
 impl LoadResult {
     /// A figure of this result; absent where the result cannot give it (no time, nothing recorded).
-    #[must_use]
     pub fn figure(&self, metric: Metric) -> Option<f64> {
         metric.of(self)
     }
 
     /// What only loads of one kind find.
-    #[must_use]
     pub fn found<F: OfKind>(&self) -> Option<&F> {
         F::of(self.facts.as_ref()?)
     }
 
     /// The streams of TCP that it had, of loads that tell of them.
-    #[must_use]
     pub fn streams(&self) -> &[Stream] {
         self.facts.as_ref().map_or(&[], LoadFacts::streams)
     }
 
     /// Failures of all kinds.
-    #[must_use]
     pub fn failed(&self) -> u64 {
         self.errors.values().sum()
     }
 
     /// Operations without error: connections, or requests where connections are kept.
-    #[must_use]
     pub fn done(&self) -> u64 {
         self.connections.max(self.requests)
     }
 
     /// What came of it, in what such a load is about: datagrams that arrived, bytes that TCP moved, else connections or requests.
-    #[must_use]
     pub fn yielded(&self) -> u64 {
         self.facts.as_ref().and_then(|facts| facts.done(self.bytes)).unwrap_or_else(|| self.done())
     }
@@ -385,7 +378,6 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// What grew or shrank from `self` to `later`, for names that both have.
-    #[must_use]
     pub fn change(&self, later: &Self) -> BTreeMap<String, f64> {
         let both =
             self.values.iter().filter_map(|(name, before)| Some((name, before, later.values.get(name)?)));

@@ -74,7 +74,6 @@ pub struct Segment {
 
 impl Segment {
     /// The sequence number after this segment; SYN and FIN count for one each.
-    #[must_use]
     #[inline]
     pub fn end(&self) -> u32 {
         let controls = u32::from(self.flags.has(Flags::SYN)) + u32::from(self.flags.has(Flags::FIN));
@@ -99,14 +98,12 @@ impl Flags {
     pub const ACK: Self = Self(0x10);
 
     /// Whether every flag of `other` is set.
-    #[must_use]
     #[inline]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
     /// Whether any flag of `other` is set.
-    #[must_use]
     #[inline]
     pub const fn any(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -153,14 +150,12 @@ impl SackBlocks {
     }
 
     /// The ranges.
-    #[must_use]
     #[inline]
     pub fn ranges(&self) -> &[(u32, u32)] {
         &self.ranges[..usize::from(self.count)]
     }
 
     /// Whether there are none.
-    #[must_use]
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.count == 0

@@ -27,13 +27,11 @@ pub enum PhaseKind {
 
 impl PhaseKind {
     /// Whether loads ran in it, whose figures are of interest as such.
-    #[must_use]
     pub fn has_figures(self) -> bool {
         matches!(self, Self::Measure | Self::WarmUp | Self::Drive | Self::Remedy)
     }
 
     /// Whether a load ran in it that measured something.
-    #[must_use]
     pub fn measures(self) -> bool {
         matches!(self, Self::Measure | Self::Watch | Self::Search | Self::Remedy)
     }

@@ -124,7 +124,6 @@ impl Plan {
     }
 
     /// The texts of the configuration files that services name, by the names that they have for them.
-    #[must_use]
     pub fn templates(&self) -> BTreeMap<String, String> {
         let experiments = self.cells.iter().map(|cell| &cell.experiment).chain([&self.experiment]);
         let services = experiments.flat_map(|experiment| experiment.services.values());
@@ -182,20 +181,17 @@ fn combinations(experiment: &Experiment) -> Vec<Vec<(&str, &serde_json::Value)>>
 }
 
 /// A cell in words: `kernel = 6.12, clients = 250`; empty without factors.
-#[must_use]
 pub fn cell_text(levels: &BTreeMap<String, String>) -> String {
     let levels: Vec<String> = levels.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
     levels.join(", ")
 }
 
 /// Whether a cell has all of these levels.
-#[must_use]
 pub fn is_of(levels: &BTreeMap<String, String>, cell: &BTreeMap<String, String>) -> bool {
     levels.iter().all(|(factor, level)| cell.get(factor) == Some(level))
 }
 
 /// A level of a factor as text, as it stands in [`Cell::levels`]: a text without its quotes, anything else as JSON.
-#[must_use]
 pub fn level_text(level: &serde_json::Value) -> String {
     level.as_str().map_or_else(|| level.to_string(), ToOwned::to_owned)
 }

@@ -46,7 +46,6 @@ pub enum RecoveryOutcome {
 
 impl RecoveryOutcome {
     /// In words.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::Unaffected => "unaffected",

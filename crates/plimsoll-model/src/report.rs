@@ -93,7 +93,6 @@ pub struct RunReport {
 
 impl RunReport {
     /// Why the run could not go on, where an error ended it.
-    #[must_use]
     pub fn failure(&self) -> Option<&str> {
         Note::failure(&self.notes).filter(|_| self.status == RunStatus::Failed)
     }
@@ -416,7 +415,6 @@ fn are_not_told(facts: &Option<LoadFacts>) -> bool {
 
 impl PhaseReport {
     /// A figure of the phase; absent where its load does not have it.
-    #[must_use]
     pub fn figure(&self, metric: Metric) -> Option<f64> {
         self.figures.get(metric.name()).copied()
     }

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 /// One word of a POSIX shell that means `text`.
-#[must_use]
 pub fn shell_word(text: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._/-+=:,@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {

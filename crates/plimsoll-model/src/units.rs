@@ -18,7 +18,6 @@ pub struct UnitError {
 
 impl UnitError {
     /// Expected input.
-    #[must_use]
     pub fn expected(&self) -> &'static str {
         self.expected
     }
@@ -337,7 +336,6 @@ impl Unit {
     }
 
     /// What stands behind a figure of this unit.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Milliseconds => "ms",
@@ -352,7 +350,6 @@ impl Unit {
     }
 
     /// A figure of this unit, with the unit.
-    #[must_use]
     pub fn told(self, value: f64) -> String {
         let short = |value: f64| {
             let digits = if value.abs() >= 100.0 {

@@ -2,7 +2,6 @@
 
 /// Who a user is outside of the user namespace that the process is in, by the text of its uid_map (user_namespaces(7): first id inside, first outside, how
 /// many). A user whom the map does not name stays who he is.
-#[must_use]
 pub fn outside(inside: u32, map: &str) -> u32 {
     let lines = map.lines().filter_map(|line| {
         let mut numbers = line.split_whitespace().map(str::parse::<u32>);

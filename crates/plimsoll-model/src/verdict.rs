@@ -98,7 +98,6 @@ impl Outcome {
     ];
 
     /// The public name, as in the JSON.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Recovered => "recovered",
@@ -132,7 +131,6 @@ impl Outcome {
     ///
     /// A claim fails when a system is shown to be worse: `slower`, `not_recovered`, `not_reached`. What was merely found (a second mode, a change,
     /// an interaction, a faster B) is an answer, not a failure.
-    #[must_use]
     pub fn standing(self) -> Standing {
         match self {
             Self::Slower
@@ -172,13 +170,11 @@ pub struct Interval(pub f64, pub f64);
 
 impl Interval {
     /// The lower end.
-    #[must_use]
     pub fn lo(self) -> f64 {
         self.0
     }
 
     /// The upper end.
-    #[must_use]
     pub fn hi(self) -> f64 {
         self.1
     }
@@ -245,7 +241,6 @@ impl Verdict {
     }
 
     /// Whether the claim holds, fails, or is open: by what it expects, or else by the outcome alone.
-    #[must_use]
     pub fn standing(&self) -> Standing {
         match self.holds {
             Some(true) => Standing::Holds,

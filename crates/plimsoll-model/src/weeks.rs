@@ -35,7 +35,6 @@ pub enum News {
 
 impl News {
     /// Since when it is so, in seconds since 1970 (UTC).
-    #[must_use]
     pub fn since_unix_s(&self) -> u64 {
         match self {
             Self::Change { hour, .. } | Self::Drift(Drift { since_hour: hour, .. }) => hour * 3600,

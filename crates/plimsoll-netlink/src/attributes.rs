@@ -48,14 +48,12 @@ impl Attributes {
     }
 
     /// As a message has them.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 }
 
 /// The value of the first attribute of a type.
-#[must_use]
 pub fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
     loop {
         let header: &[u8; HEADER] = attributes.first_chunk()?;

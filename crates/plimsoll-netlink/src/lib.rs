@@ -120,7 +120,6 @@ pub fn dump(protocol: SockProtocol, kind: u16, payload: &[u8], each: impl FnMut(
 ///
 /// # Panics
 /// When it is longer than four gigabytes.
-#[must_use]
 pub fn message(kind: u16, flags: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(HEADER + body.len()).expect("a message is short");
     let mut bytes = Vec::with_capacity(HEADER + body.len());

@@ -61,7 +61,6 @@ impl Batch {
     }
 
     /// The whole, and the number of answers that it will have.
-    #[must_use]
     pub fn finish(mut self) -> (Vec<u8>, u32) {
         let answers = self.sequence - 1;
         self.message(NFNL_MSG_BATCH_END, 0, 0, NFNL_SUBSYS_NFTABLES, &Attributes::new());
@@ -78,21 +77,18 @@ impl Batch {
 }
 
 /// One expression, by its name in the kernel.
-#[must_use]
 pub fn expression(name: &str, data: &Attributes) -> Attributes {
     // NFTA_EXPR_NAME, _DATA
     Attributes::new().text(1, name).nested(2, data)
 }
 
 /// Bytes as nf_tables takes them.
-#[must_use]
 pub fn value(bytes: &[u8]) -> Attributes {
     // NFTA_DATA_VALUE
     Attributes::new().bytes(1, bytes)
 }
 
 /// What a register holds is this; the rule ends here for a packet of which it is not true.
-#[must_use]
 pub fn equal(register: u32, bytes: &[u8]) -> Attributes {
     // NFTA_CMP_SREG, _OP, _DATA
     const NFT_CMP_EQ: u32 = 0;
@@ -101,7 +97,6 @@ pub fn equal(register: u32, bytes: &[u8]) -> Attributes {
 }
 
 /// The packet's source address, which is put into this register, is of this network.
-#[must_use]
 pub fn from_network(register: u32, network: Ipv4Addr, prefix: u8) -> Vec<Attributes> {
     // NFTA_PAYLOAD_DREG, _BASE, _OFFSET, _LEN
     const NFT_PAYLOAD_NETWORK_HEADER: u32 = 1;

@@ -56,7 +56,6 @@ pub enum PathError {
 
 impl PathError {
     /// Kind of the system's error.
-    #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::System { source, .. } => source.kind(),
@@ -65,7 +64,6 @@ impl PathError {
     }
 
     /// Number of the system's error.
-    #[must_use]
     pub fn errno(&self) -> Errno {
         match self {
             Self::Link { .. } => Errno::ELOOP,
@@ -269,13 +267,11 @@ impl Folder {
     }
 
     /// Path by which it was opened.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Path of this very folder in this process, whatever takes its place.
-    #[must_use]
     pub fn handle(&self) -> PathBuf {
         format!("/proc/self/fd/{}", self.opened.as_raw_fd()).into()
     }

@@ -150,7 +150,6 @@ impl Sockets {
 
 impl Listener {
     /// The share of its queue that is used.
-    #[must_use]
     pub fn fullness(&self) -> f64 {
         f64::from(self.waiting) / f64::from(self.backlog.max(1))
     }

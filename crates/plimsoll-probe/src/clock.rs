@@ -3,7 +3,6 @@
 use nix::time::{ClockId, clock_gettime};
 
 /// CLOCK_MONOTONIC_RAW in nanoseconds: it is neither stepped nor slewed.
-#[must_use]
 pub fn raw_now_ns() -> u64 {
     // The clock exists since Linux 2.6.28, so the call cannot fail on anything that runs this.
     clock_gettime(ClockId::CLOCK_MONOTONIC_RAW)

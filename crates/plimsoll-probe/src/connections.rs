@@ -63,7 +63,6 @@ impl TcpSockets {
     }
 
     /// All but the listening sockets and those that are closed, with or without those in TIME_WAIT.
-    #[must_use]
     pub fn connections(&self, time_wait: bool) -> u64 {
         let all: u64 =
             self.by_state().filter(|(name, _)| !matches!(*name, "listen" | "close")).map(|(_, n)| n).sum();

@@ -27,7 +27,6 @@ impl CpuShares {
     ///
     /// Interrupts that our traffic causes are counted by the kernel as nobody's, and so as others': `others` is what is left of user
     /// and nice time, and of system time, but not of irq and softirq.
-    #[must_use]
     pub fn between(before: &Snapshot, after: &Snapshot, own_us: f64) -> Option<Self> {
         let grown = |field: &str| {
             let name = format!("machine.stat.cpu.{field}");
@@ -87,7 +86,6 @@ impl ProcessSnapshot {
 
     /// Who used the CPU from this snapshot to a later one, except the processes `own` and all that descend from them;
     /// most first.
-    #[must_use]
     pub fn others(&self, later: &Self, own: &[u32]) -> Vec<OtherProcess> {
         let strangers = later.processes.iter().filter(|(pid, _)| !later.descends(**pid, own));
         let used = strangers.map(|(&pid, process)| {

@@ -4,13 +4,11 @@ use std::borrow::Cow;
 
 /// One line of text for a terminal: what would be obeyed or not be seen there (control characters, line ends, marks that turn the
 /// writing direction, characters without width) is written as in source code, such as `\x1b`, `\r` and `\u{202e}`.
-#[must_use]
 pub fn terminal(text: &str) -> Cow<'_, str> {
     visible(text, disturbs)
 }
 
 /// Lines of text for a terminal: as [`terminal`], but line ends and tabs remain.
-#[must_use]
 pub fn block(text: &str) -> Cow<'_, str> {
     visible(text, |c| disturbs(c) && !matches!(c, '\n' | '\t'))
 }
@@ -43,7 +41,6 @@ pub(crate) fn disturbs(c: char) -> bool {
 }
 
 /// Markdown (CommonMark with tables) that renders as `text`, on one line.
-#[must_use]
 pub fn markdown(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
@@ -72,7 +69,6 @@ pub fn markdown(text: &str) -> String {
 
 /// Text of a chart. Plotly reads a few HTML tags and entities in every label, and `%{..}` in templates; entities keep all of
 /// them text. (Plotly 3, `src/lib/svg_text_utils.js`: tags are taken apart first, entities are decoded in what is left.)
-#[must_use]
 pub fn chart(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -91,7 +87,6 @@ pub fn chart(text: &str) -> String {
 
 /// JSON that may stand inside an HTML `<script>` element: no `<`, so neither `</script>` nor `<!--` can occur in it.
 /// A `<` of JSON is always inside a string, where `\u003c` means the same.
-#[must_use]
 pub fn json_in_script(json: &str) -> String {
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }

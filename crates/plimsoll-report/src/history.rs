@@ -22,7 +22,6 @@ pub struct Followed {
 
 /// The figures of a run that are followed: those of claims first. Of phases it is the median over trials, of the rig that something was done to,
 /// and its interval by order statistics; where there are fewer than six trials, the range.
-#[must_use]
 pub fn followed(report: &RunReport) -> Vec<Followed> {
     let claims = report.verdicts.iter().filter_map(|finding| {
         let verdict = &finding.verdict;

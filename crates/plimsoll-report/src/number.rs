@@ -4,7 +4,6 @@
 pub(crate) const NONE: &str = "–";
 
 /// Three significant digits, no exponent, thousands set apart by commas: `0.0123`, `48.3`, `2,030`. Integers stay integers.
-#[must_use]
 pub fn figure(value: f64) -> String {
     if !value.is_finite() {
         return NONE.into();
@@ -75,7 +74,6 @@ pub(crate) fn millis(us: u64) -> String {
 }
 
 /// A length of time in a sentence: `0.8 s`, `45 ms`, `3 min 20 s`, `2 h 5 min`.
-#[must_use]
 pub fn seconds(s: f64) -> String {
     if !s.is_finite() {
         return NONE.into();
@@ -108,7 +106,6 @@ pub(crate) fn probability(p: f64) -> String {
 }
 
 /// A moment, in seconds since 1970, as `2026-11-21 20:42 UTC`; a dash where that is beyond any calendar.
-#[must_use]
 pub fn moment(unix_s: u64) -> String {
     i64::try_from(unix_s)
         .ok()

@@ -86,7 +86,6 @@ impl Tone {
     }
 
     /// The number of the colour on a terminal.
-    #[must_use]
     pub const fn ansi_index(self) -> u8 {
         Ansi256Color::from_ansi(self.ansi()).0
     }

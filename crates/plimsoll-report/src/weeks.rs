@@ -5,7 +5,6 @@ use plimsoll_model::weeks::{Drift, News, Reached};
 use crate::number::{NONE, figure};
 
 /// A value of a series with its unit: `37 %`, `2.1 GB`.
-#[must_use]
 pub fn amount(value: f64, unit: &str) -> String {
     const STEPS: [(f64, &str); 4] = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     let scaled = |per: &str| {
@@ -23,7 +22,6 @@ pub fn amount(value: f64, unit: &str) -> String {
 }
 
 /// News of a series, in a sentence.
-#[must_use]
 pub fn news(series: &str, unit: &str, news: &News) -> String {
     match news {
         News::Change { hour, before, after, low, high } => {
@@ -49,7 +47,6 @@ fn drift_told(unit: &str, Drift { since_hour, per_hour }: &Drift) -> String {
 }
 
 /// When a limit is reached, in a sentence: `/var is full on 14 March 2027, 90 %: 3 to 29 March 2027`. `what` says what happens then.
-#[must_use]
 pub fn forecast(what: &str, now_unix_s: u64, reached: &Reached) -> String {
     let date = |days: f64| date(now_unix_s as f64 + days * 86_400.0);
     let (earliest, latest) = (date(reached.earliest), reached.latest.map(date));

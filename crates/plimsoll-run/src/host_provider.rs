@@ -52,7 +52,6 @@ pub enum ProviderError {
 
 impl ProviderError {
     /// What the user can do about it, where that is known.
-    #[must_use]
     pub fn advice(&self) -> Option<Cow<'static, str>> {
         match self {
             Self::Failed { advice, .. } => advice.clone(),

@@ -104,7 +104,6 @@ impl Results {
     }
 
     /// How many trials have ended of blocks that have not, as far as one machine has come.
-    #[must_use]
     pub fn begun(&self, block: u32) -> usize {
         let folder = self.of_block(block);
         let of = |machine: &String| names_of_trials(&folder.join(machine)).map_or(0, |names| names.len());
@@ -123,7 +122,6 @@ impl Results {
     }
 
     /// The folder itself.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.0
     }

@@ -32,7 +32,6 @@ pub struct Token {
 
 impl Token {
     /// A token of letters, digits, `-` and `_`, at least 16 of them; nothing where it is another text.
-    #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let fits = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
         let cookie = || format!("{:032x}", rand::random::<u128>());

@@ -62,7 +62,6 @@ impl Store {
     }
 
     /// Whether another process carries this run out. A process that does so itself must not ask, because that would end its own claim.
-    #[must_use]
     pub fn is_going_on(&self, run: &str) -> bool {
         match (&self.database, &self.place) {
             // What cannot be asked is told by what is asked next.

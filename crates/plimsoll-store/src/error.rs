@@ -174,7 +174,6 @@ pub enum StoreError {
 
 impl StoreError {
     /// Whether a server is away, and may come back.
-    #[must_use]
     pub fn is_away(&self) -> bool {
         matches!(self, Self::Away { .. })
     }

@@ -82,7 +82,6 @@ pub struct Store {
 
 impl Store {
     /// Where it is.
-    #[must_use]
     pub fn place(&self) -> &Location {
         &self.place
     }

@@ -39,14 +39,12 @@ impl Store {
     }
 
     /// The store in the same session, for another thread; `None` if runs are in a file.
-    #[must_use]
     pub fn in_same_session(&self) -> Option<Self> {
         let Database::Server(server) = &self.database else { return None };
         Some(Self { place: self.place.clone(), database: Database::Server(Arc::clone(server)) })
     }
 
     /// How many answers of a server have come until now, also while another thread waits for one in the same session; 0 where runs are in a file.
-    #[must_use]
     pub fn answers(&self) -> u64 {
         match &self.database {
             Database::Server(server) => server.answers(),

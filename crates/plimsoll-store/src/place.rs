@@ -37,13 +37,11 @@ impl Location {
     }
 
     /// Whether this name is that of a server.
-    #[must_use]
     pub fn is_of_server(name: &Path) -> bool {
         name.to_str().is_some_and(is_server)
     }
 
     /// The folder of what stands in files of their own: pages, and the packets that were captured.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         match self {
             Self::File(path) => path.parent().unwrap_or(Path::new("")),

@@ -97,7 +97,6 @@ impl Drop for UnderWayFile {
 
 impl Store {
     /// Where a run that this process carries out says how far it is.
-    #[must_use]
     pub fn under_way_file(&self, run: &str) -> UnderWayFile {
         UnderWayFile(match &self.database {
             Database::File(_) => Kept::File(file(&self.under_way_folder(), run)),
@@ -106,7 +105,6 @@ impl Store {
     }
 
     /// The runs that other processes carry out, the newest last. What cannot be read is left out: it is just being written or removed.
-    #[must_use]
     pub fn under_way(&self) -> Vec<UnderWay> {
         let mut found: Vec<UnderWay> =
             self.said_to_be_under_way().into_iter().filter_map(|run| self.under_way_of(&run)).collect();
@@ -115,7 +113,6 @@ impl Store {
     }
 
     /// How far a run is that another process carries out; nothing where none does.
-    #[must_use]
     pub fn under_way_of(&self, run: &str) -> Option<UnderWay> {
         let is_name = run.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"-_".contains(&letter));
         if !is_name || !self.is_going_on(run) {

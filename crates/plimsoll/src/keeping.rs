@@ -50,13 +50,11 @@ impl Keeper {
     }
 
     /// The file.
-    #[must_use]
     pub fn weeks(&self) -> &Weeks {
         &self.weeks
     }
 
     /// Whether the next second is the first of its minute.
-    #[must_use]
     pub fn is_between_minutes(&self) -> bool {
         self.minute.is_none()
     }

@@ -49,7 +49,6 @@ use args::{Args, Command};
 use exit::Exit;
 
 /// Runs the program with the arguments of the process.
-#[must_use]
 pub fn main() -> ExitCode {
     messages::listen();
     if let Some(code) = plimsoll_host::stage(std::env::args_os()) {

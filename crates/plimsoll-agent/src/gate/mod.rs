@@ -132,7 +132,6 @@ impl Entry {
 }
 
 /// `plimsoll agent exec`: passes the gate with the entry on standard input, and ends as the program does. Dies with the agent.
-#[must_use]
 pub fn main(kernel: &Kernel) -> ExitCode {
     let entry: Entry = match child::specification("program") {
         Ok(entry) => entry,

@@ -38,7 +38,6 @@ pub(crate) fn kind_of(load: &LoadKind) -> Kind {
 }
 
 /// `plimsoll agent load`: carries out the load whose specification comes in as JSON on stdin, and dies with the agent.
-#[must_use]
 pub fn main() -> ExitCode {
     let spec: LoadSpec = match child::specification("load") {
         Ok(spec) => spec,

@@ -9,7 +9,6 @@ use crate::exec;
 
 /// The program behind a service that is one, and its version; nothing for built-in services and where the program is not there. A
 /// command of the user's own is named, and not asked: nobody knows what it would do.
-#[must_use]
 pub fn program_version(service: &Service) -> Option<ProgramVersion> {
     if let ServiceKind::Exec(exec) = &service.kind {
         let program = exec::find(exec.argv.first()?)?;

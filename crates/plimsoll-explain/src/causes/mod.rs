@@ -82,13 +82,11 @@ macro_rules! modules {
 plimsoll_model::each_cause!(modules);
 
 /// The page of a cause.
-#[must_use]
 pub fn page(id: CauseId) -> Page {
     definition(id).page
 }
 
 /// Change of an experiment that confirms a cause; `None` if Plimsoll cannot make it.
-#[must_use]
 pub fn change(id: CauseId, experiment: &Experiment) -> Option<Change> {
     (definition(id).change)(experiment).filter(Change::does_something)
 }

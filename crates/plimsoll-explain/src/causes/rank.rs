@@ -10,7 +10,6 @@ const LEFT_DOUBT: f64 = 0.5;
 const SUREST: f64 = 0.97;
 
 /// The causes that match the observations, the likeliest first. Causes that an intervention confirmed come before observed ones.
-#[must_use]
 pub fn named(known: &Known<'_>) -> Vec<Cause> {
     let found = |when| -> Vec<Cause> {
         let definitions = CauseId::ALL.iter().map(|id| definition(*id)).filter(|it| it.when == when);

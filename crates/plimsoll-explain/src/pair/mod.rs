@@ -29,7 +29,6 @@ pub struct Capture {
 }
 
 /// Sets two captures against each other.
-#[must_use]
 pub fn compare(captures: [Capture; 2]) -> PairReport {
     let [mut first, mut second] = captures;
     let begins = [first.packets.begin(), second.packets.begin()];

@@ -117,13 +117,11 @@ impl Analyzer {
     }
 
     /// Ends the analysis. `capture` is what the reader says of the file.
-    #[must_use]
     pub fn finish(self, capture: CaptureSummary) -> TraceReport {
         self.finish_and_choose(capture, 0).0
     }
 
     /// Ends the analysis, and chooses the connections that are worth a time-sequence graph, at most `time_sequences`.
-    #[must_use]
     pub fn finish_and_choose(self, capture: CaptureSummary, time_sequences: usize) -> (TraceReport, Choice) {
         let Self { table, mut summary, udp, begin, end } = self;
         (summary.evicted, summary.duplicates) = (table.evicted(), table.duplicates());

@@ -57,7 +57,6 @@ impl Choice {
     }
 
     /// Whether there is none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.chosen.is_empty()
     }
@@ -97,7 +96,6 @@ impl<'r> Painter<'r> {
     }
 
     /// The time-sequence graphs, the longest stalled first.
-    #[must_use]
     pub fn finish(self) -> Vec<TimeSequence> {
         let report = self.report;
         let time_sequence = |sketch: Sketch| TimeSequence {

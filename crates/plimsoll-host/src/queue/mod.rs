@@ -76,7 +76,6 @@ pub enum TaskState {
 
 impl TaskState {
     /// Where it runs.
-    #[must_use]
     pub fn machine(&self) -> Option<&str> {
         match self {
             Self::Running(machine) => Some(machine),
@@ -108,7 +107,6 @@ pub enum QueueError {
 
 impl QueueError {
     /// What the user can do about it.
-    #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Start { program: KUBECTL, .. } => "kubectl, with a configuration for the cluster",

@@ -47,7 +47,6 @@ pub struct Clock(Arc<Mutex<Exchanges>>);
 
 impl Clock {
     /// How it stands to the clock here, now; none before the first answer.
-    #[must_use]
     pub fn offset(&self) -> Option<Offset> {
         self.exchanges(|exchanges| exchanges.offset(raw_ns()))
     }

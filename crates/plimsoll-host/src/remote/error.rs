@@ -153,7 +153,6 @@ impl Why {
 
 impl RemoteError {
     /// What the user can do about it, where that is known.
-    #[must_use]
     pub fn advice(&self) -> Option<Cow<'static, str>> {
         let host = &self.host;
         Some(match &self.why {

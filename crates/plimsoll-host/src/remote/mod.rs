@@ -45,7 +45,6 @@ use allocation::Allocations;
 use session::Session;
 
 /// The local time to which offsets refer: CLOCK_MONOTONIC_RAW, in nanoseconds.
-#[must_use]
 pub fn now_ns() -> u64 {
     raw_ns()
 }
@@ -140,19 +139,16 @@ impl RemoteRig {
     }
 
     /// How the clock of a host stands to this machine's; none where there is no such host.
-    #[must_use]
     pub fn clock(&self, host: &str) -> Option<Clock> {
         self.sessions.get(host).map(Session::clock)
     }
 
     /// What a reader of its figures must know of a host.
-    #[must_use]
     pub fn notes(&self, host: &str) -> Vec<String> {
         self.sessions.get(host).map(|session| vec![told(session)]).unwrap_or_default()
     }
 
     /// Why a host is not there any more, where it has gone, and what its command said last.
-    #[must_use]
     pub fn last_lines(&self, host: &str) -> String {
         self.sessions.get(host).map(Session::last_lines).unwrap_or_default()
     }

@@ -202,7 +202,6 @@ impl AbandonedJournal {
     }
 
     /// What stands in the journal and is not done, each as a line for people.
-    #[must_use]
     pub fn refused(&self) -> &[String] {
         &self.refused
     }

@@ -24,7 +24,6 @@ pub struct Reading {
 
 impl Reading {
     /// Whether nothing was read.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.at.is_none() && self.totals.is_empty() && self.levels.is_empty()
     }
@@ -67,7 +66,6 @@ pub struct Counters {
 
 impl Counters {
     /// Whether the program prints no counter that is 0.
-    #[must_use]
     pub fn omits_zeros(&self) -> bool {
         matches!(self.program.as_str(), "netstat -s" | "nstat -az")
     }

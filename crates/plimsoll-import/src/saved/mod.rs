@@ -68,7 +68,6 @@ pub enum Saved {
 
 impl Saved {
     /// The name of the program that wrote it.
-    #[must_use]
     pub fn program(&self) -> &str {
         match self {
             Self::Table(table) => table.program,
@@ -79,7 +78,6 @@ impl Saved {
 }
 
 /// Whether a file of this path has a known format by its name, as in the folders of a sosreport.
-#[must_use]
 pub fn is_known(path: &str) -> bool {
     commands::is_known(path)
 }

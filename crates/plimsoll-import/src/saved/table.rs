@@ -58,7 +58,6 @@ impl Table {
     }
 
     /// The figures of all columns of a kind, added up line by line; of the CPUs' time that is the whole of it.
-    #[must_use]
     pub fn sum(&self, kind: ColumnKind) -> Vec<f64> {
         let mut sum: Vec<f64> = Vec::new();
         for column in self.columns.iter().filter(|column| column.kind == kind) {

@@ -112,7 +112,6 @@ impl Bisection {
     }
 
     /// The measurements so far.
-    #[must_use]
     pub fn observations(&self) -> &[Observation] {
         &self.observations
     }
@@ -145,7 +144,6 @@ impl Bisection {
     }
 
     /// The version to measure next; `None` once the answer is sure enough.
-    #[must_use]
     pub fn next_query(&self) -> Option<usize> {
         let last = self.versions - 1;
         let (good, bad) = (self.measured(0), self.measured(last));
@@ -168,13 +166,11 @@ impl Bisection {
 
     /// How probable it is that each version is the culprit; 0 for the first, which is good. Uniform while the ends are
     /// not measured.
-    #[must_use]
     pub fn posterior(&self) -> Vec<f64> {
         posterior::posterior(self.versions, &self.observations).probabilities
     }
 
     /// The most probable culprit, as soon as it is sure enough.
-    #[must_use]
     pub fn answer(&self) -> Option<Culprit> {
         self.best().filter(|best| {
             best.probability >= self.settings.confidence
@@ -183,7 +179,6 @@ impl Bisection {
     }
 
     /// The most probable culprit so far; `None` before both ends were measured.
-    #[must_use]
     pub fn best(&self) -> Option<Culprit> {
         if self.measured(0).min(self.measured(self.versions - 1)) == 0 {
             return None;

@@ -62,13 +62,11 @@ pub struct Change {
 
 impl Change {
     /// The size of the change, in the unit of the series.
-    #[must_use]
     pub fn size(&self) -> f64 {
         self.after - self.before
     }
 
     /// The size as a share of the level before; absent where that is 0.
-    #[must_use]
     pub fn relative(&self) -> Option<f64> {
         (self.before != 0.0).then(|| self.size() / self.before.abs())
     }
@@ -271,7 +269,6 @@ impl Changes {
     }
 
     /// The verdict: `changed`, `unchanged`, or `undecided` for a series that is too short. The estimate is the size of the largest change.
-    #[must_use]
     pub fn verdict(&self, metric: &str) -> Verdict {
         let bare = |outcome, reason: String| Verdict::bare("change", metric, outcome, self.n, reason);
         let Some(largest) = self.changes.iter().max_by(|a, b| a.size().abs().total_cmp(&b.size().abs()))

@@ -84,7 +84,6 @@ impl CompareSettings {
     }
 
     /// The margin on the scale of `ln(B/A)`, or of `B - A`.
-    #[must_use]
     pub fn bound(&self) -> f64 {
         self.scale.margin(self.margin)
     }
@@ -360,7 +359,6 @@ pub(crate) fn effect_to_resolve(estimate: f64, log_margin: f64) -> f64 {
 /// How many pairs find an effect of `effect` with probability `power` at level `alpha`, for pairs whose differences
 /// have the standard deviation `spread`: `1.05·((z₁₋α/₂ + z_power)·spread/effect)²`, where 1.05 pays for ranks instead
 /// of means (the signed-rank test's efficiency is 3/π). `None` unless spread and effect are finite and above 0.
-#[must_use]
 pub fn pairs_needed(spread: f64, effect: f64, alpha: f64, power: f64) -> Option<usize> {
     let z = dist::normal_quantile(1.0 - alpha / 2.0) + dist::normal_quantile(power);
     let n = 1.05 * (z * spread / effect).powi(2);

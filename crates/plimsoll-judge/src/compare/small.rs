@@ -8,13 +8,11 @@ use crate::stats::shift::Location;
 use crate::stats::{dist, mean, sorted, variance};
 
 /// Smallest number of pairs whose signs alone can reach a two-sided level: 8 at 1 %, 6 at 5 %.
-#[must_use]
 pub fn exact_pairs(alpha: f64) -> usize {
     (1.0 - alpha.log2()).ceil().max(1.0) as usize
 }
 
 /// Smallest number of values on each side whose ranks alone can reach a two-sided level: 5 at 1 %, 4 at 5 %.
-#[must_use]
 pub fn exact_values(alpha: f64) -> usize {
     (1..).find(|&n| rank_sum_floor(n, n) <= alpha).unwrap_or(usize::MAX)
 }

@@ -38,7 +38,6 @@ macro_rules! tests {
             pub const ALL: &[Self] = &[$(Self::$test,)+];
 
             /// The name on the command line.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$test => $name,)+
@@ -84,7 +83,6 @@ tests! {
 
 impl Test {
     /// The test of this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|test| test.name() == name)
     }

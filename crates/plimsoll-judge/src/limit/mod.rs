@@ -85,7 +85,6 @@ pub struct Limit {
 
 impl Limit {
     /// Whether the interval lies within this share of the estimate.
-    #[must_use]
     pub fn is_within(&self, precision: f64) -> bool {
         self.estimate.is_some_and(|estimate| {
             self.interval.lo() >= estimate * (1.0 - precision)

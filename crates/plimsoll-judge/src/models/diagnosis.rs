@@ -91,7 +91,6 @@ pub enum Check {
 
 impl Check {
     /// The public name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Rate => "rate",
@@ -309,7 +308,6 @@ fn mega(rate: f64) -> String {
 impl Diagnosis {
     /// The verdict: `reached` where every check passes, `not_reached` where one fails, with the faults and what to do about them, else
     /// `undecided`. The estimate is the rate that TCP would reach.
-    #[must_use]
     pub fn verdict(&self, metric: &str) -> Verdict {
         let failing: Vec<&Finding> =
             self.findings.iter().filter(|finding| finding.passes == Some(false)).collect();

@@ -67,7 +67,6 @@ pub enum NoKnee {
 }
 
 /// The curve: the share lost at an offered rate.
-#[must_use]
 pub fn lost(offered: f64, knee: f64, base: f64) -> f64 {
     1.0 - (1.0 - base) * (knee / offered).min(1.0)
 }
@@ -155,7 +154,6 @@ fn rate(beyond: &[KneePoint], base: f64) -> f64 {
 
 impl Knee {
     /// The verdict: `estimated`, with the rate of the knee.
-    #[must_use]
     pub fn verdict(&self, metric: &str) -> Verdict {
         let told = format!(
             "up to {} Mbit/s {:.2} % are lost, beyond {} Mbit/s everything above {} Mbit/s; {} points deviate by {:.1} % of loss on average",
@@ -177,7 +175,6 @@ impl Knee {
 
 impl NoKnee {
     /// The verdict: `undecided`, and where to look.
-    #[must_use]
     pub fn verdict(&self, metric: &str, n: usize) -> Verdict {
         let told = match self {
             Self::Above(rate) => {

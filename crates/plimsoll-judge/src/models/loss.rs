@@ -50,7 +50,6 @@ pub enum Formula {
 
 impl Formula {
     /// The rate in bit/s, for a constant of 1.
-    #[must_use]
     pub fn rate(self, rtt: f64, loss: f64, mss: f64) -> f64 {
         let window = match self {
             Self::Mathis => 1.0 / loss.sqrt(),
@@ -153,14 +152,12 @@ fn exponent(points: &[LossPoint]) -> Option<f64> {
 
 impl LossCurve {
     /// The fit of one formula.
-    #[must_use]
     pub fn of(&self, formula: Formula) -> Option<&LossFit> {
         self.fits.iter().find(|f| f.formula == formula)
     }
 
     /// The verdict: `estimated` with Mathis' constant where every point lies within a factor 1.5 of a formula and the constant is one that a
     /// sender can have who gives way at each loss, else `undecided`: the sender, such as BBR, does not slow down by loss as the formulas say.
-    #[must_use]
     pub fn verdict(&self, metric: &str) -> Verdict {
         let mathis = self.of(Formula::Mathis).unwrap_or(&self.fits[0]);
         let holds = self.fits.iter().find(|f| f.worst_factor <= FOLLOWS);
@@ -218,7 +215,6 @@ pub struct Budget {
 
 impl Budget {
     /// The verdict: `estimated`, with the largest loss.
-    #[must_use]
     pub fn verdict(&self, metric: &str) -> Verdict {
         let told = format!(
             "{} Mbit/s over {} ms: one loss in {:.0} packets ({} %) is allowed, and a queue of {:.0} B is needed",

@@ -45,13 +45,11 @@ pub struct Law {
 
 impl Law {
     /// The throughput of `n` workers.
-    #[must_use]
     pub fn throughput(&self, n: f64) -> f64 {
         self.gamma * n / (1.0 + self.alpha * (n - 1.0) + self.beta * n * (n - 1.0))
     }
 
     /// The number of workers beyond which throughput falls; absent when it never does.
-    #[must_use]
     pub fn peak(&self) -> Option<f64> {
         (self.beta > 0.0).then(|| ((1.0 - self.alpha).max(0.0) / self.beta).sqrt().max(1.0))
     }
@@ -258,7 +256,6 @@ fn resampled(points: &[ScalingPoint], law: &Law, residuals: &[f64]) -> Vec<Law> 
 
 impl Scaling {
     /// The verdict: `estimated`, with the number of workers at the peak where there is one.
-    #[must_use]
     pub fn verdict(&self, metric: &str) -> Verdict {
         let law = &self.law;
         let told = match (self.shape, self.peak) {

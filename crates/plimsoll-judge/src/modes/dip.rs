@@ -31,7 +31,6 @@ pub struct Dip {
 }
 
 /// The dip of values in rising order; 0 for fewer than four values or none that differ.
-#[must_use]
 pub fn dip_test(sorted: &[f64]) -> Dip {
     let statistic = dip(sorted);
     Dip { statistic, p: p_value(statistic, sorted.len()) }

@@ -306,7 +306,6 @@ impl Modes {
     }
 
     /// The verdict: `one_mode`, `several_modes` or `too_few`. The estimate is the centre of the heaviest mode.
-    #[must_use]
     pub fn verdict(&self, metric: &str) -> Verdict {
         let bare = |outcome, reason: String| Verdict::bare("modes", metric, outcome, self.n, reason);
         let Some(heaviest) = self.modes.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)) else {

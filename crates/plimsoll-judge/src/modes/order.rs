@@ -21,7 +21,6 @@ pub enum Order {
 }
 
 /// How a mode, present or not in each measurement, follows on itself.
-#[must_use]
 pub fn order(present: &[bool]) -> Order {
     let n = present.len() as f64;
     let ones = present.iter().filter(|p| **p).count() as f64;
@@ -59,7 +58,6 @@ pub struct Agreement {
 }
 
 /// Compares a mode, present or not in each measurement, with a switch that was on or off in it.
-#[must_use]
 pub fn agreement(present: &[bool], switched: &[bool]) -> Agreement {
     let count = |of: bool, wanted: bool| {
         present.iter().zip(switched).filter(|(p, s)| **s == of && (**p || !wanted)).count()

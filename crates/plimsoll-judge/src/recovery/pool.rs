@@ -21,7 +21,6 @@ const TWO_DF: f64 = 1.0;
 /// the mean has a flat prior (Friede, Röver, Wandel & Neuenschwander 2017). With one trial, τ is the prior's alone.
 ///
 /// Steps whose error is infinite carry nothing; without any other the interval is unbounded.
-#[must_use]
 pub fn pool(steps: &[Step], scale: f64, confidence: f64) -> Location {
     let usable: Vec<Step> = steps.iter().copied().filter(|s| s.standard_error.is_finite()).collect();
     if usable.is_empty() {

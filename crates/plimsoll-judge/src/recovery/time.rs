@@ -4,14 +4,12 @@
 ///
 /// `windows` are (start, figure) in order of time, starts in any unit; the answer is one of the starts, in the same
 /// unit. `None` when no such run exists. For figures where lower is better see [`first_of_run`].
-#[must_use]
 pub fn time_to_recover(windows: &[(f64, f64)], reference: f64, margin: f64, k: usize) -> Option<f64> {
     let least = reference * (1.0 - margin);
     first_of_run(windows, k, |figure| figure >= least)
 }
 
 /// The start of the first of `k` windows in a row whose figure passes; a `k` of 0 counts as 1.
-#[must_use]
 pub fn first_of_run(windows: &[(f64, f64)], k: usize, passes: impl Fn(f64) -> bool) -> Option<f64> {
     windows.windows(k.max(1)).find(|run| run.iter().all(|&(_, figure)| passes(figure))).map(|run| run[0].0)
 }

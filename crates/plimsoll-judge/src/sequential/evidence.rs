@@ -46,7 +46,6 @@ fn log_sign_mixture(d: &[f64]) -> f64 {
 
 /// An interval of the mean log ratio that holds at all times together with probability 1 − `alpha`: the values that the
 /// t mixture does not reject. Unbounded while there are too few pairs for any.
-#[must_use]
 pub fn interval(d: &[f64], alpha: f64) -> Location {
     let estimate = mean(d);
     let half = half_width(d.len(), sd(d), alpha);
@@ -54,7 +53,6 @@ pub fn interval(d: &[f64], alpha: f64) -> Location {
 }
 
 /// How far [`interval`] reaches to either side after `n` pairs of a standard deviation.
-#[must_use]
 pub fn half_width(n: usize, spread: f64, alpha: f64) -> f64 {
     let pairs = n as f64;
     let gain = 1.0 + pairs * PRIOR_VARIANCE;
@@ -67,7 +65,6 @@ pub fn half_width(n: usize, spread: f64, alpha: f64) -> f64 {
 }
 
 /// The effect that `n` pairs of a standard deviation find nine times in ten, on the scale of the pairs.
-#[must_use]
 pub fn detectable(n: usize, spread: f64, alpha: f64) -> f64 {
     half_width(n, spread, alpha) + PLANNED_QUANTILE * spread / (n.max(1) as f64).sqrt()
 }

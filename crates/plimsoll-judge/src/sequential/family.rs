@@ -67,7 +67,6 @@ impl Family {
     }
 
     /// Whether all are decided.
-    #[must_use]
     pub fn is_decided(&self) -> bool {
         self.decisions().all(|decision| !matches!(decision, Decision::NotYet { .. }))
     }

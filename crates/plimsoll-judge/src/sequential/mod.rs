@@ -135,26 +135,22 @@ impl Decider {
     }
 
     /// The decision after the pairs so far.
-    #[must_use]
     pub fn decision(&self) -> Decision {
         self.decision
     }
 
     /// How many pairs came in.
-    #[must_use]
     pub fn pairs(&self) -> usize {
         self.d.len()
     }
 
     /// Whether the largest number of pairs is reached.
-    #[must_use]
     pub fn exhausted(&self) -> bool {
         self.settings.most.is_some_and(|most| self.d.len() >= most)
     }
 
     /// Whether the largest number of pairs will hardly bring a decision: it is too small to show even the largest effect that
     /// the pairs so far leave possible, and too small to show that there is none. Stopping then raises no false alarm.
-    #[must_use]
     pub fn is_hopeless(&self) -> bool {
         let (Rule::Group { difference, equivalence, .. }, Some(most)) = (&self.rule, self.settings.most)
         else {

@@ -8,7 +8,6 @@ const STEPS: f64 = 6.0;
 const REACH: f64 = 8.0;
 
 /// When to look: after every pair up to some twenty, then after each tenth more, and at the last.
-#[must_use]
 pub fn looks(first: usize, most: usize) -> Vec<usize> {
     let next = |n: &usize| Some(n + (n / 20).max(1));
     let mut looks: Vec<usize> = std::iter::successors(Some(first), next).take_while(|n| *n < most).collect();
@@ -18,7 +17,6 @@ pub fn looks(first: usize, most: usize) -> Vec<usize> {
 
 /// The standardised boundary `c` for which a mean of normal values without effect leaves ±c at any of the `looks` (rising
 /// numbers of values) with probability `alpha` in all.
-#[must_use]
 pub fn boundary(looks: &[usize], alpha: f64) -> f64 {
     // One look alone, and as many independent ones, enclose the answer.
     let mut lo = normal_quantile(1.0 - alpha / 2.0);

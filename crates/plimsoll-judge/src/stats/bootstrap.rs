@@ -17,7 +17,6 @@ pub enum Nested {
 impl Nested {
     /// The mean of the means of all groups, down to the values: every group weighs the same, however many values it
     /// has. Empty groups are passed over; NaN when there is nothing at all.
-    #[must_use]
     pub fn mean(&self) -> f64 {
         match self {
             Self::Values(values) => mean(values),
@@ -51,14 +50,12 @@ impl Nested {
 ///
 /// With few groups at the top the interval is too narrow, as every bootstrap's is: below five, prefer a test that
 /// counts out its permutations. NaN when there is nothing to resample.
-#[must_use]
 pub fn hierarchical(values: &Nested, confidence: f64, resamples: usize, seed: u64) -> Location {
     let mut rng = SmallRng::new(seed);
     interval(values.mean(), (0..resamples).map(|_| values.resampled_mean(&mut rng)), confidence)
 }
 
 /// Any statistic of plain values with its percentile interval (Efron 1979).
-#[must_use]
 pub fn percentile(
     values: &[f64],
     statistic: impl Fn(&[f64]) -> f64,
@@ -79,7 +76,6 @@ pub fn percentile(
 
 /// By how much the residuals of a curve through `points` points are widened before they are drawn with replacement: for
 /// the coefficients that were fitted, and for percentiles of few residuals, which are too narrow, by Student's t.
-#[must_use]
 pub fn widening(points: usize, coefficients: usize, confidence: f64) -> f64 {
     let points = points as f64;
     let freedom = (points - coefficients as f64).max(1.0);

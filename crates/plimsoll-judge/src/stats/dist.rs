@@ -6,38 +6,32 @@ use statrs::function::erf::erfc;
 use std::f64::consts::SQRT_2;
 
 /// Φ(z): the share of a standard normal below `z`.
-#[must_use]
 pub fn normal_cdf(z: f64) -> f64 {
     0.5 * erfc(-z / SQRT_2)
 }
 
 /// The density of a standard normal at `z`.
-#[must_use]
 pub fn normal_pdf(z: f64) -> f64 {
     const ROOT_2_PI: f64 = 2.506_628_274_631_000_5;
     (-0.5 * z * z).exp() / ROOT_2_PI
 }
 
 /// Φ⁻¹(p); infinite at 0 and 1.
-#[must_use]
 pub fn normal_quantile(p: f64) -> f64 {
     Normal::standard().inverse_cdf(p.clamp(0.0, 1.0))
 }
 
 /// The two-sided p-value of a standard normal `z`.
-#[must_use]
 pub fn normal_two_sided(z: f64) -> f64 {
     erfc(z.abs() / SQRT_2).min(1.0)
 }
 
 /// The quantile of Student's t with `df` degrees of freedom; NaN unless `df` is above 0.
-#[must_use]
 pub fn t_quantile(p: f64, df: f64) -> f64 {
     StudentsT::new(0.0, 1.0, df).map_or(f64::NAN, |t| t.inverse_cdf(p.clamp(0.0, 1.0)))
 }
 
 /// The two-sided p-value of Student's `t` with `df` degrees of freedom; 1 unless `df` is above 0, 0 for an infinite `t`.
-#[must_use]
 pub fn t_two_sided(t: f64, df: f64) -> f64 {
     if t.is_infinite() {
         return 0.0;
@@ -46,13 +40,11 @@ pub fn t_two_sided(t: f64, df: f64) -> f64 {
 }
 
 /// The quantile of chi-squared with `df` degrees of freedom; NaN unless `df` is above 0.
-#[must_use]
 pub fn chi_squared_quantile(p: f64, df: f64) -> f64 {
     ChiSquared::new(df).map_or(f64::NAN, |c| c.inverse_cdf(p.clamp(0.0, 1.0)))
 }
 
 /// The share of Fisher's F that lies above `f`, with `above` and `below` degrees of freedom; 1 unless both are above 0.
-#[must_use]
 pub fn f_upper(f: f64, above: f64, below: f64) -> f64 {
     FisherSnedecor::new(above, below).map_or(1.0, |dist| dist.sf(f.max(0.0)))
 }
@@ -65,7 +57,6 @@ pub fn f_upper(f: f64, above: f64, below: f64) -> f64 {
 /// let interval = plimsoll_judge::stats::dist::binomial_share(8, 10, 0.95);
 /// assert!((interval.lo() - 0.4439).abs() < 1e-4 && (interval.hi() - 0.9748).abs() < 1e-4);
 /// ```
-#[must_use]
 pub fn binomial_share(hits: u64, all: u64, confidence: f64) -> Interval {
     let tail = (1.0 - confidence) / 2.0;
     let (hits, misses) = (hits as f64, all.saturating_sub(hits) as f64);
@@ -82,7 +73,6 @@ pub fn binomial_share(hits: u64, all: u64, confidence: f64) -> Interval {
 /// let interval = plimsoll_judge::stats::dist::score_share(0.0, 10.0, 0.95);
 /// assert!(interval.lo() < 1e-9 && (interval.hi() - 0.2775).abs() < 1e-4);
 /// ```
-#[must_use]
 pub fn score_share(hits: f64, all: f64, confidence: f64) -> Interval {
     if all <= 0.0 {
         return Interval(0.0, 1.0);

@@ -12,14 +12,12 @@ pub mod shift;
 use plimsoll_model::verdict::Interval;
 
 /// The arithmetic mean; NaN for an empty slice. Summed around the first value, so that a large offset costs no digits.
-#[must_use]
 pub fn mean(values: &[f64]) -> f64 {
     let Some(&origin) = values.first() else { return f64::NAN };
     origin + values.iter().map(|v| v - origin).sum::<f64>() / values.len() as f64
 }
 
 /// The sample variance (divided by n - 1); 0 for a single value, NaN for none.
-#[must_use]
 pub fn variance(values: &[f64]) -> f64 {
     match values.len() {
         0 => f64::NAN,
@@ -32,19 +30,16 @@ pub fn variance(values: &[f64]) -> f64 {
 }
 
 /// The sample standard deviation: the root of [`variance`].
-#[must_use]
 pub fn sd(values: &[f64]) -> f64 {
     variance(values).sqrt()
 }
 
 /// The median; NaN for an empty slice.
-#[must_use]
 pub fn median(values: &[f64]) -> f64 {
     median_in_place(&mut values.to_vec())
 }
 
 /// The median, found by selection; leaves `values` in another order. NaN for an empty slice.
-#[must_use]
 pub fn median_in_place(values: &mut [f64]) -> f64 {
     let n = values.len();
     if n == 0 {
@@ -59,7 +54,6 @@ pub fn median_in_place(values: &mut [f64]) -> f64 {
 }
 
 /// The median of the slopes between all pairs of points with different x (Theil 1950, Sen 1968); nothing where there is no such pair.
-#[must_use]
 pub fn median_slope(points: &[(f64, f64)]) -> Option<f64> {
     let pairs = points.iter().enumerate().flat_map(|(i, a)| points[i + 1..].iter().map(move |b| (a, b)));
     let mut slopes: Vec<f64> =
@@ -69,7 +63,6 @@ pub fn median_slope(points: &[(f64, f64)]) -> Option<f64> {
 
 /// The `q` quantile of values that are sorted already, interpolated between neighbours (type 7 of Hyndman & Fan 1996,
 /// the default of R and NumPy). `q` is clamped to 0..=1; NaN for an empty slice.
-#[must_use]
 pub fn quantile_sorted(sorted: &[f64], q: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
     let place = q.clamp(0.0, 1.0) * last as f64;
@@ -79,14 +72,12 @@ pub fn quantile_sorted(sorted: &[f64], q: f64) -> f64 {
 }
 
 /// The `q` quantile of values in any order; see [`quantile_sorted`].
-#[must_use]
 pub fn quantile(values: &[f64], q: f64) -> f64 {
     quantile_sorted(&sorted(values), q)
 }
 
 /// The interval that holds the middle of values in any order, so large a share of them as `confidence` says; NaN at both ends for an
 /// empty slice. Of figures of resamples it is the percentile interval (Efron 1979).
-#[must_use]
 pub fn middle(values: &[f64], confidence: f64) -> Interval {
     let values = sorted(values);
     let tail = (1.0 - confidence) / 2.0;
@@ -94,7 +85,6 @@ pub fn middle(values: &[f64], confidence: f64) -> Interval {
 }
 
 /// The values in rising order.
-#[must_use]
 pub fn sorted(values: &[f64]) -> Vec<f64> {
     let mut copy = values.to_vec();
     copy.sort_unstable_by(f64::total_cmp);
@@ -103,7 +93,6 @@ pub fn sorted(values: &[f64]) -> Vec<f64> {
 
 /// The median absolute deviation from the median, times 1.4826 so that it estimates the standard deviation of normal
 /// values. 0 when more than half of the values are equal.
-#[must_use]
 pub fn mad(values: &[f64]) -> f64 {
     let centre = median(values);
     let mut distances: Vec<f64> = values.iter().map(|v| (v - centre).abs()).collect();
@@ -111,7 +100,6 @@ pub fn mad(values: &[f64]) -> f64 {
 }
 
 /// The correlation of each value with the next one, around the mean; 0 for fewer than three values or no spread.
-#[must_use]
 pub fn lag1_autocorrelation(values: &[f64]) -> f64 {
     if values.len() < 3 {
         return 0.0;

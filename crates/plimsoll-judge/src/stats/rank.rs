@@ -25,7 +25,6 @@ pub struct Ranks {
 }
 
 /// Ranks values; see [`Ranks`].
-#[must_use]
 pub fn ranks(values: &[f64]) -> Ranks {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_unstable_by(|&i, &j| values[i].total_cmp(&values[j]));
@@ -69,7 +68,6 @@ fn corrected_two_sided(deviation: f64, correction: f64, variance: f64) -> f64 {
 
 /// The largest `k` for which the `k`-th smallest and largest Walsh averages of `n` values still hold the centre with
 /// at least `confidence`, with the confidence that they reach; `None` when even the extremes do not.
-#[must_use]
 pub fn signed_rank_depth(n: usize, confidence: f64) -> Option<(u64, f64)> {
     let tail = (1.0 - confidence) / 2.0;
     if n > EXACT_SIGNED_RANK {
@@ -101,7 +99,6 @@ pub fn signed_rank_depth(n: usize, confidence: f64) -> Option<(u64, f64)> {
 
 /// The two-sided p-value of the mean under random flips of the signs (Fisher 1935). Every pattern is tried up to 16
 /// values; beyond that 20,000 random ones from `seed`, the observed one counted among them.
-#[must_use]
 pub fn sign_flip(values: &[f64], seed: u64) -> f64 {
     const DRAWS: u32 = 20_000;
     let observed = values.iter().sum::<f64>().abs();
@@ -132,7 +129,6 @@ pub fn sign_flip(values: &[f64], seed: u64) -> f64 {
 /// the plain test, nearly as powerful as the mean on normal values, and unmoved by how wild a wild value is, which the
 /// signed rank is not (a few large values of the wrong sign take its highest ranks; Huber 1964 on why to cut). Beyond 16
 /// values the normal approximation is used, which random signs of bounded values stay inside of.
-#[must_use]
 pub fn tamed_sign_flip(values: &[f64]) -> f64 {
     const REACH: f64 = 1.5;
     let sizes: Vec<f64> = values.iter().map(|v| v.abs()).filter(|size| *size > 0.0).collect();
@@ -162,7 +158,6 @@ pub struct MannWhitney {
 }
 
 /// Tests whether values of `x` tend to lie above or below those of `y`. Without values on one side: p = 1, AUC = 0.5.
-#[must_use]
 pub fn mann_whitney(x: &[f64], y: &[f64]) -> MannWhitney {
     let (n, m) = (x.len() as f64, y.len() as f64);
     if x.is_empty() || y.is_empty() {
@@ -215,7 +210,6 @@ pub struct MannKendall {
 
 /// Tests several series that share a direction of time, such as the cycles of several trials: pairs are formed inside
 /// each series only, and their S and its distribution are added up (Hirsch, Slack & Smith 1982).
-#[must_use]
 pub fn mann_kendall_blocks(blocks: &[&[f64]]) -> MannKendall {
     let (mut s, mut pairs, mut variance, mut ties) = (0.0, 0.0, 0.0, 0.0);
     for block in blocks {

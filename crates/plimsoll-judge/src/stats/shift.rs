@@ -31,27 +31,23 @@ impl Location {
     }
 
     /// The estimate of a log ratio as a ratio.
-    #[must_use]
     pub fn ratio(self) -> f64 {
         self.estimate.clamp(-LOG_LIMIT, LOG_LIMIT).exp()
     }
 
     /// The interval of a log ratio as one of ratios; `None` where an end is open, or too far off to be a float.
-    #[must_use]
     pub fn ratio_interval(self) -> Option<Interval> {
         let bounded = |end: f64| end.abs() < LOG_LIMIT;
         (bounded(self.lo) && bounded(self.hi)).then(|| Interval(self.lo.exp(), self.hi.exp()))
     }
 
     /// The standard error that a normal estimate with this interval would have.
-    #[must_use]
     pub fn standard_error(self, confidence: f64) -> f64 {
         (self.hi - self.lo) / (2.0 * normal_quantile(0.5 + confidence / 2.0))
     }
 }
 
 /// The median of the averages of all pairs, each value paired with itself too. NaN for an empty slice.
-#[must_use]
 pub fn hodges_lehmann(values: &[f64]) -> f64 {
     let values = sorted(values);
     let n = values.len() as u64;
@@ -62,7 +58,6 @@ pub fn hodges_lehmann(values: &[f64]) -> f64 {
 ///
 /// Fewer values than the signed-rank interval can carry (5 for 95 %) get the mean with Student's interval; a single
 /// value gets an unbounded one. NaN for an empty slice.
-#[must_use]
 pub fn centre(values: &[f64], confidence: f64) -> Location {
     let values = sorted(values);
     let n = values.len();
@@ -91,7 +86,6 @@ fn student(values: &[f64], confidence: f64) -> Location {
 
 /// How far `y` lies above `x`: the median of all differences y - x, with the interval that the Mann-Whitney test gives
 /// (normal approximation of its depth). With fewer than four values on a side the interval spans all differences.
-#[must_use]
 pub fn shift(x: &[f64], y: &[f64], confidence: f64) -> Location {
     let (x, y) = (sorted(x), sorted(y));
     let (n, m) = (x.len() as f64, y.len() as f64);

@@ -33,7 +33,6 @@ const EXACT: f64 = 1e-6;
 
 /// When the level of a series of days comes up to a limit, or down to it where it is below; nothing where that is not to be seen. Days without
 /// a value are left out beforehand.
-#[must_use]
 pub fn reached(days: &[f64], limit: f64) -> Option<Reached> {
     let days = &days[days.len().saturating_sub(DAYS)..];
     let last = *days.last().filter(|_| days.len() >= LEAST_DAYS)?;

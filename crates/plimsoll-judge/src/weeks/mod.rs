@@ -95,7 +95,6 @@ impl Remembered {
     }
 
     /// The drift that is going on.
-    #[must_use]
     pub fn drift(&self) -> Option<Drift> {
         self.moving.map(|moving| moving.drift)
     }

@@ -46,7 +46,6 @@ impl Default for Capture {
 
 impl Capture {
     /// The hosts to capture on, each once, in order.
-    #[must_use]
     pub fn hosts(&self, loads: &BTreeMap<String, Load>) -> Vec<String> {
         let mut hosts: Vec<String> = if self.on.is_empty() {
             loads.values().map(|load| load.from.clone()).collect()
@@ -59,7 +58,6 @@ impl Capture {
     }
 
     /// Whether packets are captured in a measured phase of this name.
-    #[must_use]
     pub fn is_in(&self, phase: &str) -> bool {
         self.phases.is_empty() || self.phases.iter().any(|name| name == phase)
     }

@@ -25,7 +25,6 @@ impl Default for Cpus {
 
 impl Cpus {
     /// Whether nothing is said of CPUs.
-    #[must_use]
     pub fn are_all(&self) -> bool {
         matches!(self, Self::These(these) if these.is_empty())
     }

@@ -18,7 +18,6 @@ fn member(group: &str, number: u32) -> String {
 
 impl Experiment {
     /// The hosts of a group, the one of its name first; a host that is none is alone.
-    #[must_use]
     pub fn members<'e>(&'e self, host: &'e str) -> Vec<&'e str> {
         let others = self.hosts.iter().filter(|(_, it)| it.member_of.as_deref() == Some(host));
         [host].into_iter().chain(others.map(|(name, _)| name.as_str())).collect()

@@ -71,7 +71,6 @@ impl PhaseHook {
 
 impl Hook {
     /// The program on a host.
-    #[must_use]
     pub fn on(&self, host: &str) -> RunProgram {
         let Self { command, env, privileged, at_most, .. } = self.clone();
         RunProgram { on: host.to_owned(), command, env, privileged, at_most }
@@ -96,7 +95,6 @@ impl HookMoment {
     pub const ALL: [Self; 4] = [Self::Prepare, Self::BeforeEach, Self::AfterEach, Self::Cleanup];
 
     /// Its key in the file.
-    #[must_use]
     pub fn key(self) -> &'static str {
         match self {
             Self::Prepare => "prepare",
@@ -109,7 +107,6 @@ impl HookMoment {
 
 impl Host {
     /// Programs that run on the host of this name at a moment: its hooks without those that are left out.
-    #[must_use]
     pub fn hooks(&self, name: &str, moment: HookMoment) -> Vec<RunProgram> {
         self.written(moment).iter().filter(|hook| !hook.skip).map(|hook| hook.on(name)).collect()
     }
@@ -127,7 +124,6 @@ impl Host {
 
 impl Phase {
     /// Programs that run at a moment: the hooks without those that are left out.
-    #[must_use]
     pub fn hooks(&self, moment: HookMoment) -> Vec<RunProgram> {
         self.written(moment).iter().filter(|hook| !hook.skip).map(PhaseHook::program).collect()
     }

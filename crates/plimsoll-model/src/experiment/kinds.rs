@@ -47,7 +47,6 @@ macro_rules! kinds {
         impl $name {
             $(
                 #[doc = concat!("What it says, where it is of the kind `", stringify!($key), "`.")]
-                #[must_use]
                 pub fn $key(&self) -> Option<&$type> {
                     match self {
                         Self::$kind(it) => Some(it),
@@ -123,7 +122,6 @@ macro_rules! kinds {
 
             $(
                 #[doc = concat!("What it says, where it is of the kind `", stringify!($key), "`.")]
-                #[must_use]
                 pub fn $key(&self) -> Option<&$type> {
                     match self {
                         Self::$kind(it) => Some(it),

@@ -110,7 +110,6 @@ pub struct LinkDirection {
 
 impl Link {
     /// The shapes of both directions: from the first host to the second, and back.
-    #[must_use]
     pub fn ways(&self) -> [LinkDirection; 2] {
         let there = LinkDirection {
             rate: self.rate,
@@ -137,7 +136,6 @@ impl Link {
 
 impl LinkDirection {
     /// Why netem cannot do this, in words that follow on "netem"; nothing where it can.
-    #[must_use]
     pub fn beyond_netem(&self) -> Option<&'static str> {
         let asked = AskedOfNetem {
             rate: self.rate.is_some(),

@@ -159,7 +159,6 @@ impl Metric {
     ];
 
     /// The public name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::ConnectionsPerSecond => "connections_per_second",
@@ -190,7 +189,6 @@ impl Metric {
     }
 
     /// What stands above a column of it, where there is little room.
-    #[must_use]
     pub fn short(self) -> &'static str {
         match self {
             Self::ConnectionsPerSecond => "conn/s",
@@ -204,7 +202,6 @@ impl Metric {
     }
 
     /// The unit in which reports state the metric.
-    #[must_use]
     pub fn unit(self) -> Unit {
         match self {
             Self::MedianMs
@@ -235,7 +232,6 @@ impl Metric {
     }
 
     /// The share of requests that are faster, of a metric that is a percentile of their time.
-    #[must_use]
     pub fn quantile(self) -> Option<f64> {
         match self {
             Self::MedianMs => Some(0.5),
@@ -248,13 +244,11 @@ impl Metric {
     }
 
     /// The built-in metric with this public name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
     /// Whether it tells what part of the operations failed: who makes a claim about it asks about failures.
-    #[must_use]
     pub fn is_of_failures(self) -> bool {
         match self {
             Self::ErrorShare => true,
@@ -264,13 +258,11 @@ impl Metric {
     }
 
     /// Whether it is a share, from 0 to 1. Shares are compared by their difference, and margins on them are in percentage points.
-    #[must_use]
     pub fn is_share(self) -> bool {
         self.unit() == Unit::Share
     }
 
     /// Whether less of it is better.
-    #[must_use]
     pub fn lower_is_better(self) -> bool {
         match self {
             Self::MedianMs

@@ -123,7 +123,6 @@ pub struct Experiment {
 
 impl Experiment {
     /// Metric that users usually want of the load that a phase measures.
-    #[must_use]
     pub fn usual_metric(&self, phase: &str) -> Option<Metric> {
         Some(self.load_of(phase)?.kind.usual_metric())
     }
@@ -134,7 +133,6 @@ impl Experiment {
     }
 
     /// The load behind the results that are recorded under a phase's name, whether the phase measures it or only drives it.
-    #[must_use]
     pub fn recorded_load(&self, recorded: &str) -> Option<&Load> {
         let phase = self.phase_recorded_as(recorded)?;
         let place = phase.recorded_as().iter().position(|name| name == recorded)?;
@@ -345,7 +343,6 @@ pub enum Rung {
 
 impl Rung {
     /// The public name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::WaitLonger => "wait_longer",

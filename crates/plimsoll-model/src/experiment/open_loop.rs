@@ -27,19 +27,16 @@ pub struct OpenLoop {
 
 impl OpenLoop {
     /// Whether the rate stays as it is.
-    #[must_use]
     pub fn is_constant(&self) -> bool {
         self.rate > 0.0 && self.ramp_to.is_none() && self.sine.is_none() && self.steps.is_empty()
     }
 
     /// The loop at another rate; absent where its rate varies.
-    #[must_use]
     pub fn at_rate(&self, rate: f64) -> Option<Self> {
         self.is_constant().then(|| Self { rate, ..self.clone() })
     }
 
     /// Requests per second on average, over whole periods of a sine.
-    #[must_use]
     pub fn mean_rate(&self) -> f64 {
         if self.steps.is_empty() {
             f64::midpoint(self.rate, self.ramp_to.unwrap_or(self.rate))
@@ -49,7 +46,6 @@ impl OpenLoop {
     }
 
     /// Requests per second when there are most.
-    #[must_use]
     pub fn highest_rate(&self) -> f64 {
         let swing = self.sine.map_or(0.0, |sine| sine.amplitude);
         let ends = [self.rate + swing, self.ramp_to.unwrap_or(0.0)];

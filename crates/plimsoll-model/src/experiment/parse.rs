@@ -60,7 +60,6 @@ impl Override {
     }
 
     /// The path, dotted.
-    #[must_use]
     pub fn path(&self) -> String {
         self.path.join(".")
     }
@@ -153,7 +152,6 @@ fn toml_of(value: &serde_json::Value) -> Option<Value> {
 }
 
 /// Reads a value as it is written on a command line: a TOML value where it is one, and plain text otherwise.
-#[must_use]
 pub fn parse_value(text: &str) -> serde_json::Value {
     let document = format!("value = {text}");
     toml::from_str::<toml::Table>(&document)

@@ -13,7 +13,6 @@ macro_rules! path {
 }
 
 /// The candidate that is most like `given`, if any is like it at all.
-#[must_use]
 pub fn nearest<'c>(given: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<String> {
     let given = given.to_lowercase();
     let likeness = |candidate: &str| strsim::jaro_winkler(&given, &candidate.to_lowercase());

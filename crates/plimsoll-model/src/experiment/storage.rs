@@ -30,7 +30,6 @@ pub struct Volume {
 
 impl Volume {
     /// Whether files can be made on it.
-    #[must_use]
     pub fn has_files(&self) -> bool {
         self.folder.is_some() || self.image.as_ref().is_some_and(|image| image.filesystem.is_some())
     }
@@ -51,7 +50,6 @@ pub struct DeviceLimit {
 
 impl DeviceLimit {
     /// Whether it leaves everything as it is.
-    #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -106,7 +104,6 @@ pub enum Filesystem {
 
 impl Filesystem {
     /// The kernel's name of it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Ext4 => "ext4",
@@ -136,7 +133,6 @@ pub struct Queueing {
 
 impl Queueing {
     /// Whether it leaves everything as it is.
-    #[must_use]
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -164,7 +160,6 @@ pub struct BackgroundLoad {
 
 impl BackgroundLoad {
     /// Whether it is there so long after a phase began. It is away first.
-    #[must_use]
     pub fn is_there(&self, since: std::time::Duration) -> bool {
         match (self.every, self.stays) {
             _ if !self.present => false,

@@ -31,14 +31,12 @@ const NOT_PUT_BACK: [&str; 7] = [
 ];
 
 /// Whether a setting is one that each host has to itself.
-#[must_use]
 pub fn is_of_a_host(name: &str) -> bool {
     OWN.iter().any(|start| name.starts_with(start))
 }
 
 /// The file of a setting: dots separate folders, and a `/` stands for a dot inside a name, as in sysctl(8). Nothing where this is no name
 /// of a setting.
-#[must_use]
 pub fn path(name: &str) -> Option<PathBuf> {
     let parts: Vec<String> = name.split('.').map(|part| part.replace('/', ".")).collect();
     let sound = parts.iter().all(|part| !part.is_empty() && part != ".." && part != ".");
@@ -46,7 +44,6 @@ pub fn path(name: &str) -> Option<PathBuf> {
 }
 
 /// The dotted name of a file below `/proc/sys`, as [`path`] reads it.
-#[must_use]
 pub fn dotted(file: &str) -> String {
     let swapped = file.chars().map(|c| match c {
         '/' => '.',
@@ -57,7 +54,6 @@ pub fn dotted(file: &str) -> String {
 }
 
 /// Why a setting is never changed, if that is so.
-#[must_use]
 pub fn refusal(name: &str) -> Option<&'static str> {
     // sysctl(8) takes slashes between the parts as well.
     let name = name.replace('/', ".");
@@ -71,7 +67,6 @@ pub fn refusal(name: &str) -> Option<&'static str> {
 }
 
 /// The settings of the machine that an experiment asks for, with their values as text.
-#[must_use]
 pub fn of_machine(experiment: &Experiment) -> BTreeMap<String, String> {
     let on_machine = experiment.hosts.values().filter(|host| !host.kind.own().kernel);
     let all = on_machine.flat_map(|host| &host.sysctls);

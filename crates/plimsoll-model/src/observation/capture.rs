@@ -71,7 +71,6 @@ pub struct ClassTime {
 impl PhaseRecord {
     /// The share of the connections' time in which there was something to send and nothing went. Absent where no
     /// connection was captured.
-    #[must_use]
     pub fn stall_share(&self, arm: Arm) -> Option<f64> {
         let of_arm = self.captures.iter().filter(|capture| capture.arm == arm);
         let traffic: Vec<&Traffic> = of_arm.filter_map(|capture| capture.traffic.as_ref()).collect();

@@ -18,7 +18,6 @@ pub struct CpuTime {
 
 impl CpuTime {
     /// The counters of one CPU of the machine, by name: those of work first.
-    #[must_use]
     pub fn counters(cpu: u32) -> [String; 8] {
         STATES.map(|state| format!("machine.stat.cpu{cpu}.{state}"))
     }
@@ -37,7 +36,6 @@ impl CpuTime {
     }
 
     /// The share of the time since then in which they worked; nothing where no time passed.
-    #[must_use]
     pub fn busy_since(self, before: Self) -> Option<f64> {
         let all = self.all - before.all;
         (all > 0.0).then(|| ((self.busy - before.busy) / all).clamp(0.0, 1.0))

@@ -11,7 +11,6 @@ use crate::experiment::{LoadKind, Metric};
 
 impl Metric {
     /// The figure of what a load found; absent where it cannot give it (no time, nothing recorded, a load of another kind).
-    #[must_use]
     pub fn of(self, result: &LoadResult) -> Option<f64> {
         let seconds = result.seconds();
         let requests = result.requests;
@@ -69,7 +68,6 @@ impl Metric {
 
     /// The figure of a step of an open loop: the percentile of its times, or else the rate of its answers; absent if it
     /// had no answers with a known time.
-    #[must_use]
     pub fn of_step(self, step: &Step) -> Option<f64> {
         let millis = |us: u64| (step.requests > 0).then_some(us as f64 / 1e3);
         match self {
@@ -83,7 +81,6 @@ impl Metric {
     }
 
     /// What a rate counts in an interval, so that so much in a second is the rate in its unit; nothing for what intervals do not count.
-    #[must_use]
     pub fn amount(self, interval: &Interval) -> Option<f64> {
         Some(match self {
             Self::ConnectionsPerSecond => interval.connections as f64,
@@ -99,7 +96,6 @@ impl Metric {
 impl LoadKind {
     /// Every figure that such a load has, by the metric's name. A figure without a value is absent: percentiles where nothing was answered,
     /// rates where no time passed.
-    #[must_use]
     pub fn figures(&self, result: &LoadResult) -> BTreeMap<String, f64> {
         let value = |metric: Metric| Some((metric.name().to_owned(), metric.of(result)?));
         self.metrics().filter_map(value).filter(|(_, value)| value.is_finite()).collect()
@@ -113,7 +109,6 @@ impl LoadResult {
     }
 
     /// So much, done while it went on, per second; absent where it took no time.
-    #[must_use]
     pub fn per_second(&self, amount: f64) -> Option<f64> {
         per_second(amount, self.seconds())
     }
@@ -129,7 +124,6 @@ impl LoadResult {
     }
 
     /// Bits per second of the datagrams that were sent, each as long as those that arrived; absent where none arrived.
-    #[must_use]
     pub fn offered_bits_per_second(&self) -> Option<f64> {
         let datagrams = self.found::<Datagrams>().filter(|datagrams| datagrams.received > 0)?;
         let bits = 8.0 * self.bytes as f64 / datagrams.received as f64;
@@ -137,13 +131,11 @@ impl LoadResult {
     }
 
     /// Millions of bytes that a storage load read per second.
-    #[must_use]
     pub fn read_megabytes_per_second(&self) -> Option<f64> {
         per_second(self.found::<StorageFacts>()?.read_bytes as f64 / 1e6, self.seconds())
     }
 
     /// The share of what was due that was answered within a time; of that of an open loop.
-    #[must_use]
     pub fn share_within(&self, time: Duration) -> Option<f64> {
         let due = self.offer.as_ref()?.due.max(1);
         let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
@@ -152,7 +144,6 @@ impl LoadResult {
 
     /// The time in milliseconds within which this share of what was due was answered; absent where so much was not. What failed took longer than
     /// anything that did not.
-    #[must_use]
     pub fn ms_for_share(&self, share: f64) -> Option<f64> {
         let times = &self.latency.total;
         let quantile = share * self.offer.as_ref()?.due.max(1) as f64 / times.len().max(1) as f64;
@@ -162,14 +153,12 @@ impl LoadResult {
 
 impl Step {
     /// Requests that were due per second; absent where none was.
-    #[must_use]
     pub fn due_per_second(&self) -> Option<f64> {
         let length = self.end_ns.saturating_sub(self.start_ns);
         per_second(self.due as f64, length as f64 / 1e9).filter(|_| self.due > 0)
     }
 
     /// Requests answered without error per second; absent where the step took no time.
-    #[must_use]
     pub fn answered(&self) -> Option<f64> {
         let length = self.end_ns.saturating_sub(self.start_ns);
         per_second(self.requests as f64, length as f64 / 1e9)
@@ -178,13 +167,11 @@ impl Step {
 
 impl Offer {
     /// Requests per second that were to be offered; absent where nothing was.
-    #[must_use]
     pub fn offered(&self) -> Option<f64> {
         per_second(self.due as f64, self.length_ns as f64 / 1e9)
     }
 
     /// Requests per second that were begun.
-    #[must_use]
     pub fn achieved(&self) -> Option<f64> {
         per_second(self.begun as f64, self.length_ns.max(self.last_begun_ns) as f64 / 1e9)
     }
@@ -212,7 +199,6 @@ impl Offer {
 }
 
 /// What several slices of a load found together: counts and times are sums, times of requests are those of all. Intervals are left out.
-#[must_use]
 pub fn pooled<'r>(results: impl IntoIterator<Item = &'r LoadResult>) -> Option<LoadResult> {
     let mut results = results.into_iter();
     let mut all = LoadResult { intervals: Vec::new(), ..results.next()?.clone() };

@@ -38,7 +38,6 @@ pub struct Frame {
 
 impl FrameKind {
     /// Whether it is a function, and not what the functions belong to.
-    #[must_use]
     pub fn is_function(self) -> bool {
         matches!(self, Self::User | Self::Kernel)
     }
@@ -67,13 +66,11 @@ pub enum TracedCall {
 
 impl TracedCall {
     /// Whether a process ends by it, which a single one is too many of.
-    #[must_use]
     pub fn is_end(self) -> bool {
         matches!(self, Self::OomKill | Self::Crash)
     }
 
     /// What to call it in front of who called it; who was killed, for the last two.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::FileSync => "fsync of a file by",
@@ -174,13 +171,11 @@ impl Profile {
     }
 
     /// Samples of CPUs that were busy.
-    #[must_use]
     pub fn samples(&self) -> u64 {
         self.nodes.iter().map(|node| node.own).sum()
     }
 
     /// The frame of a node; nothing where the record is damaged.
-    #[must_use]
     pub fn frame(&self, node: &StackNode) -> Option<&Frame> {
         self.frames.get(node.frame as usize)
     }
@@ -247,7 +242,6 @@ impl Profile {
     }
 
     /// The samples of each function, alone and with what it called. A function that calls itself counts once for each sample.
-    #[must_use]
     pub fn functions(&self) -> BTreeMap<&Frame, FunctionSamples> {
         let mut functions: BTreeMap<&Frame, FunctionSamples> = BTreeMap::new();
         for node in self.nodes.iter().filter(|node| node.own > 0) {
@@ -333,7 +327,6 @@ impl ProfileBuilder {
     }
 
     /// The profile.
-    #[must_use]
     pub fn build(self) -> Profile {
         self.profile
     }

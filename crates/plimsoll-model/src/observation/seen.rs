@@ -187,7 +187,6 @@ pub struct ProcessState {
 
 impl Seen {
     /// Whether nothing was looked at.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

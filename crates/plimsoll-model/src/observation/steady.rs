@@ -21,7 +21,6 @@ pub struct SteadyStreams {
 
 impl SteadyStreams {
     /// Those of a slice, sent from `host`; nothing where none went on after a loss.
-    #[must_use]
     pub fn of(slice: &Slice, host: &str) -> Option<Self> {
         let streams = slice.result.streams();
         let counters = slice.counters.get(host)?;
@@ -59,25 +58,21 @@ impl SteadyStreams {
     }
 
     /// Losses for each segment, counted as TCP notices them; nothing where there was none.
-    #[must_use]
     pub fn loss(&self) -> Option<f64> {
         Some(self.episodes / self.segments).filter(|loss| *loss > 0.0 && *loss < 1.0)
     }
 
     /// The rate of one stream, in bits per second.
-    #[must_use]
     pub fn bits_per_second(&self) -> f64 {
         self.bits / self.seconds
     }
 
     /// The mean round-trip time, in seconds.
-    #[must_use]
     pub fn rtt_s(&self) -> f64 {
         self.rtt_s / self.readings
     }
 
     /// The mean size of a segment, in bytes.
-    #[must_use]
     pub fn mss(&self) -> f64 {
         self.mss / self.readings
     }

@@ -41,7 +41,6 @@ fn claim(experiment: &Experiment) -> Option<(u32, &DifferenceClaim)> {
 }
 
 /// The number of the claim about the probes, from 1, where there is one.
-#[must_use]
 pub fn claim_number(experiment: &Experiment) -> Option<u32> {
     claim(experiment).map(|(number, _)| number)
 }

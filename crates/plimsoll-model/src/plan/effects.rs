@@ -14,14 +14,12 @@ use crate::experiment::{
 
 impl Plan {
     /// What carrying it out does to the machine, in all of its cells; each thing once.
-    #[must_use]
     pub fn effects(&self) -> Vec<Effect> {
         let all: BTreeSet<Effect> = self.cells.iter().flat_map(|cell| of(&cell.experiment)).collect();
         all.into_iter().collect()
     }
 
     /// The effects of this plan, and those that only the plan with its quick settings has.
-    #[must_use]
     pub fn effects_with_quick(&self, quick: &Self) -> Vec<Effect> {
         let mut all = self.effects();
         let more = quick.effects().into_iter().filter(|effect| !all.contains(effect));

@@ -70,7 +70,6 @@ macro_rules! readers {
             pub const ALL: &'static [Self] = &[$(Self::$kind),+];
 
             /// The name in files.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => $name,)+
@@ -133,14 +132,12 @@ impl Reading {
     const USUAL: &'static str = "rate";
 
     /// The figures that it gives.
-    #[must_use]
     pub fn named(&self) -> Vec<NamedMetric> {
         let picked = self.metrics.iter().map(|(name, pick)| pick.named(name));
         self.reads.into_iter().flat_map(Reader::metrics).chain(picked).collect()
     }
 
     /// The figure that it is about; nothing where it gives none.
-    #[must_use]
     pub fn usual(&self) -> Option<NamedMetric> {
         let named = self.named();
         named.iter().find(|metric| metric.name == Self::USUAL).or(named.first()).cloned()

@@ -62,7 +62,6 @@ pub enum PickError {
 
 impl Pick {
     /// The metric that it makes.
-    #[must_use]
     pub fn named(&self, name: &str) -> NamedMetric {
         NamedMetric {
             name: Cow::Owned(name.to_owned()),

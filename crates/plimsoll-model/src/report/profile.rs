@@ -83,13 +83,11 @@ pub struct ComparedProfile {
 
 impl ProfileReport {
     /// Whether there is CPU time that was added: to all functions together, or to one of them.
-    #[must_use]
     pub fn tells(&self) -> bool {
         self.grew || self.narrowest.is_some()
     }
 
     /// What CPU time was added, less what was added on the control, in microseconds: all of it, and the kernel's.
-    #[must_use]
     pub fn added_us(&self) -> (f64, f64) {
         let change = |before: &ProfileSide, after: &ProfileSide| {
             (after.cpu_us - before.cpu_us, after.kernel_us - before.kernel_us)

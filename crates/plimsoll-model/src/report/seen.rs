@@ -158,7 +158,6 @@ pub struct RaisedState {
 
 impl WaitSite {
     /// Where it is, in words: `jbd2_log_wait_commit in fsync`.
-    #[must_use]
     pub fn title(&self) -> String {
         let Self::Sleep { functions, call } = self else { return "ready to run, without a CPU".to_owned() };
         let function = functions.first().map_or("asleep", String::as_str);

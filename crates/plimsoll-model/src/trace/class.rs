@@ -89,7 +89,6 @@ impl Class {
 
     /// Whether somebody had something to send in it. Else a side worked, or had nothing to say, or the packets do not
     /// show it.
-    #[must_use]
     pub const fn held_up(self) -> bool {
         !matches!(self, Self::Unanswered | Self::ServerThink | Self::ClientIdle | Self::CaptureGap)
     }

@@ -151,7 +151,6 @@ impl Capture {
     }
 
     /// Ends the capture, once all that has arrived is written.
-    #[must_use]
     pub fn stop(self) -> Captured {
         self.end();
         let (counts, done) = self.thread.join().unwrap_or_else(|_| {

@@ -224,7 +224,6 @@ impl Counters {
     }
 
     /// What could not be read at the last reading, each with the reason. Deep readings add to it.
-    #[must_use]
     pub fn absent(&self) -> &[Absence] {
         &self.listed
     }

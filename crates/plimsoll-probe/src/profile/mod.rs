@@ -130,13 +130,11 @@ impl Profiler {
     }
 
     /// Why stacks are not sampled; nothing where they are.
-    #[must_use]
     pub fn denied(&self) -> Option<&ProfilerError> {
         self.denied.as_ref()
     }
 
     /// Tracepoints that this kernel has and that are not traced, because the descriptors for them would be too many.
-    #[must_use]
     pub fn untraced(&self) -> &[&'static str] {
         &self.untraced
     }
@@ -152,7 +150,6 @@ impl Profiler {
     }
 
     /// Samples since the last call, a profile for each rig.
-    #[must_use]
     pub fn take(&self) -> Vec<Profile> {
         self.ask(|profiles| Command::Take { profiles }).unwrap_or_default()
     }

@@ -22,13 +22,11 @@ pub enum Bundle {
 }
 
 /// The name of the file with the bundle, with the bundle's version in it.
-#[must_use]
 pub fn name() -> &'static str {
     "plotly-3.0.1-partial.min.js"
 }
 
 /// The bundle itself, as JavaScript.
-#[must_use]
 pub fn text() -> String {
     let mut text = String::new();
     let unpacked: io::Result<usize> = GzDecoder::new(PACKED).read_to_string(&mut text);
@@ -37,7 +35,6 @@ pub fn text() -> String {
 }
 
 /// The bundle as gzip, for a server to send (`Content-Encoding: gzip`).
-#[must_use]
 pub fn gzip() -> &'static [u8] {
     PACKED
 }

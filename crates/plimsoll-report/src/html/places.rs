@@ -10,7 +10,6 @@ pub const CHARTS: &str = "/assets/charts.js";
 pub(super) const CAUSES: &str = "/causes/";
 
 /// Where pages expect the bundle that draws.
-#[must_use]
 pub fn bundle() -> String {
     format!("/assets/{}", bundle::name())
 }

@@ -10,25 +10,21 @@ use super::{Drawn, NumbersPage, numbers, page, sections, sides};
 pub use super::places::{CHARTS, STYLE, bundle};
 
 /// The style itself.
-#[must_use]
 pub fn style() -> &'static str {
     page::STYLE
 }
 
 /// The script itself.
-#[must_use]
 pub fn charts() -> &'static str {
     page::SCRIPT
 }
 
 /// A page of this title: what stands over all pages, and what is its own.
-#[must_use]
 pub fn page(title: &str, above: &Markup, body: &Markup, charts: bool) -> Markup {
     page::served(&html! { (title) }, above, body, charts)
 }
 
 /// The page of a run, with the same content as [`super::run`] writes to a file.
-#[must_use]
 pub fn run(above: &Markup, report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_>) -> Markup {
     let drawn = Drawn { served: true, ..*drawn };
     let body = sections::body(report, records, &drawn);
@@ -36,7 +32,6 @@ pub fn run(above: &Markup, report: &RunReport, records: &[TrialRecord], drawn: &
 }
 
 /// The markup of a page that [`super::run`] wrote to a file, with the bundle beside it; absent where a version wrote it whose style is another.
-#[must_use]
 pub fn from_file(above: &Markup, text: &str) -> Option<Markup> {
     let (title, body) = page::inside(text)?;
     let mut body = body.to_owned();
@@ -51,20 +46,17 @@ pub fn from_file(above: &Markup, text: &str) -> Option<Markup> {
 }
 
 /// Two runs in one chart each: rates over time, and how long requests took, in the phases that both measured.
-#[must_use]
 pub fn runs_together(names: [&str; 2], reports: [&RunReport; 2], records: [&[TrialRecord]; 2]) -> Markup {
     let figures = sides::of_runs(names, records, crate::summary::rate_metric(reports[0]));
     html! { @for figure in &figures { (figure.markup()) } }
 }
 
 /// A page of what was read from other tools' output, or judged, with the same content as [`super::judged`] writes to a file.
-#[must_use]
 pub fn judged(above: &Markup, told: &NumbersPage<'_>) -> Markup {
     page(&format!("{}: {}", told.title, told.asked), above, &numbers::body(told), true)
 }
 
 /// A table that scrolls sideways by itself where the page is too narrow for it. Each column has its title, and whether figures stand in it.
-#[must_use]
 pub fn table(name: &str, columns: &[(&str, bool)], body: &Markup) -> Markup {
     page::table(name, "", &maud::html! { (page::head(columns)) tbody { (body) } })
 }

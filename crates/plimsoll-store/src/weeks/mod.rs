@@ -76,7 +76,6 @@ impl Tier {
     const ALL: [Self; 3] = [Self::Seconds, Self::Minutes, Self::Hours];
 
     /// How long a point stands for, in seconds.
-    #[must_use]
     pub fn step(self) -> u64 {
         match self {
             Self::Seconds => 1,
@@ -182,7 +181,6 @@ impl Weeks {
     }
 
     /// Where the file is.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

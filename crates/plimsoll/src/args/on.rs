@@ -66,7 +66,6 @@ impl FromStr for On {
 
 impl On {
     /// How long it may take until something runs.
-    #[must_use]
     pub fn start_within(&self) -> Option<Span> {
         match &self.queue {
             QueueKind::Slurm(asked) => asked.start_within,

@@ -34,7 +34,6 @@ impl Kind {
     ];
 
     /// The public name, as in the JSON.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Constant => "constant",

@@ -339,7 +339,6 @@ fn bootstrap(
 
 impl Growth {
     /// Pairs of workers and time on the curve, to be drawn: evenly on a logarithmic scale.
-    #[must_use]
     pub fn drawn(&self) -> Vec<[f64; 2]> {
         const POINTS: u32 = 60;
         let (low, high) = (self.smallest.ln(), self.largest.ln());
@@ -348,7 +347,6 @@ impl Growth {
     }
 
     /// The time that the chosen kind gives for a number of workers.
-    #[must_use]
     pub fn time(&self, n: f64) -> f64 {
         self.curve.time(n)
     }

@@ -11,7 +11,6 @@ use crate::wording::{figure, p_value, percent};
 
 impl Growth {
     /// The verdict: `estimated`, with what the time is multiplied by when the workers are doubled; `undecided` when no kind describes the points.
-    #[must_use]
     pub fn verdict(&self, metric: &str) -> Verdict {
         if !self.is_described {
             return Verdict::bare("growth", metric, Outcome::Undecided, self.n, self.lacking());

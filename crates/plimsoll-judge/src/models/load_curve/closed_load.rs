@@ -2,7 +2,6 @@
 //! Theory*, chapter 2).
 
 /// The mean number of jobs at `servers` that are used to this share while `users` have one job each at most (the machine repairman).
-#[must_use]
 pub fn closed_load(servers: usize, users: usize, utilisation: f64) -> f64 {
     let all = users as f64;
     if utilisation <= 0.0 {

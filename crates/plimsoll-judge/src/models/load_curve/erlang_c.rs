@@ -1,7 +1,6 @@
 //! Erlang's formula of 1917 for jobs that wait.
 
 /// The chance that a job must wait at `servers` offered `traffic` erlangs, below `servers` (Erlang 1917), by the recursion of Erlang B.
-#[must_use]
 pub fn erlang_c(servers: usize, traffic: f64) -> f64 {
     let blocking = (1..=servers).fold(1.0, |b, k| traffic * b / (k as f64 + traffic * b));
     let utilisation = traffic / servers as f64;

@@ -55,7 +55,6 @@ impl QueueFit {
     }
 
     /// Pairs of utilisation and load on the curve, to be drawn: up to where the load of an open queue leaves every chart.
-    #[must_use]
     pub fn drawn(&self, cpus: usize) -> Vec<[f64; 2]> {
         const POINTS: u32 = 60;
         const UP_TO: f64 = 0.97;

@@ -38,7 +38,6 @@ pub struct NoQueue {
 
 impl NoQueue {
     /// The load at a utilisation.
-    #[must_use]
     pub fn load(&self, utilisation: f64) -> f64 {
         load(self.form, [self.level, self.rise], utilisation)
     }

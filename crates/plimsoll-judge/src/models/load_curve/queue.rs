@@ -20,7 +20,6 @@ pub enum Queue {
 
 impl Queue {
     /// The usual name with exponential service times, such as `M/M/2`.
-    #[must_use]
     pub fn name(self, cpus: usize) -> String {
         self.named('M', cpus)
     }
@@ -35,7 +34,6 @@ impl Queue {
     }
 
     /// The mean number in the system at a utilisation while `users` have one job each at most; queues of their own have equal shares of them.
-    #[must_use]
     pub fn closed_load(self, utilisation: f64, cpus: usize, users: usize) -> f64 {
         match self {
             Self::Single => closed_load(1, users, utilisation),
@@ -45,14 +43,12 @@ impl Queue {
     }
 
     /// The mean number in the system at a utilisation from 0 to below 1, with exponential service times; infinite from 1 on.
-    #[must_use]
     pub fn load(self, utilisation: f64, cpus: usize) -> f64 {
         self.general_load(utilisation, cpus, EXPONENTIAL)
     }
 
     /// The mean number with service times of this squared coefficient of variation: exact for one server (Pollaczek and Khinchine), near for several
     /// (Allen & Cunneen; Allen 1990, *Probability, Statistics, and Queueing Theory*, 5.3).
-    #[must_use]
     pub fn general_load(self, utilisation: f64, cpus: usize, variation: f64) -> f64 {
         self.served(utilisation, cpus) + self.waiting(utilisation, cpus) * f64::midpoint(1.0, variation)
     }

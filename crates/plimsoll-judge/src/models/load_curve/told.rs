@@ -6,7 +6,6 @@ use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 
 impl LoadCurve {
     /// The verdict: `estimated` with the load at which it hurts, or `undecided` when no model holds or several do.
-    #[must_use]
     pub fn verdict(&self, metric: &str) -> Verdict {
         let best = &self.fits[0];
         if let Some(objection) = self.objection(best) {

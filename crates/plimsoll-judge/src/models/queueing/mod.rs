@@ -42,7 +42,6 @@ pub enum Times {
 
 impl Times {
     /// The mean in seconds.
-    #[must_use]
     pub fn mean(&self) -> f64 {
         match self {
             Self::Exponential(mean) | Self::Fixed(mean) => *mean,
@@ -51,7 +50,6 @@ impl Times {
     }
 
     /// The variance over the square of the mean: 1 when exponential, 0 when fixed.
-    #[must_use]
     pub fn squared_variation(&self) -> f64 {
         match self {
             Self::Exponential(_) => 1.0,

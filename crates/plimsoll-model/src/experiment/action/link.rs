@@ -36,7 +36,6 @@ pub struct ChangeLink {
 
 impl ChangeLink {
     /// Which links of the experiment it is about: one, or, where it names a group of hosts, those of all of them.
-    #[must_use]
     pub fn places(&self, experiment: &Experiment) -> Vec<usize> {
         let [some, others] = self.between.each_ref().map(|host| experiment.members(host));
         let joins = |link: &Link| {
@@ -48,7 +47,6 @@ impl ChangeLink {
     }
 
     /// The link after it, where `now` is what it was before and `first` what the file says.
-    #[must_use]
     pub fn applied(&self, now: &LinkState, first: &Link) -> LinkState {
         let mut after = if self.reset { LinkState::of(first) } else { now.clone() };
         // A packet cannot travel for less than no time.
@@ -90,7 +88,6 @@ impl LinkState {
     }
 
     /// The shapes of both directions: from the first host to the second, and back.
-    #[must_use]
     pub fn ways(&self) -> [LinkDirection; 2] {
         let ways = self.link.ways();
         if !self.down {
@@ -102,7 +99,6 @@ impl LinkState {
 
 /// What a link is in the course of a trial, one after the other, whatever the order in which its changes come: the first is that of the
 /// file.
-#[must_use]
 pub fn states(experiment: &Experiment, place: usize) -> Vec<LinkState> {
     let first = &experiment.links[place];
     let mut states = vec![LinkState::of(first)];

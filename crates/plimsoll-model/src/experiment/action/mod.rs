@@ -154,13 +154,11 @@ impl Action {
     }
 
     /// What it is called in the timeline.
-    #[must_use]
     pub fn title(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.kind.describe())
     }
 
     /// The action in words, without the host.
-    #[must_use]
     pub fn describe(&self) -> String {
         let what = match &self.name {
             Some(name) => format!("{name}: {}", self.kind.describe()),

@@ -36,7 +36,6 @@ impl RunProgram {
     }
 
     /// The command line, as a shell would take it.
-    #[must_use]
     pub fn line(&self) -> String {
         self.command.iter().map(|argument| word(argument)).collect::<Vec<_>>().join(" ")
     }

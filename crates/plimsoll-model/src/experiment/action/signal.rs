@@ -40,7 +40,6 @@ pub enum SignalName {
 
 impl SignalName {
     /// The name that everybody knows it by.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Stop => "SIGSTOP",

@@ -39,7 +39,6 @@ impl HysteresisClaim {
 }
 
 /// The steps of a load on its way up, the highest with them, and on its way down from the highest on.
-#[must_use]
 pub fn ways<T>(steps: &[T], rate: impl Fn(&T) -> f64) -> (&[T], &[T]) {
     let higher = |best: usize, n: usize| if rate(&steps[n]) > rate(&steps[best]) { n } else { best };
     let top = (0..steps.len()).reduce(higher).unwrap_or(0);

@@ -99,7 +99,6 @@ macro_rules! define {
 
         impl Claim {
             /// The name of its kind, as in the file.
-            #[must_use]
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$kind(_) => stringify!($key),)+

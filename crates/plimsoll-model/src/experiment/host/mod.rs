@@ -64,7 +64,6 @@ macro_rules! host_kinds {
             }
 
             /// Name in a file.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => $name,)+
@@ -90,19 +89,16 @@ host_kinds! {
 
 impl HostKind {
     /// What its hosts have to themselves.
-    #[must_use]
     pub fn own(self) -> Own {
         self.of().own()
     }
 
     /// The kind in words.
-    #[must_use]
     pub fn describe(self) -> &'static str {
         self.of().describe()
     }
 
     /// What stands for it in a table.
-    #[must_use]
     pub fn title(self) -> &'static str {
         self.of().title()
     }
@@ -138,7 +134,6 @@ fn programs(experiment: &Experiment, name: &str) -> Vec<Effect> {
 
 impl Experiment {
     /// Whether any host has a kernel of its own.
-    #[must_use]
     pub fn has_own_kernels(&self) -> bool {
         self.hosts.values().any(|host| host.kind.own().kernel)
     }

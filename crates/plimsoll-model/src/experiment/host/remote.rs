@@ -210,7 +210,6 @@ pub(in crate::experiment) fn refuse_settings_of_remote(name: &str, host: &Host) 
 
 impl Experiment {
     /// Whether its hosts are machines that are there already; then all are.
-    #[must_use]
     pub fn is_remote(&self) -> bool {
         self.hosts.values().any(|host| host.kind == HostKind::Remote)
     }
@@ -230,7 +229,6 @@ impl Host {
     }
 
     /// How long nothing may be heard from it until it is given up.
-    #[must_use]
     pub fn lost_after(&self) -> Span {
         self.lost_after.unwrap_or(Span::secs(LOST_AFTER_S))
     }

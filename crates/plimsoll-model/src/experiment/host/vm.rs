@@ -209,13 +209,11 @@ pub(super) fn refuse_guest_settings(name: &str, host: &Host) -> Checked {
 
 impl Experiment {
     /// Whether something on a host needs files of the machine, be it a program. Any host but a guest has them anyhow.
-    #[must_use]
     pub fn needs_machine_files(&self, host: &str) -> bool {
         !machine_files(self, host).is_empty()
     }
 
     /// The modules of the kernel that what runs on a host needs, where they are not built in.
-    #[must_use]
     pub fn kernel_modules(&self, host: &str) -> BTreeSet<&'static str> {
         let loads = self.loads.values().filter(|load| load.from == host);
         let mut modules: BTreeSet<&'static str> =
@@ -229,13 +227,11 @@ impl Experiment {
 
 impl Host {
     /// The memory of a guest.
-    #[must_use]
     pub fn guest_memory(&self) -> ByteSize {
         self.memory.unwrap_or(ByteSize(MEMORY))
     }
 
     /// How many processors a guest has.
-    #[must_use]
     pub fn guest_cpus(&self) -> u32 {
         match self.cpus {
             Cpus::Number(number) => number,
@@ -244,7 +240,6 @@ impl Host {
     }
 
     /// How long a guest may take until its agent runs.
-    #[must_use]
     pub fn guest_boot_within(&self) -> Span {
         self.boot_within.unwrap_or(Span(std::time::Duration::from_secs(BOOT_WITHIN_S)))
     }

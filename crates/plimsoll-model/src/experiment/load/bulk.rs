@@ -113,7 +113,6 @@ pub enum SendBy {
 
 impl SendBy {
     /// Whether data that does not fill a segment is sent with the order to wait for more.
-    #[must_use]
     pub fn says_more(self) -> bool {
         matches!(self, Self::WriteMore | Self::SpliceMore)
     }

@@ -66,13 +66,11 @@ impl DiagnoseLoad {
     pub const HEADERS: u32 = 52;
 
     /// Bandwidth-delay product at that rate and time, in bytes of data: the window that TCP needs, and the queue.
-    #[must_use]
     pub fn window(&self) -> f64 {
         self.rate.0 as f64 * self.rtt.0.as_secs_f64() / 8.0
     }
 
     /// How many datagrams a burst has: twice as many bytes as the queue is to take, and some.
-    #[must_use]
     pub fn burst(&self) -> u32 {
         (2.0 * self.window() / f64::from(self.segment)).ceil() as u32 + 4
     }

@@ -134,7 +134,6 @@ pub enum RecordType {
 
 impl RecordType {
     /// Its number (IANA, "Resource Record (RR) TYPEs").
-    #[must_use]
     pub fn number(self) -> u16 {
         match self {
             Self::A => 1,
@@ -237,7 +236,6 @@ impl Names {
     }
 
     /// One of them, from 0.
-    #[must_use]
     pub fn nth(&self, nth: u64) -> String {
         match self.count {
             1 if self.after.is_empty() => self.before.clone(),
@@ -248,7 +246,6 @@ impl Names {
 
 impl DnsLoad {
     /// Its names; lines that are none are left out, as `check` has refused them.
-    #[must_use]
     pub fn names(&self) -> Vec<Names> {
         self.names.iter().filter_map(|line| Names::read(line).ok()).collect()
     }
@@ -365,13 +362,11 @@ pub struct DnsFacts {
 
 impl DnsFacts {
     /// All replies to what was asked.
-    #[must_use]
     pub fn replies(&self) -> u64 {
         self.codes.values().sum()
     }
 
     /// Replies with a response code.
-    #[must_use]
     pub fn with(&self, code: &str) -> u64 {
         self.codes.get(code).copied().unwrap_or(0)
     }

@@ -92,13 +92,11 @@ impl<'de> Deserialize<'de> for ExecLoad {
 
 impl ExecLoad {
     /// The time after which the program is not run again, if its arguments do not have it.
-    #[must_use]
     pub fn again_for(&self) -> Option<Span> {
         self.duration.filter(|_| !self.has(SECONDS))
     }
 
     /// The program's words, with the target and the amount of work in place of their placeholders.
-    #[must_use]
     pub fn words(&self, filled: impl Fn(&str) -> String) -> Vec<String> {
         let seconds = self.duration.map_or(0, |span| span.0.as_nanos().div_ceil(1_000_000_000).max(1));
         let operations = self.operations.unwrap_or(0).to_string();

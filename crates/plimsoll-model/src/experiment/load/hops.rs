@@ -54,7 +54,6 @@ impl HopsLoad {
     pub const SMALLEST: u32 = 28;
 
     /// The sizes in rising order, in bytes with the IP header.
-    #[must_use]
     pub fn ladder(&self) -> Vec<u32> {
         let below = self.sizes / 2;
         let above = self.sizes - below;

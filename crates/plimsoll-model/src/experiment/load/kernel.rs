@@ -76,7 +76,6 @@ impl KernelPath {
     }
 
     /// Whether it changes the network namespace that it runs in.
-    #[must_use]
     pub fn changes_the_network(self) -> bool {
         matches!(self, Self::RoutingRules | Self::FilterRules)
     }

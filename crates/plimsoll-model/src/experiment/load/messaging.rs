@@ -61,13 +61,11 @@ impl MessagingLoad {
     pub const MOST_WORKERS: u64 = 32_000;
 
     /// How many workers there are, senders and receivers.
-    #[must_use]
     pub fn workers(&self) -> u64 {
         2 * u64::from(self.groups) * u64::from(self.pairs)
     }
 
     /// How many messages are sent in a round.
-    #[must_use]
     pub fn messages_in_a_round(&self) -> u64 {
         u64::from(self.groups) * u64::from(self.pairs).pow(2) * u64::from(self.messages)
     }
@@ -227,7 +225,6 @@ impl Join for MessagingFacts {
 
 impl MessagingFacts {
     /// The mean time of a round of a load that took so long, in milliseconds; absent where there was none.
-    #[must_use]
     pub fn ms_per_round(&self, elapsed_ns: u64) -> Option<f64> {
         (self.rounds > 0).then(|| elapsed_ns as f64 / 1e6 / self.rounds as f64)
     }

@@ -299,7 +299,6 @@ impl LoadKind {
     }
 
     /// Whether a result of such a load has a figure; a claim about any other is refused.
-    #[must_use]
     pub fn has(&self, metric: Metric) -> bool {
         // Stalls come from the packets of a phase, whatever its load is; `[capture]` is a separate requirement.
         metric == Metric::StallShare || self.metrics().any(|own| own.name() == metric.name())
@@ -316,7 +315,6 @@ impl LoadKind {
     }
 
     /// A metric that may be known by its name alone, with all that the load says of it.
-    #[must_use]
     pub fn told_of(&self, metric: Metric) -> Metric {
         self.named().find(|named| named.name() == metric.name()).unwrap_or(metric)
     }
@@ -389,13 +387,11 @@ impl Load {
     }
 
     /// The load in words.
-    #[must_use]
     pub fn describe(&self, experiment: &Experiment, name: &String) -> String {
         self.kind.as_dyn().describe(&LoadPlace { experiment, name, load: self })
     }
 
     /// What it does to the machine.
-    #[must_use]
     pub fn effects(&self, experiment: &Experiment, name: &String) -> Vec<Effect> {
         self.kind.as_dyn().effects(&LoadPlace { experiment, name, load: self })
     }

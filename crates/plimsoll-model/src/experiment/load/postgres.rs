@@ -123,7 +123,6 @@ pub enum Isolation {
 
 impl Isolation {
     /// As SQL has it.
-    #[must_use]
     pub fn sql(self) -> &'static str {
         match self {
             Self::ReadCommitted => "READ COMMITTED",
@@ -225,13 +224,11 @@ impl PostgresFacts {
     pub const DEADLOCK: &'static str = "40P01";
 
     /// Transactions that were aborted with this SQLSTATE.
-    #[must_use]
     pub fn with(&self, state: &str) -> u64 {
         self.aborted.get(state).copied().unwrap_or(0)
     }
 
     /// All that were aborted.
-    #[must_use]
     pub fn all_aborted(&self) -> u64 {
         self.aborted.values().sum()
     }

@@ -94,13 +94,11 @@ impl Default for StorageLoad {
 
 impl StorageLoad {
     /// Whether any of it is written while it is measured.
-    #[must_use]
     pub fn writes(&self) -> bool {
         self.reads.0 < 1.0
     }
 
     /// How large the part of each thread is: whole blocks, at least one.
-    #[must_use]
     pub fn part_size(&self) -> u64 {
         let each = self.size.0 / u64::from(self.threads.max(1));
         (each / self.block.0.max(1)).max(1) * self.block.0
@@ -330,7 +328,6 @@ impl StorageFacts {
     }
 
     /// The share of the bytes read that the device delivered: at most 1, whatever was read ahead. Absent where nothing was read.
-    #[must_use]
     pub fn device_share(&self) -> Option<f64> {
         let fetched = self.device_read_bytes.filter(|_| self.read_bytes > 0)?;
         Some((fetched as f64 / self.read_bytes as f64).min(1.0))

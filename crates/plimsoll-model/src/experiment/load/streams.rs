@@ -25,13 +25,11 @@ pub struct Stream {
 
 impl Stream {
     /// What the kernel of the end that sent knew at the last: of the two ends, the one that was busy for longer.
-    #[must_use]
     pub fn sending_end(&self) -> Option<&TcpState> {
         self.tcp.last().into_iter().chain(&self.peer).max_by_key(|state| state.busy_us)
     }
 
     /// How often the load's socket had bytes to send and nothing in flight, and how often it was looked at while the stream went on.
-    #[must_use]
     pub fn held_back(&self) -> (u64, u64) {
         // The last state is that of the end, when nothing is left.
         let states = self.tcp.split_last().map_or(&[][..], |(_, before)| before);

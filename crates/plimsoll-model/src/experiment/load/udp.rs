@@ -137,7 +137,6 @@ pub struct Datagrams {
 
 impl Datagrams {
     /// Sent, but not received.
-    #[must_use]
     pub fn lost(&self) -> u64 {
         self.sent.saturating_sub(self.received)
     }

@@ -19,7 +19,6 @@ pub enum MeasureLoads {
 
 impl MeasureLoads {
     /// The loads, in order.
-    #[must_use]
     pub fn all(&self) -> &[String] {
         match self {
             Self::One(load) => std::slice::from_ref(load),

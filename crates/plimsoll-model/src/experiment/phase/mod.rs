@@ -229,7 +229,6 @@ impl Phase {
     }
 
     /// The phase in words.
-    #[must_use]
     pub fn describe(&self) -> String {
         let mut told = self.kind.as_dyn().describe(self);
         for action in &self.during {
@@ -239,7 +238,6 @@ impl Phase {
     }
 
     /// The phases inside it.
-    #[must_use]
     pub fn inside(&self) -> &[Self] {
         self.kind.as_dyn().inside()
     }
@@ -253,25 +251,21 @@ impl Phase {
     }
 
     /// How long it takes at least by itself, beside what its loads take; nothing where that is found out only by doing it.
-    #[must_use]
     pub fn takes(&self) -> Option<Duration> {
         self.kind.as_dyn().takes()
     }
 
     /// The loads that it runs.
-    #[must_use]
     pub fn loads(&self) -> &[String] {
         self.kind.as_dyn().loads()
     }
 
     /// The loads that it measures.
-    #[must_use]
     pub fn measures(&self) -> &[String] {
         self.kind.as_dyn().measures()
     }
 
     /// The load that it measures, where that is a single one.
-    #[must_use]
     pub fn measured_load(&self) -> Option<&String> {
         match self.measures() {
             [load] => Some(load),
@@ -285,7 +279,6 @@ impl Phase {
     }
 
     /// The names under which it is recorded: its own, or, where it runs several loads at once, one for each: `PHASE/LOAD`.
-    #[must_use]
     pub fn recorded_as(&self) -> Vec<String> {
         match self.loads() {
             [] | [_] => vec![self.name.clone()],
@@ -294,7 +287,6 @@ impl Phase {
     }
 
     /// Records that the phase leaves, in order, with those of phases inside it: name and kind of each.
-    #[must_use]
     pub fn records(&self) -> Vec<(String, PhaseKind)> {
         let kind = self.kind.as_dyn();
         let names = self.recorded_as();
@@ -385,7 +377,6 @@ impl Experiment {
     }
 
     /// The load that stands behind the figures of what is recorded under this name.
-    #[must_use]
     pub fn measured_load(&self, recorded: &str) -> Option<&String> {
         let phase = self.phase_recorded_as(recorded)?;
         let place = phase.recorded_as().iter().position(|name| name == recorded)?;
@@ -393,14 +384,12 @@ impl Experiment {
     }
 
     /// The phase that is recorded under this name.
-    #[must_use]
     pub fn phase_recorded_as(&self, recorded: &str) -> Option<&Phase> {
         self.all_phases().find(|phase| phase.recorded_as().iter().any(|name| name == recorded))
     }
 }
 
 /// The name under which one of several loads that a phase measures at once is recorded.
-#[must_use]
 pub fn recorded_as(phase: &str, load: &str) -> String {
     format!("{phase}/{load}")
 }

@@ -245,7 +245,6 @@ impl ServicePlace<'_> {
 
 impl ServiceKind {
     /// Whether Plimsoll itself serves it; anything else is a program of its own.
-    #[must_use]
     pub fn is_builtin(&self) -> bool {
         self.as_dyn().programs().is_empty()
     }
@@ -281,13 +280,11 @@ impl ServiceKind {
 
 impl Service {
     /// The service that connections are passed on to.
-    #[must_use]
     pub fn onward(&self) -> Option<&str> {
         self.kind.as_dyn().onward().or(self.to.as_deref())
     }
 
     /// The names that the kernel knows its processes by, when the service has this name. What a program starts in its turn is not among them.
-    #[must_use]
     pub fn processes(&self, name: &str) -> Vec<String> {
         let programs = self.kind.as_dyn().programs();
         let names = if programs.is_empty() { vec![name] } else { programs };
@@ -311,26 +308,22 @@ impl Service {
     }
 
     /// Whether it speaks TLS; nothing where only its own configuration tells.
-    #[must_use]
     pub(super) fn speaks_tls(&self) -> Option<bool> {
         self.kind.as_dyn().speaks_tls().filter(|_| self.config.is_none())
     }
 
     /// Whether it is given a certificate.
-    #[must_use]
     pub fn has_certificate(&self) -> bool {
         let named = |text: &String| text.contains("{{tls.") || text.contains("{{ tls.");
         self.speaks_tls() == Some(true) || self.template.as_ref().is_some_and(named)
     }
 
     /// The service in words.
-    #[must_use]
     pub fn describe(&self) -> String {
         self.kind.as_dyn().describe()
     }
 
     /// What it does to the machine.
-    #[must_use]
     pub fn effects(&self, experiment: &Experiment, name: &String) -> Vec<Effect> {
         let Self {
             kind,
@@ -390,7 +383,6 @@ impl Service {
     }
 
     /// The services that have to run before it: the one that it passes connections on to, and those that its configuration names.
-    #[must_use]
     pub fn needs(&self) -> Vec<&str> {
         self.onward().into_iter().chain(self.peers.iter().map(String::as_str)).collect()
     }
@@ -417,7 +409,6 @@ impl Service {
     }
 
     /// Error in the text of its configuration file, in words, with the number of the line.
-    #[must_use]
     pub fn objection_to_template(&self, text: &str) -> Option<String> {
         let known = |name: &str| {
             let mut parts = name.split('.');
@@ -480,7 +471,6 @@ fn check_retry(first: Span, most: Span, path: impl Into<Vec<Part>>) -> Checked {
 }
 
 /// Whether a path can stand in the configuration that Plimsoll writes, where some other characters would begin a directive of their own.
-#[must_use]
 pub fn stands_in_configuration(path: &str) -> bool {
     path.chars().all(|c| c.is_alphanumeric() || "/._-+@,:~=".contains(c))
 }

@@ -77,7 +77,6 @@ pub enum Side {
 
 impl Side {
     /// The key in the file, and the word.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Below => "below",
@@ -121,7 +120,6 @@ impl BoundClaim {
 
 impl LimitClaim {
     /// The phase that it is about.
-    #[must_use]
     pub fn phase(&self) -> &str {
         match self {
             Self::Search(claim) => &claim.phase,
@@ -138,7 +136,6 @@ impl LimitClaim {
     }
 
     /// The claim about a search, where it is one.
-    #[must_use]
     pub fn search(&self) -> Option<&SearchClaim> {
         match self {
             Self::Search(claim) => Some(claim),
@@ -147,7 +144,6 @@ impl LimitClaim {
     }
 
     /// The claim about a bound, where it is one.
-    #[must_use]
     pub fn bound(&self) -> Option<&BoundClaim> {
         match self {
             Self::Search(_) => None,

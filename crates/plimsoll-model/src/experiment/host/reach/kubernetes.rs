@@ -49,14 +49,12 @@ const SHORTEST_LIMIT_S: u64 = 60;
 
 impl Kubernetes {
     /// The options that say to kubectl where the pod is.
-    #[must_use]
     pub fn words(&self) -> Vec<String> {
         let said = [("context", &self.context), ("namespace", &self.namespace)];
         said.into_iter().filter_map(|(key, value)| Some(format!("--{key}={}", value.as_deref()?))).collect()
     }
 
     /// The pod, as Kubernetes' API has it (v1, Pod). Its container only waits: agents are started in it.
-    #[must_use]
     pub fn pod(&self, name: &str) -> Value {
         // Told to end, it ends at once; it is the first process, which no signal ends that it does not listen to.
         let waits = ["/bin/sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"];
@@ -69,7 +67,6 @@ impl Kubernetes {
     }
 
     /// The specification of a pod that runs this container (v1, PodSpec): its name, image and resources come from here.
-    #[must_use]
     pub fn spec(&self, mut container: Value) -> Value {
         container["name"] = json!("host");
         container["image"] = json!(self.image);
@@ -96,13 +93,11 @@ impl Kubernetes {
     }
 
     /// What all objects of Plimsoll's are labelled with.
-    #[must_use]
     pub fn labels() -> BTreeMap<String, String> {
         BTreeMap::from([("app.kubernetes.io/managed-by".to_owned(), "plimsoll".to_owned())])
     }
 
     /// What makes no sense of it, and what was expected.
-    #[must_use]
     pub fn objection(&self) -> Option<(String, &'static str)> {
         let odd = |what: &str, value: &str| format!("{} is no {what}", word(value));
         if !is_plain(&self.image) {
@@ -125,7 +120,6 @@ impl Kubernetes {
     }
 
     /// The request in words, for the middle of a sentence: `Kubernetes (image tools, namespace lab, node disk=ssd)`.
-    #[must_use]
     pub fn describe(&self) -> String {
         let mut text = format!("Kubernetes (image {}", word(&self.image));
         let mut tell = |key: &str, value: &str| {

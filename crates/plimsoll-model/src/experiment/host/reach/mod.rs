@@ -37,7 +37,6 @@ pub enum Reach {
 
 impl Reach {
     /// The transport in words.
-    #[must_use]
     pub fn describe(&self) -> String {
         match self {
             Self::Ssh(destinations) => ssh::describe(destinations),
@@ -91,7 +90,6 @@ pub enum Address {
 
 impl Address {
     /// Where a host reaches it; none where nothing is said of that host.
-    #[must_use]
     pub fn towards(&self, from: &str) -> Option<IpAddr> {
         match self {
             Self::One(address) => Some(*address),
@@ -100,7 +98,6 @@ impl Address {
     }
 
     /// All that are said.
-    #[must_use]
     pub fn all(&self) -> Vec<IpAddr> {
         match self {
             Self::One(address) => vec![*address],
@@ -123,7 +120,6 @@ pub enum Allow {
 
 impl Allow {
     /// Name in a file.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Sysctl => "sysctl",

@@ -46,7 +46,6 @@ const SHORTEST_LIMIT_S: u64 = 60;
 
 impl Slurm {
     /// The options that ask for one machine, for salloc(1) and sbatch(1) alike.
-    #[must_use]
     pub fn words(&self) -> Vec<String> {
         let said = self.said().map(|(key, value)| format!("--{key}={value}"));
         let limit = self.time_limit.map(|limit| format!("--time={}", limit.0.as_secs().div_ceil(60)));
@@ -69,7 +68,6 @@ impl Slurm {
     }
 
     /// What makes no sense of it, and what was expected.
-    #[must_use]
     pub fn objection(&self) -> Option<(String, &'static str)> {
         if let Some((key, value)) = self.said().find(|(_, value)| !is_plain(value)) {
             return Some((format!("{} is no {key} of Slurm", word(value)), "a word without blanks"));
@@ -85,7 +83,6 @@ impl Slurm {
     }
 
     /// The request in words, for the middle of a sentence: `Slurm (partition main, constraint ib)`.
-    #[must_use]
     pub fn describe(&self) -> String {
         let mut told: Vec<String> =
             self.said().map(|(key, value)| format!("{key} {}", word(value))).collect();

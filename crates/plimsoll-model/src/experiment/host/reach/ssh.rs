@@ -17,7 +17,6 @@ pub enum Destinations {
 
 impl Destinations {
     /// All of them.
-    #[must_use]
     pub fn all(&self) -> &[String] {
         match self {
             Self::One(one) => std::slice::from_ref(one),
