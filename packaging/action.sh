@@ -50,7 +50,7 @@ if [ -n "$BENCH" ]; then
     # A shallow checkout has the head alone.
     git rev-parse --verify --quiet --end-of-options "$BASE^{commit}" >/dev/null || git fetch --quiet --no-tags --depth=1 origin "$BASE"
     [ -z "$BUILD" ] || arguments+=("--build=$BUILD")
-    plimsoll ab "$BASE" HEAD --format markdown "${arguments[@]}" -- "$BENCH" >"$summary" || status=$?
+    plimsoll ab "$BASE" HEAD --format markdown --html "$page" "${arguments[@]}" -- "$BENCH" >"$summary" || status=$?
 else
     what=$EXPERIMENT
     plimsoll run --format markdown --html "$page" "${arguments[@]}" -- "$EXPERIMENT" >"$summary" || status=$?

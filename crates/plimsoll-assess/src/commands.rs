@@ -78,7 +78,11 @@ pub fn explain(better: &Command, worse: &Command, programs: Vec<String>) -> Expl
         own_syncs || profile.own_syncs_per_s > 0.0 || profile.waits.iter().any(own_waits)
     });
     let hosts = vec![evidence::HERE.to_owned()];
-    Explained::of(moved, profile, &Measured { processes: programs, hosts, waits_for_disk, load: None })
+    Explained::of(
+        moved,
+        profile,
+        &Measured { processes: programs, hosts, waits_for_disk, ..Measured::default() },
+    )
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! From slices to figures per connection, for the explainer to rank.
 
 mod derived;
+pub(super) mod shares;
 
-pub(super) use derived::busiest;
+pub(super) use derived::{busiest, queues};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +45,17 @@ const LEVELS_OF_SIDES: [&str; 8] = [
     "locks.held",
 ];
 /// Those that two recordings of a host are compared by as well.
-const LEVELS_OF_RECORDINGS: [&str; 3] = ["neighbours", "tcp.time_wait", "tcp.close_wait"];
+const LEVELS_OF_RECORDINGS: [&str; 9] = [
+    "limit.",
+    "dns.open_questions",
+    "listen.fullest_share",
+    "listen.uneven_share",
+    "listen.waiting",
+    "neighbours",
+    "tcp.time_wait",
+    "tcp.close_wait",
+    "tcp.held_share",
+];
 /// Levels must differ by so much.
 const LEAST_COUNTS: f64 = 10.0;
 
@@ -85,24 +96,83 @@ pub(super) fn of_commands(
     for (side, runs) in [better, worse].into_iter().enumerate() {
         for (number, run) in runs.iter().enumerate() {
             let operations = parts.map_or(1.0, |parts| run.operations.unwrap_or(1.0) * parts);
-            for (name, change) in run.counters.iter().filter(|(name, _)| tells(name)) {
-                let is_machines = name.starts_with("machine.");
-                let key = (if is_machines { MACHINE } else { HERE }.to_owned(), name.clone());
-                // A counter that a run does not have did not move in it.
-                let add = |values: &mut Sides, value: f64| {
-                    let of_side = &mut values.entry(key.clone()).or_default()[side];
-                    of_side.resize(number, 0.0);
-                    of_side.push(value);
-                };
-                add(&mut values.of_one, change / operations);
-                if is_machines {
-                    add(&mut values.of_a_second, change / run.seconds);
+            for (name, change) in &run.counters {
+                let (host, name) = placed(name);
+                if !tells(name) {
+                    continue;
                 }
+                let is_machines = host == MACHINE;
+                let key = (host, name.to_owned());
+                if is_machines {
+                    put(&mut values.of_a_second, key.clone(), (side, number), change / run.seconds);
+                }
+                put(&mut values.of_one, key, (side, number), change / operations);
             }
         }
     }
     values.pad([better.len(), worse.len(), 0, 0]);
     rank(&values.figures(per), usize::MAX)
+}
+
+/// Puts in what a counter moved by in a run of this number. A counter that a run does not have did not move in it.
+fn put(values: &mut Sides, key: (String, String), (side, number): (usize, usize), value: f64) {
+    let of_side = &mut values.entry(key).or_default()[side];
+    of_side.resize(number, 0.0);
+    of_side.push(value);
+}
+
+/// The host of a counter, and its name there: `netns.web.netstat.TcpExt.ListenDrops` is of the network namespace `web`.
+fn placed(name: &str) -> (String, &str) {
+    let placed = name.strip_prefix("netns.").and_then(|rest| {
+        let at = rest.rfind(".snmp.").or_else(|| rest.rfind(".netstat."))?;
+        let place = &rest[..at];
+        // A pseudonym begins with its kind: `namespace-0a1b`.
+        let is_pseudonym = place.starts_with("namespace-");
+        let host = if is_pseudonym { place.to_owned() } else { format!("namespace {place}") };
+        Some((host, &rest[at + 1..]))
+    });
+    let here = || (if name.starts_with("machine.") { MACHINE } else { HERE }.to_owned(), name);
+    placed.unwrap_or_else(here)
+}
+
+/// Shares that follow from the counters of runs: of the CPUs' and the disks' time.
+pub(super) fn shares_of_commands([better, worse]: [&[CommandRun]; 2]) -> Vec<Evidence> {
+    let mut values = Values::default();
+    for (side, runs) in [better, worse].into_iter().enumerate() {
+        for (number, run) in runs.iter().enumerate() {
+            for (name, value) in shares::all(&run.counters, run.seconds) {
+                let is_machines = name.starts_with("cpu.") || name.starts_with("disk.");
+                let host = if is_machines { MACHINE } else { HERE };
+                put(&mut values.of_one, (host.to_owned(), name), (side, number), value);
+            }
+        }
+    }
+    values.pad([better.len(), worse.len(), 0, 0]);
+    rank(&figures(values.of_one, None), usize::MAX)
+}
+
+/// Least movement that ends a standstill: the counts, and the number of runs that have some.
+const LEAST_BURSTS: (f64, usize) = (10.0, 3);
+
+/// Mean rates of counters that stood still on the better side and moved on the worse one. The kernel drops and logs in bursts, so most seconds have none.
+pub(super) fn bursts([better, worse]: [&[CommandRun]; 2], per: &str) -> Vec<Evidence> {
+    let mut sums: BTreeMap<&String, (f64, usize)> = BTreeMap::new();
+    for (name, change) in worse.iter().flat_map(|run| &run.counters).filter(|it| tells(it.0) && *it.1 > 0.0) {
+        let (sum, runs) = sums.entry(name).or_default();
+        *sum += change;
+        *runs += 1;
+    }
+    let stood_still = |name: &String| better.iter().all(|run| !run.counters.contains_key(name));
+    let seconds: f64 = worse.iter().map(|run| run.seconds).sum();
+    let moved = sums
+        .into_iter()
+        .filter(|(name, (sum, runs))| *sum >= LEAST_BURSTS.0 && *runs >= LEAST_BURSTS.1 && stood_still(name));
+    let none = || Vec::new();
+    let values = moved.map(|(name, (sum, _))| {
+        let (host, name) = placed(name);
+        ((host, name.to_owned()), [vec![0.0], vec![sum / seconds], none(), none()])
+    });
+    rank(&figures(values.collect(), Some(per)), usize::MAX)
 }
 
 fn ranked(plan: &Plan, mut figures: Vec<Figure>) -> Vec<Evidence> {
@@ -119,7 +189,10 @@ const DISKS: &str = "machine.diskstats.";
 const BUSY_US: f64 = 0.8e6;
 
 /// Counters that rise and fall, of which a change during a slice says nothing.
-const GAUGES: [&str; 12] = [
+const GAUGES: [&str; 15] = [
+    "dns.",
+    "listen.",
+    "neighbour.entries",
     "cgroup.memory.current",
     "machine.vmstat.workingset_nodes",
     "netstat.MPTcpExt.MPCurrEstab",
@@ -301,9 +374,12 @@ fn tells(name: &str) -> bool {
     let of_one_cpu = name.split('.').any(|part| {
         part.strip_prefix("cpu").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
     });
-    let a_level = GAUGES.iter().any(|start| name.starts_with(start));
-    let of_deep = LEVELS.iter().chain(&OTHER_LEVELS).any(|start| name.starts_with(start));
-    !of_one_cpu && !a_level && !of_deep && !name.starts_with("dev.lo.") && !name.ends_with(".idle")
+    !of_one_cpu && !is_level(name) && !name.starts_with("dev.lo.") && !name.ends_with(".idle")
+}
+
+/// Whether a figure rises and falls, so that its change in a stretch of time says nothing.
+pub(super) fn is_level(name: &str) -> bool {
+    GAUGES.iter().chain(&LEVELS).chain(&OTHER_LEVELS).any(|start| name.starts_with(start))
 }
 
 /// State that lies about: rules, routes, processes, sockets, slabs. Only what grew by at least a few per cent of the connections that
@@ -359,15 +435,21 @@ fn levels_of_sides(phases: &[(&PhaseRecord, Side)], trials: &[TrialRecord]) -> V
     figures(values, None)
 }
 
+/// Whether a level tells what somebody has made and left there.
+pub(super) fn is_told_level(name: &str) -> bool {
+    LEVELS_OF_SIDES.iter().chain(&LEVELS_OF_RECORDINGS).any(|start| name.starts_with(start))
+}
+
 /// Levels of two recordings of a host, as each ended. Only those that differ by more than a few counts.
 pub(super) fn levels_of_recordings(
     before: &BTreeMap<String, f64>,
     after: &BTreeMap<String, f64>,
 ) -> Vec<Evidence> {
-    let told =
-        |name: &str| LEVELS_OF_SIDES.iter().chain(&LEVELS_OF_RECORDINGS).any(|start| name.starts_with(start));
-    let both = before.iter().filter(|(name, _)| told(name)).filter_map(|(name, before)| {
-        let after = after.get(name).filter(|after| (**after - before).abs() >= LEAST_COUNTS)?;
+    let both = before.iter().filter(|(name, _)| is_told_level(name)).filter_map(|(name, before)| {
+        // Settings do not scatter, and a mean over many looks hardly does.
+        let is_exact = name.starts_with("limit.") || name.starts_with("dns.");
+        let least = if is_exact { 1.0 } else { LEAST_COUNTS };
+        let after = after.get(name).filter(|after| (**after - before).abs() >= least)?;
         let none = || Vec::new();
         Some(((HERE.to_owned(), name.clone()), [vec![*before], vec![*after], none(), none()]))
     });
@@ -401,7 +483,7 @@ pub(super) fn figures(values: Sides, per: Option<&str>) -> Vec<Figure> {
 
 fn unit(name: &str, per: Option<&str>) -> String {
     let is_time = name.contains("stat.cpu.") || name.contains("pressure.") || name.ends_with("_time");
-    if name.ends_with("_share") {
+    if name.split(' ').any(|word| word.ends_with("_share")) {
         return "%".to_owned();
     }
     let unit = if is_time {
@@ -471,6 +553,21 @@ mod tests {
         for name in ["snmp.Tcp.RetransSegs", "dev.eth0.rx_bytes", "machine.stat.cpu.user"] {
             assert!(tells(name), "{name}");
         }
+    }
+
+    #[test]
+    fn a_counter_of_another_namespace_stands_under_it_by_its_own_name() {
+        let of = |value: f64| CommandRun {
+            counters: [("netns.a_b.netstat.TcpExt.ListenOverflows".to_owned(), value)].into(),
+            seconds: 1.0,
+            operations: None,
+        };
+        let quiet = vec![of(0.0); 8];
+        let loud: Vec<CommandRun> = (0..8).map(|number| of(20.0 + f64::from(number))).collect();
+        let found = of_commands([&quiet, &loud], None, "second");
+        assert_eq!((found.len(), found[0].host.as_str()), (1, "namespace a_b"));
+        assert!(found[0].metric.starts_with("netstat.TcpExt.ListenOverflows"), "{found:?}");
+        assert_eq!(placed("netns.namespace-0a1b.snmp.Tcp.InSegs").0, "namespace-0a1b");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::experiment::{Experiment, LoadFacts, LoadKind};
+use plimsoll_model::experiment::{Experiment, LoadKind};
 use plimsoll_model::observation::{
     self, Arm, Generator, LoadResult, Offer, PhaseRecord, Slice, Step, TrialRecord,
 };
@@ -44,7 +44,7 @@ fn of_phase(experiment: &Experiment, phase: &PhaseRecord, arm: Arm) -> Option<Ph
         rung: phase.rung,
         connections: all.connections,
         figures: load.figures(&all),
-        rate: all.facts.as_ref().and_then(LoadFacts::rate),
+        rate: all.facts.as_ref().and_then(|facts| facts.rate()),
         commands_us: super::mail::commands(&slices),
         disks: super::mail::disks(&slices),
         io_pressure_us: super::mail::io_pressure(&slices),

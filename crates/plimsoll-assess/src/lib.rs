@@ -37,6 +37,7 @@ mod vmstat;
 pub mod watched;
 pub mod weeks;
 mod windows;
+mod work;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -25,9 +25,14 @@ pub fn stacks(plan: &Plan, trials: &[TrialRecord]) -> Option<[Profile; 2]> {
 
 /// All stacks that were sampled on the rig that is measured; nothing where none were.
 pub fn all_stacks(trials: &[TrialRecord]) -> Option<Profile> {
-    let phases: Vec<(&PhaseRecord, Side)> =
-        trials.iter().flat_map(|trial| &trial.phases).map(|phase| (phase, Side::After)).collect();
-    merged(&phases, Side::After, Arm::Treatment).map(|sampled| sampled.profile)
+    let phases: Vec<&PhaseRecord> = trials.iter().flat_map(|trial| &trial.phases).collect();
+    of_phases(&phases).map(|sampled| sampled.profile)
+}
+
+/// The samples of phases on the rig that is measured; nothing where they were not sampled.
+pub(super) fn of_phases(phases: &[&PhaseRecord]) -> Option<Sampled> {
+    let phases: Vec<(&PhaseRecord, Side)> = phases.iter().map(|phase| (*phase, Side::After)).collect();
+    merged(&phases, Side::After, Arm::Treatment)
 }
 
 /// What grew from one side's phases to the other's; nothing where they were not sampled.

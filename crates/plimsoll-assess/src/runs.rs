@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_judge::Scale;
 use plimsoll_judge::compare::{self, CompareSettings, Comparison};
 use plimsoll_model::cause::Cause;
-use plimsoll_model::experiment::{Claim, Metric};
+use plimsoll_model::experiment::Metric;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{Evidence, ProfileReport};
@@ -181,7 +181,7 @@ fn bare(metric: Metric, outcome: Outcome, reason: &str) -> Comparison {
 /// The phases and metrics that the claims are about, each once, in their order.
 fn measured(plan: &Plan) -> Vec<(String, Metric)> {
     let mut found: Vec<(String, Metric)> = Vec::new();
-    for (phase, metric) in plan.experiment.claims.iter().flat_map(Claim::between_runs) {
+    for (phase, metric) in plan.experiment.claims.iter().flat_map(|claim| claim.between_runs()) {
         if !found.iter().any(|(other, of)| other == phase && *of == metric) {
             found.push((phase.to_owned(), metric));
         }

@@ -2,7 +2,9 @@
 
 mod counted;
 mod next;
+mod own;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use plimsoll_explain::causes::{CpuTime, Known, SavedCpu, named};
@@ -13,9 +15,11 @@ use plimsoll_judge::stats::median;
 use plimsoll_model::report::{Evidence, ProfileReport};
 
 use super::Explained;
+use super::work::Work;
 use counted::{Contrast, Side};
 
 pub use next::{FIRST, Next};
+pub use own::{Part, of_recording, of_run};
 
 /// Operations per second before and after, from whoever measured them.
 pub type Rates = (f64, f64);
@@ -31,13 +35,14 @@ pub struct Comparison {
     pub next: Vec<Next>,
 }
 
-/// Compares the files of two sides: tables and stacks in pairs of one program, counters by their names.
-#[must_use]
-pub fn explain(before: &[Saved], after: &[Saved], rates: Option<Rates>) -> Comparison {
+/// Compares the files of two sides: tables and stacks in pairs of one program, counters by their names. A table also stands beside counters that
+/// tell the same. Nothing if the sides have nothing in common.
+pub fn explain(before: &[Saved], after: &[Saved], rates: Option<Rates>) -> Option<Comparison> {
     let mut found = Explained::default();
     let mut saved = Vec::new();
-    for (before, after) in pairs(before, after) {
-        match (before, after) {
+    let pairs = pairs(before, after);
+    for (before, after) in &pairs {
+        match (before.as_ref(), after.as_ref()) {
             (Saved::Table(before), Saved::Table(after)) => {
                 saved.extend(cpu_times([before, after], rates));
                 found.evidence.extend(moved([before, after], rates));
@@ -50,30 +55,106 @@ pub fn explain(before: &[Saved], after: &[Saved], rates: Option<Rates>) -> Compa
         }
     }
     let sides = [before, after].map(|side| Side::of(counters(side)));
+    let [families_before, families_after] = [before, after].map(families);
+    if pairs.is_empty() && families_before.is_disjoint(&families_after) {
+        return None;
+    }
     let contrast = Contrast::of([&sides[0], &sides[1]], rates);
     found.evidence.extend(contrast.moved());
     found.evidence.sort_by(|a, b| b.shift.abs().total_cmp(&a.shift.abs()));
     let profile = found.profile.as_ref();
-    found.causes = named(&Known { evidence: &found.evidence, profile, saved, ..Known::default() });
-    let programs = |side: &'_ [Saved]| side.iter().map(|it| it.program().to_owned()).collect::<BTreeSet<_>>();
-    let both: Vec<String> = programs(before).intersection(&programs(after)).cloned().collect();
-    let both: Vec<&str> = both.iter().map(String::as_str).collect();
-    let next = next::commands(&found.causes, &found.evidence, &both);
+    // Rates that the user gives are the work, and figures are divided by them.
+    let sent = contrast.sent().filter(|_| rates.is_none());
+    let work = sent.and_then(|[before, after]| Work::of(before, after));
+    let lost = work.and_then(Work::lost);
+    found.causes = named(&Known { evidence: &found.evidence, profile, saved, lost, ..Known::default() });
+    let next = next(before, after, &found);
     found.evidence.truncate(super::MOST_EVIDENCE);
-    let mut notes = contrast.notes();
+    let mut notes: Vec<String> = work.and_then(|work| work.spare(&mut found.causes)).into_iter().collect();
+    notes.extend(contrast.notes());
+    notes.extend(one_sided([&families_before, &families_after]));
     notes.extend(unread([before, after]));
-    Comparison { explained: found, notes, next }
+    Some(Comparison { explained: found, notes, next })
 }
 
-/// Tables and stacks of both sides, each with the next one of the same program.
-fn pairs<'s>(before: &'s [Saved], after: &'s [Saved]) -> Vec<(&'s Saved, &'s Saved)> {
+/// The commands that would tell more than both sides do. A recording or a run has everything that a command prints.
+fn next(before: &[Saved], after: &[Saved], found: &Explained) -> Vec<Next> {
+    let programs = |side: &'_ [Saved]| side.iter().map(|it| it.program().to_owned()).collect::<BTreeSet<_>>();
+    let both: Vec<String> = match [before, after].map(own::is_own) {
+        [true, true] => return Vec::new(),
+        [true, false] => programs(after).into_iter().collect(),
+        [false, true] => programs(before).into_iter().collect(),
+        [false, false] => programs(before).intersection(&programs(after)).cloned().collect(),
+    };
+    let both: Vec<&str> = both.iter().map(String::as_str).collect();
+    next::commands(&found.causes, &found.evidence, &both)
+}
+
+/// What a side has, in families: the stacks, tables by their program, counters by the start of their names.
+fn families(side: &[Saved]) -> BTreeSet<String> {
+    let mut families = BTreeSet::new();
+    for saved in side {
+        match saved {
+            Saved::Counters(counters) => {
+                if counters.omits_zeros() {
+                    families.extend(["snmp", "netstat"].map(str::to_owned));
+                }
+                let readings = counters.readings.iter();
+                let names = readings.flat_map(|it| it.totals.keys().chain(it.levels.keys()));
+                families.extend(
+                    names
+                        .chain(counters.windows.iter().flat_map(|it| it.values.keys()))
+                        .map(|name| family(name)),
+                );
+            }
+            Saved::Stacks(_) => drop(families.insert("stacks".to_owned())),
+            Saved::Table(table) => drop(families.insert(table.program.to_owned())),
+        }
+    }
+    // When the machine was started tells whether it went on.
+    families.remove("machine.boot");
+    families
+}
+
+/// `machine.vmstat` of `machine.vmstat.pgscan`, `netstat` of `netstat.TcpExt.SyncookiesSent`.
+fn family(name: &str) -> String {
+    let parts = if name.starts_with("machine.") { 2 } else { 1 };
+    name.split('.').take(parts).collect::<Vec<_>>().join(".")
+}
+
+/// What only one side has.
+fn one_sided([before, after]: [&BTreeSet<String>; 2]) -> Option<String> {
+    let only = |one: &BTreeSet<String>, other: &BTreeSet<String>, name: &str| {
+        let only: Vec<&str> = one.difference(other).map(String::as_str).collect();
+        (!only.is_empty()).then(|| format!("only {name} has {}", only.join(", ")))
+    };
+    let both: Vec<String> =
+        [only(before, after, "before"), only(after, before, "after")].into_iter().flatten().collect();
+    (!both.is_empty()).then(|| format!("Not compared: {}.", both.join("; ")))
+}
+
+/// Tables and stacks of both sides, each with the next one of the same program. A table without one stands beside the same from counters.
+fn pairs<'s>(before: &'s [Saved], after: &'s [Saved]) -> Vec<(Cow<'s, Saved>, Cow<'s, Saved>)> {
     let is_counters = |saved: &&Saved| matches!(saved, Saved::Counters(_));
     let mut of_after: Vec<&Saved> = after.iter().filter(|saved| !is_counters(saved)).collect();
-    let next = |before: &'s Saved| {
-        let at = of_after.iter().position(|after| after.program() == before.program())?;
-        Some((before, of_after.remove(at)))
-    };
-    before.iter().filter(|saved| !is_counters(saved)).filter_map(next).collect()
+    let mut pairs = Vec::new();
+    for before in before.iter().filter(|saved| !is_counters(saved)) {
+        if let Some(at) = of_after.iter().position(|after| after.program() == before.program()) {
+            pairs.push((Cow::Borrowed(before), Cow::Borrowed(of_after.remove(at))));
+        } else if let Some(table) = from_counters(before, after) {
+            pairs.push((Cow::Borrowed(before), Cow::Owned(table)));
+        }
+    }
+    for after in of_after {
+        pairs.extend(from_counters(after, before).map(|table| (Cow::Owned(table), Cow::Borrowed(after))));
+    }
+    pairs
+}
+
+/// The table that stands on one side, from the counters of the other.
+fn from_counters(wanted: &Saved, side: &[Saved]) -> Option<Saved> {
+    let Saved::Table(wanted) = wanted else { return None };
+    counters(side).find_map(|counters| own::table(wanted, counters)).map(Saved::Table)
 }
 
 fn counters(side: &[Saved]) -> impl Iterator<Item = &Counters> {
@@ -178,6 +259,10 @@ mod tests {
 
     use super::*;
 
+    fn explain(before: &[Saved], after: &[Saved], rates: Option<Rates>) -> Comparison {
+        super::explain(before, after, rates).unwrap()
+    }
+
     /// A table as vmstat prints it, with its line of means first.
     fn vmstat(lines: &[(u32, u32, u32, u32)]) -> Saved {
         let mut text =
@@ -224,6 +309,44 @@ mod tests {
         assert_eq!(ids(&explain(&[good()], &[bad], None).explained), [CauseId::MemoryReclaim]);
         let same = explain(&[good()], &[good()], Some((200.0, 200.0))).explained;
         assert!(same.causes.is_empty() && same.evidence.is_empty());
+    }
+
+    #[test]
+    fn a_queueing_discipline_that_is_new_counts_from_nothing() {
+        let side = |kind: &str, each: u32| {
+            let moment = |at: u32| {
+                format!(
+                    "==> /proc/uptime <==\n{at}.0 1.0\n$ tc -s qdisc\nqdisc {kind} 8007: dev eth0 root refcnt 2\n Sent 9 bytes 9 pkt (dropped {}, overlimits {} requeues 0)\n",
+                    at * each / 4,
+                    at * each
+                )
+            };
+            read(&(moment(1000) + &moment(1010)), "").unwrap()
+        };
+        let found = explain(&side("noqueue", 0), &side("tbf", 400), None).explained;
+        assert_eq!(ids(&found), [CauseId::NetShaped]);
+        assert_eq!((found.causes[0].evidence[0].before, found.causes[0].evidence[0].after), (0.0, 400.0));
+    }
+
+    #[test]
+    fn a_group_that_only_the_second_side_captured_is_named_and_the_text_says_so() {
+        let stat = |throttled: u32| {
+            let text =
+                format!("==> /sys/fs/cgroup/cpu/job/cpu.stat <==\nnr_periods 86\nnr_throttled {throttled}\n");
+            read(&text, "").unwrap()
+        };
+        let uptime = read("==> /proc/uptime <==\n57117.71 25615.75\n==> /proc/locks <==\n1: POSIX  ADVISORY  WRITE 77 08:01:131 0 0\n", "").unwrap();
+        let after = [uptime.clone(), stat(84)].concat();
+        let found = explain(&uptime, &after, None);
+        assert_eq!(ids(&found.explained), [CauseId::CpuQuotaThrottled]);
+        let metric = &found.explained.causes[0].evidence[0].metric;
+        assert_eq!(metric, "machine: machine.group./job.throttled_share (not captured before)");
+        // 2 of 86 periods before, 84 of 86 since.
+        let later =
+            read("==> /sys/fs/cgroup/cpu/job/cpu.stat <==\nnr_periods 172\nnr_throttled 86\n", "").unwrap();
+        let found = explain(&stat(2), &later, None).explained;
+        assert!((found.causes[0].evidence[0].after - 97.67).abs() < 0.01, "{:?}", found.causes);
+        assert!(explain(&after, &after, None).explained.causes.is_empty());
     }
 
     /// One reading of counters as nstat prints them.

@@ -224,6 +224,7 @@ pub(super) fn measured(plan: &Plan, phase: &str, profile: Option<&ProfileReport>
         load: load.map(|load| (load.from.clone(), AGENT.to_owned())),
         waits_for_disk: !experiment.volumes.is_empty()
             || profile.is_some_and(|profile| profile.own_syncs_per_s > 0.0),
+        ..Measured::default()
     }
 }
 

@@ -4,7 +4,7 @@
 //! Where nothing quiet was seen yet, which is so when the trouble came first, only counters speak that stand still on a host in good order: they
 //! are compared with none.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use plimsoll_explain::causes::{CpuTime, Known, SavedCpu, named};
 use plimsoll_explain::evidence::{Figure, rank};
@@ -13,7 +13,7 @@ use plimsoll_model::observation::Snapshot;
 use plimsoll_model::report::Evidence;
 use serde::{Deserialize, Serialize};
 
-use super::evidence::{CommandRun, of_commands};
+use super::evidence::{CommandRun, bursts, of_commands, shares_of_commands};
 
 /// Length of "right now", in seconds.
 const NOW: usize = 10;
@@ -355,9 +355,13 @@ pub(super) fn moved(before: &[Moment], after: &[Moment]) -> (Vec<Evidence>, Save
     };
     let (before, after) = (seconds(before), seconds(after));
     let (before, after): (Vec<&Second>, Vec<&Second>) = (before.iter().collect(), after.iter().collect());
-    let mut evidence = of_commands([&runs(&before), &runs(&after)], None, PER);
+    let [was, is] = [runs(&before), runs(&after)];
+    let mut evidence = of_commands([&was, &is], None, PER);
     let (saved, of_cpus) = cpu_time(&before, &after);
     evidence.extend(of_cpus);
+    evidence.extend(shares_of_commands([&was, &is]));
+    let known: BTreeSet<String> = evidence.iter().map(|it| it.metric.clone()).collect();
+    evidence.extend(bursts([&was, &is], PER).into_iter().filter(|it| !known.contains(&it.metric)));
     (evidence, saved)
 }
 

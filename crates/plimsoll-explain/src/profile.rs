@@ -39,7 +39,7 @@ const ENTRIES: [&str; 17] = [
 const SURE: f64 = 4.0;
 /// The variance of counts, relative to that of independent samples.
 const DISPERSION: f64 = 2.0;
-/// All time together must have grown by this share.
+/// All time together must have grown by this share, where nothing else is known.
 const LEAST_INCREASE: f64 = 0.1;
 /// What counts as most of the increase: the first of these that a function reaches.
 const MOST: [f64; 3] = [0.8, 0.6, 0.4];
@@ -105,6 +105,17 @@ pub fn contrast(
     control: Option<[&Sampled; 2]>,
     per: &str,
 ) -> Option<ProfileReport> {
+    contrast_from(LEAST_INCREASE, before, after, control, per)
+}
+
+/// What grew from before to after, where all time together is known to have grown by the share `least`.
+pub fn contrast_from(
+    least: f64,
+    before: &Sampled,
+    after: &Sampled,
+    control: Option<[&Sampled; 2]>,
+    per: &str,
+) -> Option<ProfileReport> {
     if !before.is_usable() || !after.is_usable() {
         return (before.was_looked_at() && after.was_looked_at()).then(|| unsampled(before, after, per));
     }
@@ -112,10 +123,10 @@ pub fn contrast(
     let mut aligned = before.clone();
     let had = renamed::align(&mut aligned.profile, &after.profile);
     let before = &aligned;
-    let sides = Sides { before, after, control, had };
+    let sides = Sides { before, after, control, had, least };
     let all = sides.increase(sides.each(|side| side.profile.samples()));
     let (narrowest, functions) = sides.functions(&all);
-    let grew = all.is_sure() && all.us >= LEAST_INCREASE * all.before_us;
+    let grew = all.is_sure() && all.us >= least * all.before_us;
     let functions = if grew || narrowest.is_some() { functions } else { Vec::new() };
     let calls = grown_calls(before, after);
     Some(ProfileReport {
@@ -212,6 +223,8 @@ struct Sides<'s> {
     control: Option<[&'s Sampled; 2]>,
     /// The names that functions had before, where they have another one after.
     had: BTreeMap<Frame, String>,
+    /// By which share all time together must have grown.
+    least: f64,
 }
 
 /// By how much a time grew, in microseconds for each operation.
@@ -273,7 +286,7 @@ impl Sides<'_> {
         };
         let with_callees = grown_by(|samples| samples.all);
         let largest = with_callees.iter().map(|(_, increase)| increase.us).fold(all.us, f64::max);
-        let all_us = largest.max(LEAST_INCREASE * all.before_us);
+        let all_us = largest.max(self.least * all.before_us);
         let told = |frame: &Frame, increase: &Increase| {
             let way = callers(&self.after.profile, frame);
             let names = |functions: bool| {

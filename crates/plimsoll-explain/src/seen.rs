@@ -26,6 +26,10 @@ const DISPERSION: f64 = 2.0;
 const MORE: f64 = 1.5;
 /// A wait of fewer threads than this, on average, holds nothing up.
 const LEAST_THREADS: f64 = 0.02;
+/// A wait in which a program was never found before counts from this number of looks on; a stop, which is no accident, from the second one.
+const LEAST_NEW: (u64, u64) = (8, 3);
+/// Looks that are so far apart, in microseconds, see different waits.
+const LEAST_APART: f64 = 300_000.0;
 /// Failed calls are reported from this number on.
 const LEAST_FAILURES: u64 = 5;
 /// Failed calls are reported from this number on if their error itself names the problem: calls are watched for a small
@@ -165,6 +169,12 @@ pub(crate) fn waits(before: &Sampled, after: &Sampled) -> Vec<GrownWait> {
         let dispersion = if wait_for == WaitFor::Stopped { 1.0 } else { WAITS_DISPERSION };
         let grew = counts.are_more(operations, dispersion)
             && (is_held_up(wait_for) || counts.are_more(seconds, dispersion));
+        let least = if wait_for == WaitFor::Stopped { LEAST_NEW.1 } else { LEAST_NEW.0 };
+        let is_new = was.0 == 0
+            && wait.found >= least
+            && us_of_one >= LEAST_APART
+            && wait_for != WaitFor::Other
+            && was_seen.waits.iter().any(|it| (&it.owner, &it.process) == (&wait.owner, &wait.process));
         let threads = |us: u64, seconds: f64| us as f64 / 1e6 / seconds;
         let found = GrownWait {
             who: who(&wait.owner, &wait.process),
@@ -175,7 +185,7 @@ pub(crate) fn waits(before: &Sampled, after: &Sampled) -> Vec<GrownWait> {
             before_threads: threads(was.1, seconds.0),
             after_threads: threads(wait.us, seconds.1),
         };
-        (grew && found.after_threads >= LEAST_THREADS).then_some(found)
+        ((grew || is_new) && found.after_threads >= LEAST_THREADS).then_some(found)
     });
     let mut grown: Vec<GrownWait> = grown.collect();
     let added = |it: &GrownWait| it.after_us - it.before_us;
@@ -318,6 +328,15 @@ pub(crate) fn members(before: &Sampled, after: &Sampled) -> Vec<ServiceMember> {
     both.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
+/// Whether anything was seen of a program.
+fn was_there(side: &Sampled, owner: &Frame, process: &str) -> bool {
+    let seen = &side.profile.seen;
+    let mut all = (seen.waits.iter().map(|it| (&it.owner, &it.process)))
+        .chain(seen.cpu_use.iter().map(|it| (&it.owner, &it.process)))
+        .chain(seen.states.iter().map(|it| (&it.owner, &it.process)));
+    all.any(|(of, name)| (of, name.as_str()) == (owner, process))
+}
+
 /// States of processes that are higher after. Of file locks only many count.
 pub(crate) fn states(before: &Sampled, after: &Sampled) -> Vec<RaisedState> {
     let raised = after.profile.seen.states.iter().filter_map(|state| {
@@ -326,6 +345,10 @@ pub(crate) fn states(before: &Sampled, after: &Sampled) -> Vec<RaisedState> {
         };
         let was = before.profile.seen.states.iter().find(same).map_or(0, |it| it.most);
         let least = if state.kind == StateKind::FileLocks { LEAST_LOCKS } else { 1 };
+        // A program that was not there before has always been scheduled so.
+        if state.kind != StateKind::FileLocks && !was_there(before, &state.owner, &state.process) {
+            return None;
+        }
         (state.most >= was + least).then(|| RaisedState {
             who: who(&state.owner, &state.process),
             kind: state.kind,
@@ -346,7 +369,8 @@ pub(crate) fn cpu_use(before: &Sampled, after: &Sampled) -> Vec<GrownCpuUse> {
     let seconds = (sampled_seconds(before), sampled_seconds(after));
     let grown = after.profile.seen.cpu_use.iter().filter_map(|used| {
         let same = |it: &&CpuUse| (&it.owner, &it.process) == (&used.owner, &used.process);
-        let was = before.profile.seen.cpu_use.iter().find(same).map_or(0, |it| it.samples);
+        let it_was = before.profile.seen.cpu_use.iter().find(same);
+        let was = it_was.or_else(|| predecessor(used, before, after)).map_or(0, |it| it.samples);
         let counts = Counts { before: was as f64, after: used.samples as f64 };
         let grew = counts.are_more(seconds, DISPERSION) && counts.are_more(operations, DISPERSION);
         let found = GrownCpuUse {
@@ -360,6 +384,24 @@ pub(crate) fn cpu_use(before: &Sampled, after: &Sampled) -> Vec<GrownCpuUse> {
     grown.sort_by(|a, b| b.after_cpus.total_cmp(&a.after_cpus));
     grown.truncate(TOLD);
     grown
+}
+
+/// Another version of a program that ran before, and is gone: `server` of `server-v2`.
+fn predecessor<'b>(of: &CpuUse, before: &'b Sampled, after: &Sampled) -> Option<&'b CpuUse> {
+    let still_runs = |it: &CpuUse| after.profile.seen.cpu_use.iter().any(|now| now.process == it.process);
+    let is_it =
+        |it: &&CpuUse| it.owner == of.owner && are_versions(&it.process, &of.process) && !still_runs(it);
+    before.profile.seen.cpu_use.iter().find(is_it)
+}
+
+/// The fewest letters of a name that tell it from others.
+const LEAST_NAME: usize = 4;
+
+/// Whether two names are alike up to their versions.
+pub(crate) fn are_versions(one: &str, other: &str) -> bool {
+    let stem = |name: &str| name.chars().take_while(|letter| letter.is_alphabetic()).collect::<String>();
+    let stem_of_one = stem(one);
+    stem_of_one.chars().count() >= LEAST_NAME && stem_of_one == stem(other)
 }
 
 /// The busiest thread of each process that has a busy one after, the busiest first.
@@ -474,6 +516,16 @@ mod tests {
         assert_eq!((of(0, 6, "ENOENT"), of(0, 60, "ENOENT"), of(50, 60, "ENOENT")), (0, 1, 0));
         let grown = failures(&failing(0, "accept4", "EMFILE"), &failing(6, "accept4", "EMFILE"));
         assert!((grown[0].after_per_s - 30.0).abs() < 1e-9, "6 in 0.2 s");
+    }
+
+    #[test]
+    fn a_new_version_of_a_program_is_no_newcomer() {
+        let of = |process: &'static str, samples| {
+            side(1000, move |seen| seen.cpu(CpuUse { owner: owner(), process: process.into(), samples }))
+        };
+        assert!(cpu_use(&of("orderd", 900), &of("orderd-v2", 910)).is_empty());
+        assert!(!cpu_use(&of("orderd", 90), &of("orderd-v2", 910)).is_empty(), "it uses more");
+        assert_eq!(cpu_use(&of("rustc", 900), &of("rustfmt", 900))[0].before_cpus, 0.0);
     }
 
     #[test]

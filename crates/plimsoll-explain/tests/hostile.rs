@@ -43,6 +43,9 @@ fn damaged_files_are_read_as_far_as_they_go() {
     for folder in folders {
         for entry in fs::read_dir(root.join(folder)).expect("the folder is there") {
             let path = entry.expect("the folder is readable").path();
+            if path.is_dir() {
+                continue;
+            }
             let whole = fs::read(&path).expect("the file is readable");
             let rounds = (2_000_000 / whole.len().max(1)).min(200);
             for _ in 0..rounds {

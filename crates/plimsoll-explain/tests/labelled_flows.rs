@@ -24,7 +24,7 @@ fn labelled(folder: &Path) -> Vec<(Class, PathBuf)> {
         .map(|entry| entry.expect("the folder is readable").path())
         .filter_map(|path| {
             let name = path.file_stem()?.to_str()?.rsplit_once('-')?.0.to_owned();
-            let class = Class::ALL.into_iter().find(|class| class.name() == name)?;
+            let class = Class::ALL.iter().copied().find(|class| class.name() == name)?;
             Some((class, path))
         })
         .collect();

@@ -56,6 +56,29 @@ pub struct Stretch {
     pub figures: u64,
 }
 
+/// Lines of a call that have digits, but no figure that its format has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WithoutFigures {
+    /// The format.
+    pub format: &'static str,
+    /// The first line, from 1.
+    pub from: u64,
+    /// The last line.
+    pub to: u64,
+}
+
+/// A call of a tool, where a text has several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Call {
+    /// The format.
+    pub format: &'static str,
+    /// Which call of the tool, from 1.
+    pub run: u32,
+    /// The last line of other text above it, such as a heading or a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
 /// What became of every line that is not blank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Coverage {
@@ -69,6 +92,12 @@ pub struct Coverage {
     pub stretches: Vec<Stretch>,
     /// Number of further stretches, which are not listed one by one.
     pub more: u64,
+    /// Lines of known formats that have digits, but no figure that is read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub without_figures: Vec<WithoutFigures>,
+    /// The calls of tools that were called more than once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Call>,
 }
 
 impl Coverage {
@@ -110,6 +139,41 @@ impl Coverage {
         }
     }
 
+    /// Notes lines of a call that no figure was read from.
+    pub(super) fn without_figures(&mut self, format: &'static str, lines: &[u64]) {
+        for line in lines {
+            if let Some(last) = self.without_figures.last_mut()
+                && last.format == format
+                && last.to + 1 == *line
+            {
+                last.to = *line;
+            } else if self.without_figures.len() < MOST {
+                self.without_figures.push(WithoutFigures { format, from: *line, to: *line });
+            }
+        }
+    }
+
+    /// Notes a call, with the text above it.
+    pub(super) fn call(&mut self, format: &'static str, run: u32, above: Option<&str>) {
+        if self.calls.len() < MOST {
+            let title = above.map(|text| text.chars().take(QUOTED).collect());
+            self.calls.push(Call { format, run, title });
+        }
+    }
+
+    /// Leaves out a call that turned out to be another tool's, and gives its title back.
+    pub(super) fn without_call(&mut self, format: &str, run: u32) -> Option<String> {
+        let call = self.calls.pop_if(|call| call.format == format && call.run == run)?;
+        call.title
+    }
+
+    /// Keeps the calls of those tools only that were called more than once.
+    pub(super) fn without_single_calls(&mut self) {
+        let several: Vec<&str> =
+            self.calls.iter().filter(|call| call.run > 1).map(|call| call.format).collect();
+        self.calls.retain(|call| several.contains(&call.format));
+    }
+
     /// Notes a line that is of no format.
     pub(super) fn skip(&mut self, line: u64, text: &str) {
         self.skipped += 1;
@@ -135,12 +199,12 @@ impl Coverage {
         self.note(line, || part.clone(), |other| *other == part, 0);
     }
 
-    /// The formats that were read, each once, in the order of the text.
-    #[must_use]
+    /// The formats that figures were read of, else those of which lines were recognised; each once, in the order of the text.
     pub fn formats(&self) -> Vec<&'static str> {
         let mut found = Vec::new();
         for stretch in &self.stretches {
             if let Part::Read { format, .. } = stretch.part
+                && (stretch.figures > 0 || self.figures == 0)
                 && !found.contains(&format)
             {
                 found.push(format);

@@ -39,7 +39,7 @@ pub enum ReadError {
     },
     /// There are more figures than are kept.
     #[error(
-        "line {line}: the figures up to here take more than {most} bytes of memory; choose some with --metric"
+        "line {line}: the figures up to here take more than {} MiB of memory", most >> 20
     )]
     TooMany {
         /// The line of the first that is not kept.

@@ -16,14 +16,20 @@ pub struct Format {
     pub tool: &'static str,
     /// A call of the tool that writes it.
     pub command: &'static str,
-    /// The metrics of the format.
-    pub measured: &'static [Measured],
+    /// The metrics of the format, each as text that [`Measured`] describes.
+    pub(super) measured: &'static [&'static str],
     /// The figure that is judged unless another is named: the first of these that is there.
     pub main: &'static [&'static str],
     /// How it is known that it is read as the tool writes it.
     pub checked: Checked,
-    /// How text is recognised and read; nothing for formats that are JSON only.
-    pub(super) text: Option<Text>,
+    /// Words, one of which a line has that may be the first of the tool's output.
+    pub(super) marks: &'static [&'static str],
+    /// Whether a line with such a word is one of the tool.
+    pub(super) start: fn(&Line<'_>) -> Option<Start>,
+    /// Whether the first two lines of an input that say something show it, for formats that no word marks.
+    pub(super) opening: Option<Opening>,
+    /// A reader for one call of the tool; nothing for formats that are JSON only.
+    pub(super) reader: Option<NewReader>,
     /// How a JSON document is recognised and read.
     pub(super) json: Option<Document>,
     /// The command that reads it, where that is another.
@@ -39,16 +45,23 @@ impl Format {
         measured: &[],
         main: &[],
         checked: Checked::Documented(""),
-        text: None,
+        marks: &[],
+        start: |_| None,
+        opening: None,
+        reader: None,
         json: None,
         elsewhere: None,
     };
 
+    /// The metrics of the format.
+    pub fn measured(&self) -> impl Iterator<Item = Measured> {
+        self.measured.iter().filter_map(|text| Measured::of(text))
+    }
+
     /// The facts about a metric of this format.
-    #[must_use]
-    pub fn about(&self, metric: &str) -> Option<&'static Measured> {
-        let exact = self.measured.iter().find(|measured| measured.metric == metric);
-        exact.or_else(|| self.measured.iter().find(|measured| measured.metric == "*"))
+    pub fn about(&self, metric: &str) -> Option<Measured> {
+        let exact = self.measured().find(|measured| measured.metric == metric);
+        exact.or_else(|| self.measured().find(|measured| measured.metric == "*"))
     }
 
     /// The command that reads it, where `import` does not.
@@ -76,8 +89,9 @@ pub enum Checked {
     Rule(&'static str),
 }
 
-/// A metric that is read from a format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A metric that is read from a format, declared as `lower latency,stat ms: where it stands`: which way it is better (`higher`, `lower`, or `plain` for
+/// neither), its name with its labels, its unit if it has one, and the rest in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measured {
     /// Its name; `*` stands for the columns, which keep the names that the tool gives them.
     pub metric: &'static str,
@@ -86,40 +100,25 @@ pub struct Measured {
     /// Which way it is better.
     pub better: Better,
     /// Its labels.
-    pub labels: &'static [&'static str],
+    pub labels: Vec<&'static str>,
     /// Where it stands, in words.
     pub what: &'static str,
 }
 
 impl Measured {
-    /// More is better.
-    pub(super) const fn higher(
-        metric: &'static str,
-        unit: &'static str,
-        labels: &'static [&'static str],
-        what: &'static str,
-    ) -> Self {
-        Self { metric, unit, better: Better::Higher, labels, what }
-    }
-
-    /// Less is better.
-    pub(super) const fn lower(
-        metric: &'static str,
-        unit: &'static str,
-        labels: &'static [&'static str],
-        what: &'static str,
-    ) -> Self {
-        Self { metric, unit, better: Better::Lower, labels, what }
-    }
-
-    /// Neither, or it depends.
-    pub(super) const fn plain(
-        metric: &'static str,
-        unit: &'static str,
-        labels: &'static [&'static str],
-        what: &'static str,
-    ) -> Self {
-        Self { metric, unit, better: Better::Unknown, labels, what }
+    /// The metric that a text declares.
+    fn of(text: &'static str) -> Option<Self> {
+        let (head, what) = text.split_once(": ")?;
+        let (better, head) = head.split_once(' ')?;
+        let better = match better {
+            "higher" => Better::Higher,
+            "lower" => Better::Lower,
+            "plain" => Better::Unknown,
+            _ => return None,
+        };
+        let (names, unit) = head.split_once(' ').unwrap_or((head, ""));
+        let mut names = names.split(',');
+        Some(Self { metric: names.next()?, unit, better, labels: names.collect(), what })
     }
 }
 
@@ -134,20 +133,11 @@ pub struct Options {
     pub decimal: Option<Decimal>,
 }
 
-/// How a format is recognised in text, and read.
-pub(super) struct Text {
-    /// Words, one of which a line has that may be the first of the tool's output.
-    pub(super) marks: &'static [&'static str],
-    /// Whether a line with such a word is one of the tool.
-    pub(super) start: fn(&Line<'_>) -> Option<Start>,
-    /// Whether the first two lines of an input that say something show it, for formats that no word marks.
-    pub(super) opening: Option<Opening>,
-    /// A reader for one call of the tool.
-    pub(super) reader: fn(&Options) -> Box<dyn Reader>,
-}
-
 /// How a format is recognised by the beginning of an input: the first line that says something, and the second.
 pub(super) type Opening = fn(&Line<'_>, Option<&Line<'_>>) -> bool;
+
+/// Makes a reader for one call of a tool.
+pub(super) type NewReader = fn(&Options) -> Box<dyn Reader>;
 
 /// Where in the tool's output a line stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -209,6 +199,8 @@ pub(super) struct Out<'s> {
     pub(super) given: u64,
     /// Why the line is not read although its format is known.
     pub(super) refused: Option<String>,
+    /// Earlier lines of this call with digits, but without a figure so far: some readers keep lines back.
+    pub(super) silent: &'s mut Vec<u64>,
     pub(super) sink: &'s mut dyn FnMut(&Figure<'_>),
 }
 
@@ -250,6 +242,9 @@ impl Out<'_> {
         }
         self.given += 1;
         let (format, run, line) = (self.format, self.run, self.line);
+        if self.silent.last().is_some_and(|last| line <= *last) {
+            self.silent.retain(|silent| *silent != line);
+        }
         (self.sink)(&Figure { format, run, metric, labels, value, unit, at_s, line });
     }
 
@@ -278,6 +273,19 @@ impl Out<'_> {
         {
             self.line = value.line();
             self.put_at(at_s, metric, number, unit, labels);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::formats;
+
+    #[test]
+    fn every_format_declares_its_metrics_in_full() {
+        for format in formats::ALL {
+            assert_eq!(format.measured().count(), format.measured.len(), "{}", format.name);
+            assert!(format.measured().all(|measured| !measured.what.is_empty()), "{}", format.name);
         }
     }
 }

@@ -36,7 +36,7 @@ mod unit;
 mod unsupported;
 pub mod vmstat;
 
-pub use coverage::{Coverage, Part, Stretch};
+pub use coverage::{Call, Coverage, Part, Stretch, WithoutFigures};
 pub use error::ReadError;
 pub use figure::{Better, Figure};
 pub use format::{Checked, Format, Measured, Options};

@@ -17,7 +17,7 @@ impl<'t> Line<'t> {
         Self { number, text: unquoted(raw) }
     }
 
-    /// The line without the prefix that a log added.
+    /// The line without one part of the prefix that a log added.
     pub(super) fn behind_log_prefix(&self) -> Option<Self> {
         behind_log_prefix(self.text).map(|text| Self { text, ..*self })
     }

@@ -163,6 +163,10 @@ pub(super) fn duration(word: &str) -> Option<(f64, &str)> {
         let (value, behind) = leading(rest)?;
         let (name, seconds) =
             UNITS.iter().find(|(name, seconds)| behind.starts_with(name) && *seconds < last)?;
+        // Parts of a second stand alone.
+        if *seconds < 1.0 && last.is_finite() {
+            return None;
+        }
         sum += value * seconds;
         (rest, last) = (&behind[name.len()..], *seconds);
         // Only the last of several units has decimals.

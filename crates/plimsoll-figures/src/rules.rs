@@ -6,6 +6,7 @@
 //! | `{latency ?}` | a number and its unit, which is kept; the line does not fit where the unit is unknown |
 //! | `{time dur}` | a duration of several units (`1m6s`), in seconds |
 //! | `{@device}`, `{@device*}` | a word, or any text: a label of the figures of this line |
+//! | `{@bucket#}` | a number: a label of the figures of this line |
 //! | `{^device}` | a word: a label of the figures of this line and of the following |
 //! | `{^of=wakeup}` | nothing: sets the label of the following lines |
 //! | `{#}`, `{_}`, `{...}` | a number, a word, any text, which are not kept |
@@ -16,7 +17,7 @@
 
 use super::format::{Fit, Out, Reader, Start};
 use super::line::Line;
-use super::number::{duration, leading};
+use super::number::{duration, leading, number};
 use super::unit;
 
 /// What a pattern found in a line.
@@ -60,7 +61,10 @@ fn captured<'t>(name: &'static str, rest: &'static str, text: &'t str, found: &m
         let shortest = if whole { longest.max(1) } else { usize::from(!any) };
         let mut ends = (shortest..=longest).filter(|end| text.is_char_boundary(*end));
         return ends.any(|end| {
-            let label = name.trim_start_matches(['@', '^']).trim_end_matches('*');
+            let label = name.trim_start_matches(['@', '^']).trim_end_matches(['*', '#']);
+            if name.ends_with('#') && number(text[..end].trim()).is_none() {
+                return false;
+            }
             let capture = match name.as_bytes().first() {
                 Some(b'@') => Some(Capture::Label(label, text[..end].trim())),
                 Some(b'^') => Some(Capture::Kept(label, text[..end].trim())),
@@ -174,8 +178,12 @@ impl Reader for Rules {
 /// A figure of a line: its metric, labels, value and unit.
 type LineFigure<'t> = (&'static str, Vec<(&'static str, &'t str)>, f64, &'static str);
 
-/// Why the figures of a line cannot be: a minimum above its mean or maximum.
+/// Why the figures of a line cannot be: a loss of more than all, or a minimum above its mean or maximum.
 fn impossible(figures: &[LineFigure<'_>]) -> Option<String> {
+    let is_loss = |(metric, _, _, unit): &&LineFigure<'_>| (*metric, *unit) == ("loss", "%");
+    if let Some((_, _, loss, _)) = figures.iter().find(is_loss).filter(|(_, _, loss, _)| *loss > 100.0) {
+        return Some(format!("impossible: a loss of {loss} %"));
+    }
     let stat = |wanted: &str| {
         let of = |(_, labels, ..): &&LineFigure<'_>| labels.contains(&("stat", wanted));
         figures.iter().find(of).map(|(_, _, value, unit)| (*value, *unit))
@@ -233,6 +241,8 @@ mod tests {
             ["a=a.out", "b=[kernel]", "c=f g"]
         );
         assert!(read("{@a} {@b}", "one").is_none());
+        assert_eq!(read("{@a#}, {b}", "5, 6").unwrap(), ["a=5", "b  6 "]);
+        assert!(read("{@a#}, {b}", "Return=0, 6").is_none());
     }
 
     #[test]

@@ -6,6 +6,8 @@ enum Dimension {
     Time,
     Bytes,
     BytesPerSecond,
+    /// In powers of 1000.
+    DecimalBytesPerSecond,
     BitsPerSecond,
 }
 
@@ -13,7 +15,7 @@ enum Dimension {
 /// bits, and as the tool means them before bytes (`MB` of wrk, hdparm and iperf is 1024 * 1024 bytes), which is why they are never mixed with others:
 /// only units of the same tool are converted into one another.
 fn meaning(unit: &str) -> Option<(Dimension, f64)> {
-    use Dimension::{BitsPerSecond, Bytes, BytesPerSecond, Time};
+    use Dimension::{BitsPerSecond, Bytes, BytesPerSecond, DecimalBytesPerSecond, Time};
     const KI: f64 = 1024.0;
     Some(match unit {
         "s" => (Time, 1.0),
@@ -32,6 +34,9 @@ fn meaning(unit: &str) -> Option<(Dimension, f64)> {
         "MiB/s" => (BytesPerSecond, KI * KI),
         "GiB/s" => (BytesPerSecond, KI * KI * KI),
         "TiB/s" => (BytesPerSecond, KI * KI * KI * KI),
+        "kB/s" => (DecimalBytesPerSecond, 1e3),
+        "MB/s" => (DecimalBytesPerSecond, 1e6),
+        "GB/s" => (DecimalBytesPerSecond, 1e9),
         "bit/s" => (BitsPerSecond, 1.0),
         "kbit/s" => (BitsPerSecond, 1e3),
         "Mbit/s" => (BitsPerSecond, 1e6),

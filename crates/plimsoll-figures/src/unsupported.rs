@@ -2,6 +2,14 @@
 
 /// A tool, and words that all stand in one line of its heading.
 const TOOLS: &[(&str, &[&str])] = &[
+    ("traceroute", &["traceroute to ", " hops max"]),
+    ("free", &["total", "used", "free", "shared"]),
+    ("dstat", &["--total-cpu-usage--"]),
+    ("nload", &["Curr: ", "Avg: ", "Min: "]),
+    ("tcptrace", &["TCP connection ", "host a:"]),
+    ("smem", &["PID User", "PSS"]),
+    ("netstat -s", &["active connection", "openings"]),
+    ("ethtool -S", &["NIC statistics:"]),
     ("bonnie++", &["--Sequential Output--"]),
     ("iozone", &["reclen", "rewrite"]),
     ("filebench", &["IO Summary:", "ops/s"]),
@@ -22,6 +30,9 @@ const TOOLS: &[(&str, &[&str])] = &[
     ("UnixBench", &["System Benchmarks Index"]),
     ("mpstat of Solaris", &["CPU", "minf", "mjf"]),
     ("SPECjbb", &["SPECjbb"]),
+    ("irtt", &["IRTT to "]),
+    ("loadtest (npm)", &["Concurrent clients:"]),
+    ("loadtest (npm)", &["Completed requests:"]),
 ];
 
 /// The tool of a heading.

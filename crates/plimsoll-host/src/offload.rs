@@ -17,7 +17,8 @@ struct Value {
 }
 
 /// Something that can be switched by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum Feature {
     /// Generic segmentation offload.
     Gso,
@@ -32,12 +33,7 @@ pub(crate) enum Feature {
 impl Feature {
     /// What it is called.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Gso => "gso",
-            Self::Gro => "gro",
-            Self::Tso => "tso",
-            Self::Lro => "lro",
-        }
+        self.into()
     }
 }
 

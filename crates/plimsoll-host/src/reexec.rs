@@ -13,6 +13,7 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getppid};
 use std::os::unix::process::CommandExt;
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::control::HostEnd;
 
@@ -20,7 +21,8 @@ use crate::control::HostEnd;
 const STAGE: &str = "__plimsoll-host";
 
 /// What a process is started as beside being what it is. The [dispatch](crate::stage()) says what each does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum Stage {
     /// Tries whether user namespaces work.
     Try,
@@ -41,30 +43,11 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    const ALL: [Self; 8] = [
-        Self::Try,
-        Self::Namespace,
-        Self::Local,
-        Self::Emulator,
-        Self::Pour,
-        Self::Undo,
-        Self::Guard,
-        Self::Share,
-    ];
+    const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The arguments that ask for it; its own follow.
-    pub(crate) const fn args(self) -> [&'static str; 2] {
-        let name = match self {
-            Self::Try => "try",
-            Self::Namespace => "namespace",
-            Self::Local => "local",
-            Self::Emulator => "emulator",
-            Self::Pour => "pour",
-            Self::Undo => "undo",
-            Self::Guard => "guard",
-            Self::Share => "share",
-        };
-        [STAGE, name]
+    pub(crate) fn args(self) -> [&'static str; 2] {
+        [STAGE, self.into()]
     }
 
     /// The stage that the arguments of a process ask for, without its name; none where they ask for none, and an error where they name one that
@@ -74,7 +57,7 @@ impl Stage {
             return None;
         }
         let name = args.next()?;
-        Some(Self::ALL.into_iter().find(|stage| name == stage.args()[1]).ok_or(ExitCode::from(FAILED)))
+        Some(Self::ALL.iter().copied().find(|stage| name == stage.args()[1]).ok_or(ExitCode::from(FAILED)))
     }
 
     /// A process of this program's own that is this stage.
@@ -176,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_stage_is_asked_for_by_its_own_arguments_alone() {
-        for stage in Stage::ALL {
+        for &stage in Stage::ALL {
             assert_eq!(asked(&stage.args()).and_then(Result::ok), Some(stage));
         }
         assert!(asked(&["run", "flood-relay"]).is_none());

@@ -56,6 +56,36 @@ fn values(text: &str, path: &str) -> BTreeMap<String, f64> {
     all
 }
 
+/// Groups with a quota of 10 of 100 ms, and with 4 MiB for a file of 20 MB, on Linux 6.18.
+const GROUPS: &str = "\
+==> /sys/fs/cgroup/cpu/h2t/job/cpu.stat <==
+nr_periods 11
+nr_throttled 10
+throttled_time 613442703
+nr_bursts 0
+burst_time 0
+$ cat /sys/fs/cgroup/memory/small/memory.failcnt
+8239
+==> /sys/fs/cgroup/system.slice/a.service/memory.events <==
+low 0
+high 3
+max 39
+oom 0
+";
+
+#[test]
+fn files_of_control_groups_name_their_group() {
+    let found = values(GROUPS, "groups.txt");
+    let expected = [
+        ("machine.group./h2t/job.nr_periods", 11.0),
+        ("machine.group./h2t/job.nr_throttled", 10.0),
+        ("machine.group./small.at_limit", 8239.0),
+        ("machine.group./system.slice/a.service.at_limit", 42.0),
+    ];
+    assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value)).into());
+    assert!(values("nr_periods 40\nnr_throttled 30\nthrottled_usec 2500\n", "sick/cpu.stat").len() == 2);
+}
+
 fn of_kernel() -> BTreeMap<String, f64> {
     let mut all = values(SNMP, "");
     all.extend(values(NETSTAT, ""));

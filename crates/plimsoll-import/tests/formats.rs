@@ -256,3 +256,19 @@ fn fragments_and_short_snap_lengths_are_stated() {
     assert!(summary.missing[0].contains("1 packet: too little was kept"), "{:?}", summary.missing);
     assert!(summary.missing[1].contains("1 fragment of IP"), "{:?}", summary.missing);
 }
+
+#[test]
+fn options_that_the_snap_length_cut_off_are_stated() {
+    let mut file = bytes("loopback.pcap");
+    // Ethernet, IP, and TCP without its options.
+    let kept = u32::from_le_bytes(file[32..36].try_into().unwrap()) as usize;
+    file[32..36].copy_from_slice(&54_u32.to_le_bytes());
+    file.drain(24 + 16 + 54..24 + 16 + kept);
+    let (packets, summary) = packets_of(&file);
+    let is_cut = |packet: &Packet| matches!(&packet.transport, Transport::Tcp(of) if of.options.is_cut);
+    assert_eq!(packets.iter().filter(|packet| is_cut(packet)).count(), 1);
+    assert_eq!(
+        summary.missing,
+        ["the snapshot length cut off the TCP options of 1 packet (time stamps, SACK, window scale)"]
+    );
+}

@@ -8,47 +8,36 @@ use serde::{Deserialize, Serialize};
 use super::tree::Tree;
 
 /// The processors of a machine.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpus {
     /// Hardware threads that are online.
     pub count: u64,
     /// The model's name; absent where the architecture does not tell it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The maker.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// Revision of the microcode.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub microcode: Option<String>,
     /// Sockets with a processor that is online.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sockets: Option<u64>,
     /// Cores that are online, over all sockets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<u64>,
     /// Hardware threads per core, the most of any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads_per_core: Option<u64>,
     /// The frequency governor; `mixed: ...` where they differ.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
     /// The mean frequency now, in MHz.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_mhz: Option<f64>,
     /// The frequency without boost, in MHz.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nominal_mhz: Option<f64>,
     /// The highest frequency, in MHz.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_mhz: Option<f64>,
     /// The highest frequency that the setting allows, in MHz.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_mhz: Option<f64>,
     /// By vulnerability, what the kernel does about it; those that do not affect this processor are left out.
     pub mitigations: BTreeMap<String, String>,
     /// How much of the time since the start the hypervisor gave to others, 0 to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stolen: Option<f64>,
 }
 

@@ -11,74 +11,57 @@ use super::pcie::{self, PcieLink};
 use super::tree::Tree;
 
 /// A block device.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Disk {
     /// The model's name, with the maker's where that is separate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Revision of the firmware.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
     /// Its size, in bytes.
     pub size: u64,
     /// Whether it has turning platters, according to the kernel: virtual disks often claim so and have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotational: Option<bool>,
     /// The I/O scheduler.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
     /// `write back` where it has a volatile cache that is in use, else `write through`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<String>,
     /// How it transfers, in the words of who tells it (`udma6`, `UDMA(100)`); only from saved outputs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_mode: Option<String>,
     /// Commands that the device takes at once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u64>,
     /// Requests that the kernel keeps for each queue.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
     /// Hardware queues.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queues: Option<u64>,
     /// Read ahead of a sequential reader, in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_ahead: Option<u64>,
     /// Bytes of its smallest addressable block.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logical_block: Option<u64>,
     /// Bytes of the smallest block that it writes without reading.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub physical_block: Option<u64>,
     /// What it says of its health, as far as the kernel shows that without asking the device.
     #[serde(default, skip_serializing_if = "Health::is_unknown")]
     pub health: Health,
     /// Its SATA link.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<DiskLink>,
     /// The PCI Express link of the controller that it sits on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pcie: Option<PcieLink>,
 }
 
 /// What a block device says of its health.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
     /// Commands that failed since it was found (`ioerr_cnt` of SCSI and SATA devices).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<u64>,
     /// Commands that took too long since it was found (`iotmo_cnt`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<u64>,
     /// How much of its life is used up, as the device puts it: eMMC's estimates for its two kinds of cells (`life_time`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub life_used: Option<String>,
     /// Whether it thinks itself healthy (SMART); only from saved outputs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<bool>,
     /// How long it was powered, in hours (SMART); only from saved outputs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub powered_hours: Option<u64>,
 }
 

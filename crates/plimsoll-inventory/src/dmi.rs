@@ -6,24 +6,20 @@ use serde::{Deserialize, Serialize};
 use super::tree::Tree;
 
 /// A memory module.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Dimm {
     /// The slot's name on the board.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,
     /// Its size, in bytes.
     pub size: u64,
     /// The maker.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// The maker's number of the part.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
     /// What it is capable of, in mega-transfers a second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<u64>,
     /// What it is set to, in mega-transfers a second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configured_speed: Option<u64>,
 }
 

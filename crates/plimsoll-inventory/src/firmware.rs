@@ -6,22 +6,18 @@ use serde::{Deserialize, Serialize};
 use super::tree::Tree;
 
 /// The board, and the firmware on it.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Board {
     /// The board's maker.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// The board's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The firmware's maker.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware_vendor: Option<String>,
     /// The firmware's version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware_version: Option<String>,
     /// The firmware's date, as it writes it (`01/28/2015`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware_date: Option<String>,
 }
 

@@ -8,25 +8,20 @@ use super::kernel_config;
 use super::tree::Tree;
 
 /// The kernel that runs.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Kernel {
     /// Its release: `6.12.30-amd64`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<String>,
     /// Its build: number, options, date.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// What it was compiled and linked with, in its own words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compiler: Option<String>,
     /// What it was started with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_line: Option<String>,
     /// Why it is tainted, as the sum of the bits in Documentation/admin-guide/tainted-kernels.rst; 0 if it is not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tainted: Option<u64>,
     /// How it was built, where it or the distribution tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<KernelConfig>,
 }
 

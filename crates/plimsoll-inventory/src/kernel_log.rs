@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +45,7 @@ pub struct LogLine {
 
 /// Words in lower case that all must be in a line, and what it then speaks of; the first that fits counts. Taken from the messages of the
 /// drivers themselves; a word alone, such as "error", is in too many lines that report none.
-const SIGNS: [(&[&str], Trouble); 47] = [
+const SIGNS: [(&[&str], Trouble); 48] = [
     (&["machine check"], Trouble::Hardware),
     (&["[hardware error]"], Trouble::Hardware),
     (&["edac", "ce "], Trouble::Hardware),
@@ -92,16 +93,20 @@ const SIGNS: [(&[&str], Trouble); 47] = [
     (&["ide", ": reset:"], Trouble::Reset),
     (&["scsi bus", "reset"], Trouble::Reset),
     (&["neighbour table overflow"], Trouble::NetworkFull),
+    (&["neighbor table overflow"], Trouble::NetworkFull),
     (&["too many of orphaned sockets"], Trouble::NetworkFull),
 ];
 
 /// The most lines that are kept: the last ones.
 const MOST_LINES: usize = 200;
+/// How long the log is read. One that grows as fast as it is read has no newest line: a rule that logs each packet writes thousands in a second.
+const LONGEST: Duration = Duration::from_millis(500);
 /// The longest record of /dev/kmsg (kernel/printk, PRINTKRB_RECORD_MAX), with room.
 const RECORD: usize = 16 << 10;
 
-/// Reads the log from its oldest line to its newest, without waiting for more.
-pub(super) fn read(tree: &mut Tree<'_>) -> Vec<LogLine> {
+/// Reads the log from its oldest line that is newer than `after_us` to its newest, without waiting for more.
+pub(super) fn read(tree: &mut Tree<'_>, after_us: Option<u64>) -> Vec<LogLine> {
+    let began = Instant::now();
     let path = tree.root().join("dev/kmsg");
     let mut file = match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
         Ok(file) => file,
@@ -115,13 +120,13 @@ pub(super) fn read(tree: &mut Tree<'_>) -> Vec<LogLine> {
     };
     let mut lines = Vec::new();
     let mut buffer = vec![0; RECORD];
-    loop {
+    while began.elapsed() < LONGEST {
         match file.read(&mut buffer) {
             Ok(0) => break,
             // A record each from the device; from a file of a folder, as much as fits.
             Ok(length) => {
                 let text = String::from_utf8_lossy(&buffer[..length]);
-                lines.extend(text.lines().filter_map(parse));
+                lines.extend(text.lines().filter_map(|line| parse(line, after_us)));
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => break,
             // EPIPE: the record was overwritten before it was read; the next read goes on behind it.
@@ -138,12 +143,15 @@ pub(super) fn read(tree: &mut Tree<'_>) -> Vec<LogLine> {
 
 /// `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT` (Documentation/ABI/testing/dev-kmsg). What programs wrote into the log is not the kernel's
 /// word: only facility 0 counts.
-fn parse(record: &str) -> Option<LogLine> {
+fn parse(record: &str, after_us: Option<u64>) -> Option<LogLine> {
     let (head, text) = record.split_once(';')?;
     let mut fields = head.split(',');
     let priority: u32 = fields.next()?.parse().ok()?;
-    let at_us = fields.nth(1)?.parse().ok()?;
-    let trouble = trouble(text).filter(|_| priority >> 3 == 0)?;
+    let at_us: u64 = fields.nth(1)?.parse().ok()?;
+    if priority >> 3 != 0 || after_us.is_some_and(|after_us| at_us <= after_us) {
+        return None;
+    }
+    let trouble = trouble(text)?;
     Some(LogLine { at_us, trouble, text: text.to_owned() })
 }
 
@@ -192,11 +200,22 @@ mod tests {
 
     #[test]
     fn what_a_program_wrote_is_not_the_kernels_word() {
-        let line = parse("3,77,123456,-;ata1: hard resetting link").expect("the kernel's");
+        let line = parse("3,77,123456,-;ata1: hard resetting link", None).expect("the kernel's");
         assert_eq!((line.at_us, line.trouble), (123_456, Trouble::Reset));
-        assert_eq!(parse("11,77,123456,-;ata1: hard resetting link"), None);
+        assert_eq!(parse("11,77,123456,-;ata1: hard resetting link", None), None);
+        assert_eq!(parse("3,77,123456,-;ata1: hard resetting link", Some(123_456)), None, "known already");
         for cut in ["", "3", "3,77", "3,77,123456,-", "x,y,z;ata1: hard resetting link", " KEY=value"] {
-            assert_eq!(parse(cut), None);
+            assert_eq!(parse(cut, None), None);
         }
+    }
+
+    #[test]
+    fn a_log_that_grows_as_fast_as_it_is_read_is_left_in_time() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("dev")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", root.path().join("dev/kmsg")).unwrap();
+        let began = Instant::now();
+        assert!(read(&mut Tree::new(root.path()), None).is_empty());
+        assert!(began.elapsed() < 10 * LONGEST);
     }
 }

@@ -58,10 +58,9 @@ pub struct Absence {
     pub why: String,
 }
 
-/// Lines of the kernel's log that speak of trouble, oldest first; none where it may not be read.
-#[must_use]
-pub fn kernel_log(root: &Path) -> Vec<LogLine> {
-    kernel_log::read(&mut tree::Tree::new(root))
+/// Lines of the kernel's log that speak of trouble and are newer than `after_us`, oldest first; none where it may not be read.
+pub fn kernel_log(root: &Path, after_us: Option<u64>) -> Vec<LogLine> {
+    kernel_log::read(&mut tree::Tree::new(root), after_us)
 }
 
 /// What a machine is.
@@ -123,7 +122,7 @@ impl Inventory {
             networks: networks::read(&mut tree),
             clock: kernel::clock(&mut tree),
             sysctls: sysctls::read(&tree),
-            kernel_log: kernel_log::read(&mut tree),
+            kernel_log: kernel_log::read(&mut tree, None),
             virtualization: virtualization::read(&mut tree),
             cgroup: virtualization::cgroup(&mut tree),
             absent: tree.into_absences(),

@@ -10,6 +10,7 @@ use super::dmi::{self, Dimm};
 use super::tree::Tree;
 
 /// The memory of a machine.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
     /// What the kernel has for use, in bytes: somewhat less than what is built in.
@@ -19,15 +20,12 @@ pub struct Memory {
     /// NUMA nodes by number.
     pub numa: BTreeMap<String, NumaNode>,
     /// Modules that are built in; absent where the firmware's tables can't be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dimms: Option<Vec<Dimm>>,
     /// Huge pages.
     pub huge_pages: HugePages,
     /// Transparent huge pages: `always`, `madvise` or `never`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transparent_huge_pages: Option<String>,
     /// Share of the last five minutes (0 to 1) in which some task waited for memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure: Option<f64>,
 }
 

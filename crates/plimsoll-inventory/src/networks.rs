@@ -11,22 +11,18 @@ use super::tree::Tree;
 use crate::ethtool;
 
 /// A network interface.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkCard {
     /// `up`, `down`, `unknown` ... (RFC 2863's operational status).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// The rate of its link, in Mbit/s; absent where it has none, as virtual ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<u64>,
     /// `full` or `half`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplex: Option<String>,
     /// The largest packet, in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u64>,
     /// The driver of its device; absent where it has no device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
     /// Queues that receive.
     pub rx_queues: u64,
@@ -35,10 +31,8 @@ pub struct NetworkCard {
     /// Work that the card or the kernel does in bulk, by ethtool's names: `tso`, `gso`, `gro`, `rx`, `tx`, `sg`.
     pub offloads: BTreeMap<String, bool>,
     /// The PCI Express link that its device sits on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pcie: Option<PcieLink>,
     /// Whether that link carries more than the rate of the network's link.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bus_suffices: Option<bool>,
 }
 

@@ -10,22 +10,18 @@ use super::pcie::{self, PcieLink};
 use super::tree::Tree;
 
 /// A PCI device.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PciDevice {
     /// What kind of device it is: `Ethernet controller`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// Its maker and name, or their numbers (`8086:10d3`) where the machine has no list of names.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The kernel's driver that has it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
     /// The version of its firmware, where the driver tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
     /// Its PCI Express link.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<PcieLink>,
 }
 

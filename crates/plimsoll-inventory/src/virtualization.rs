@@ -7,33 +7,28 @@ use super::tree::Tree;
 use crate::cgroup;
 
 /// The layer below the kernel.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Virtualization {
     /// Whether the processor says that a hypervisor runs it; absent where the architecture does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<bool>,
     /// What the hypervisor calls itself to its guests: `KVMKVMKVM`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
     /// The system's maker, as the firmware has it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// The system's name, as the firmware has it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub product: Option<String>,
 }
 
 /// Limits of the control group that this process is in; absent is unlimited. Limits of the groups above are not seen.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CgroupLimits {
     /// CPU time per time: 1.5 is one and a half processors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
     /// Memory, in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
     /// Processes and threads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<u64>,
 }
 

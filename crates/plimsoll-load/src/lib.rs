@@ -12,6 +12,7 @@ mod failure;
 pub mod fuzzed;
 mod generate;
 mod process;
+mod records;
 mod rule;
 mod service;
 mod smtp;

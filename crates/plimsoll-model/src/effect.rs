@@ -1,8 +1,10 @@
 //! Effects of an experiment on the machine that carries it out.
 
 use serde::Serialize;
+use strum::VariantArray;
 
 /// Something that is done to the machine.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Effect {
     /// What kind of thing it is.
@@ -12,19 +14,15 @@ pub struct Effect {
     /// Which part of the file asks for it: a path into it.
     pub by: String,
     /// The host that it is done for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// As whom a program runs.
-    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "as")]
     pub as_whom: Option<AsWhom>,
     /// What it takes that an ordinary user has not got.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub needs: Option<Need>,
     /// Path of the machine that it reads or writes. It needs no consent where it lies in the folder of the experiment file.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Consent that `run` needs for it; absent for what an unprivileged program in namespaces of its own could do.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Consent>,
     /// Whether only the settings of `[quick]` lead to it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -78,7 +76,7 @@ impl Consent {
 }
 
 /// What kind of thing an experiment does to a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, VariantArray)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectKind {
     /// A program that is not Plimsoll is started.
@@ -101,16 +99,7 @@ pub enum EffectKind {
 
 impl EffectKind {
     /// All effects, in the order of reports.
-    pub const ALL: [Self; 8] = [
-        Self::Program,
-        Self::Reads,
-        Self::Writes,
-        Self::Secret,
-        Self::Device,
-        Self::Setting,
-        Self::Machine,
-        Self::Network,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// What stands above them in a list.
     pub fn title(self) -> &'static str {

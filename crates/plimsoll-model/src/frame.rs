@@ -365,6 +365,7 @@ impl FromAgent {
 }
 
 /// A service, with every name resolved.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServiceSpec {
     /// Its name in the experiment.
@@ -382,15 +383,12 @@ pub struct ServiceSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pass_env: Vec<String>,
     /// The configuration file of a program, as its author wrote it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<ServiceTemplate>,
     /// The certificate that it shows, where it may speak TLS.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<Certificate>,
     /// Whether it keeps the agent's rights, where it is a program of its own.
     pub privileged: bool,
     /// Where it may keep files that outlive a restart of it. The agent chooses the place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
     /// When it counts as ready.
     pub ready: Ready,
@@ -458,7 +456,18 @@ pub struct Approach {
     pub at: IpAddr,
 }
 
+/// The servers that a load trusts over TLS.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// Those whose certificate the run's own authority has signed. Its certificate, in PEM.
+    Authority(String),
+    /// Any that has the key of its certificate: a server that ran before has a certificate of its own.
+    AnySigner,
+}
+
 /// A load, with every name resolved.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadSpec {
     /// Its name in the experiment.
@@ -467,11 +476,9 @@ pub struct LoadSpec {
     pub targets: Vec<SocketAddr>,
     /// The addresses to connect from, in turn; none to leave the choice to the kernel.
     pub sources: Vec<IpAddr>,
-    /// The certificate of the run's own authority, in PEM, where the load may speak TLS.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub authority: Option<String>,
+    /// The servers that the load trusts over TLS; none where it may not speak TLS.
+    pub trust: Option<Trust>,
     /// The volume that a storage load aims at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<VolumePlace>,
     /// What it is.
     pub kind: LoadKind,

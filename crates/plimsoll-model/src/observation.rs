@@ -111,6 +111,7 @@ impl ErrorKind {
 }
 
 /// What a load found.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadResult {
     /// When it started, CLOCK_MONOTONIC_RAW of its host, in nanoseconds.
@@ -126,7 +127,6 @@ pub struct LoadResult {
     /// Failures, by kind.
     pub errors: BTreeMap<ErrorKind, u64>,
     /// The first failure in words, where there is more to tell than its kind: what the server or the system said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_error: Option<String>,
     /// Latencies in microseconds.
     pub latency: Latencies,
@@ -137,18 +137,15 @@ pub struct LoadResult {
     /// System CPU time of the generator's threads, in microseconds. Softirq work done in their context is in it.
     pub system_us: u64,
     /// How long the generator's threads were ready to run and had no CPU, in microseconds, all of them together; absent where that is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_us: Option<u64>,
     /// Threads that generated.
     pub threads: u32,
     /// What an open loop was to offer, and what it did; absent in closed loop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer: Option<Offer>,
     /// What each of several machines did that ran it together; empty where one did, or all are one machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generators: Vec<Generator>,
     /// What only such a load finds; nothing where that is all (HTTP).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<LoadFacts>,
 }
 
@@ -232,8 +229,6 @@ pub struct MailBalance {
     /// The first ids of those that were lost.
     pub lost_ids: Vec<String>,
 }
-
-impl MailBalance {}
 
 /// What an open loop was to offer, and what it did. All latencies are in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -347,7 +342,7 @@ impl LoadResult {
 
     /// The streams of TCP that it had, of loads that tell of them.
     pub fn streams(&self) -> &[Stream] {
-        self.facts.as_ref().map_or(&[], LoadFacts::streams)
+        self.facts.as_ref().map_or(&[], |facts| facts.streams())
     }
 
     /// Failures of all kinds.

@@ -130,6 +130,8 @@ pub struct TcpOptions {
     pub timestamps: Option<(u32, u32)>,
     /// Selective acknowledgement.
     pub sack: SackBlocks,
+    /// Whether the capture kept only a part of them.
+    pub is_cut: bool,
 }
 
 /// Up to four selectively acknowledged ranges, in the order sent.

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a load fared after something was done: compared with what it did before the first event of its phase.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventRecovery {
     /// What came of it.
@@ -16,13 +17,10 @@ pub struct EventRecovery {
     #[serde(skip)]
     pub highest: f64,
     /// How long a request took before the first event of the phase, of a load in open loop, in milliseconds: the median window's mean.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_before_ms: Option<f64>,
     /// The longest of the means of the windows from this event to the next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_highest_ms: Option<f64>,
     /// From when the event began until the load did as well as before, in seconds; absent where it did not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_s: Option<f64>,
     /// How long it was looked for: until the next event, or the end of the load, in seconds.
     pub watched_s: f64,

@@ -8,6 +8,11 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// The default of a field that is a number.
+pub(crate) const fn number<const N: u32>() -> u32 {
+    N
+}
+
 /// A text that is not the quantity it should be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {expected}")]
@@ -37,6 +42,16 @@ impl Span {
     #[must_use]
     pub const fn millis(n: u64) -> Self {
         Self(Duration::from_millis(n))
+    }
+
+    /// The default of a field, in seconds.
+    pub(crate) const fn of_secs<const N: u64>() -> Self {
+        Self::secs(N)
+    }
+
+    /// The default of a field, in milliseconds.
+    pub(crate) const fn of_millis<const N: u64>() -> Self {
+        Self::millis(N)
     }
 
     /// A span of `n` seconds.
@@ -85,6 +100,11 @@ pub struct ByteSize(pub u64);
 
 impl ByteSize {
     const EXPECTED: &'static str = "a size such as \"512\", \"64k\", \"1.5M\" or \"1G\" (powers of 1024)";
+
+    /// The default of a field, in MiB.
+    pub(crate) const fn of_mib<const N: u64>() -> Self {
+        Self(N << 20)
+    }
 }
 
 impl FromStr for ByteSize {
@@ -231,6 +251,11 @@ pub struct Share(pub f64);
 
 impl Share {
     const EXPECTED: &'static str = "a share from 0 to 1 such as 0.05, or \"5 %\"";
+
+    /// The default of a field, in per cent.
+    pub(crate) fn percent<const N: u32>() -> Self {
+        Self(f64::from(N) / 100.0)
+    }
 }
 
 impl FromStr for Share {
@@ -446,6 +471,11 @@ spelled!(
 );
 spelled!(PortRange, r"^[0-9]+(-[0-9]+)?$", "ports from the first to the last: \"10000-13999\"");
 spelled!(Share, r"^[0-9.]+ *%?$", "a share from 0 to 1, or \"5 %\"");
+
+/// A number with its noun: `1 packet`, `2 packets`.
+pub fn counted<N: Copy + fmt::Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == N::from(1) { "" } else { "s" })
+}
 
 #[cfg(test)]
 mod tests {

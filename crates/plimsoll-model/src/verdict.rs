@@ -2,13 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// The name and version of the JSON form of a single verdict. The number rises when a field changes its meaning or goes away.
 pub const VERDICT_SCHEMA: &str = "plimsoll.verdict/1";
 
 /// Outcome of a claim. Each claim documents the outcomes that it can have; `Invalid` comes before all others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, IntoStaticStr, VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Outcome {
     /// Recovery: the figure after is equivalent to the baseline, within the margin.
     Recovered,
@@ -71,59 +75,11 @@ pub enum Standing {
 
 impl Outcome {
     /// Every outcome, in the order of the reference.
-    pub const ALL: [Self; 23] = [
-        Self::Recovered,
-        Self::NotRecovered,
-        Self::Slower,
-        Self::Faster,
-        Self::Same,
-        Self::OneMode,
-        Self::SeveralModes,
-        Self::TooFew,
-        Self::Interaction,
-        Self::Additive,
-        Self::Changed,
-        Self::Unchanged,
-        Self::Delivered,
-        Self::NotDelivered,
-        Self::Reached,
-        Self::NotReached,
-        Self::Held,
-        Self::NotHeld,
-        Self::Confirmed,
-        Self::NotConfirmed,
-        Self::Estimated,
-        Self::Undecided,
-        Self::Invalid,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The public name, as in the JSON.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Recovered => "recovered",
-            Self::NotRecovered => "not_recovered",
-            Self::Slower => "slower",
-            Self::Faster => "faster",
-            Self::Same => "same",
-            Self::OneMode => "one_mode",
-            Self::SeveralModes => "several_modes",
-            Self::TooFew => "too_few",
-            Self::Interaction => "interaction",
-            Self::Additive => "additive",
-            Self::Changed => "changed",
-            Self::Unchanged => "unchanged",
-            Self::Delivered => "delivered",
-            Self::NotDelivered => "not_delivered",
-            Self::Reached => "reached",
-            Self::NotReached => "not_reached",
-            Self::Held => "held",
-            Self::NotHeld => "not_held",
-            Self::Confirmed => "confirmed",
-            Self::NotConfirmed => "not_confirmed",
-            Self::Estimated => "estimated",
-            Self::Undecided => "undecided",
-            Self::Invalid => "invalid",
-        }
+        self.into()
     }
 
     /// Whether something with this outcome holds, fails, or is open, where nothing was expected: the base of the exit code of what is no claim
@@ -271,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_public_names_are_those_of_the_json() {
-        for outcome in Outcome::ALL {
+        for &outcome in Outcome::ALL {
             assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.name());
         }
     }

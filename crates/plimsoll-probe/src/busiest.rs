@@ -29,6 +29,9 @@ const MOST: usize = 20;
 /// What the kernel knows of a connection. Times are microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connection {
+    /// The network namespace, where it is another one than that of the other sockets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
     /// The address and port on this side.
     pub local: String,
     /// Those of the peer.
@@ -62,6 +65,9 @@ pub struct Connection {
 /// A socket that listens.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listener {
+    /// The network namespace, where it is another one than that of the other sockets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
     /// Its address and port.
     pub local: String,
     /// Connections that wait to be accepted.
@@ -77,6 +83,24 @@ pub struct TcpLook {
     pub busiest: Vec<Connection>,
     /// The listening sockets, the fullest first.
     pub listeners: Vec<Listener>,
+}
+
+impl TcpLook {
+    /// Takes the sockets of another network namespace in.
+    pub fn add(&mut self, namespace: &str, other: Self) {
+        let name = || Some(namespace.to_owned());
+        self.busiest.extend(other.busiest.into_iter().map(|it| Connection { namespace: name(), ..it }));
+        self.listeners.extend(other.listeners.into_iter().map(|it| Listener { namespace: name(), ..it }));
+        self.keep_most();
+    }
+
+    /// Sorts, and keeps the busiest connections and the fullest listeners.
+    fn keep_most(&mut self) {
+        self.busiest.sort_by_key(|it| std::cmp::Reverse(it.moved_bytes));
+        self.busiest.truncate(MOST);
+        self.listeners.sort_by(|a, b| b.fullness().total_cmp(&a.fullness()));
+        self.listeners.truncate(MOST);
+    }
 }
 
 /// Looks at sockets again and again.
@@ -102,10 +126,7 @@ impl Sockets {
             }
         }
         self.moved = moved;
-        look.busiest.sort_by_key(|it| std::cmp::Reverse(it.moved_bytes));
-        look.busiest.truncate(MOST);
-        look.listeners.sort_by(|a, b| b.fullness().total_cmp(&a.fullness()));
-        look.listeners.truncate(MOST);
+        look.keep_most();
         Ok(look)
     }
 
@@ -113,7 +134,7 @@ impl Sockets {
         let Some(socket) = Socket::read(answer) else { return };
         if socket.state == LISTEN {
             let Socket { local, queues: [waiting, backlog], .. } = socket;
-            look.listeners.push(Listener { local, waiting, backlog });
+            look.listeners.push(Listener { namespace: None, local, waiting, backlog });
             return;
         }
         let Some(info) = socket.info else { return };
@@ -125,6 +146,7 @@ impl Sockets {
             return;
         }
         look.busiest.push(Connection {
+            namespace: None,
             local: socket.local,
             peer: socket.peer,
             moved_bytes,
@@ -250,5 +272,18 @@ mod tests {
         let queue = look.listeners.iter().find(|it| it.local == here.to_string()).unwrap();
         assert_eq!(queue.waiting, 1);
         assert!(queue.backlog >= 1);
+    }
+    #[test]
+    fn sockets_of_another_namespace_stand_among_the_others_by_what_they_moved() {
+        let moved = |moved_bytes| Connection { moved_bytes, ..Connection::default() };
+        let look = |all: &[u64]| TcpLook {
+            busiest: all.iter().map(|it| moved(*it)).collect(),
+            listeners: Vec::new(),
+        };
+        let mut here = look(&[90, 10]);
+        here.add("namespace web", look(&[40; MOST]));
+        assert_eq!(here.busiest.len(), MOST);
+        assert_eq!(here.busiest[0], moved(90));
+        assert_eq!(here.busiest[1].namespace.as_deref(), Some("namespace web"));
     }
 }

@@ -51,8 +51,37 @@ pub struct TcpSockets {
     counts: [u64; STATES.len() + 1],
     /// Connections that wait to be accepted, over all listening sockets.
     pub backlog: u64,
-    /// How many connections may wait to be accepted, by the address of the listening socket; the smallest, where several share one. Socket diagnostics alone tell.
-    pub listeners: BTreeMap<SocketAddr, u32>,
+    /// The listening sockets, by their address. Socket diagnostics alone tell.
+    pub listeners: BTreeMap<SocketAddr, Listening>,
+}
+
+/// The listening sockets of one address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Listening {
+    /// How many they are: more than one with SO_REUSEPORT.
+    pub sockets: u32,
+    /// Connections that wait to be accepted in all of them.
+    pub waiting: u64,
+    /// Those of the longest queue.
+    pub longest: u32,
+    /// How many may wait: the smallest, where they differ.
+    pub limit: u32,
+}
+
+impl Listening {
+    fn add(&mut self, waiting: u32, limit: u32) {
+        self.limit = if self.sockets == 0 { limit } else { limit.min(self.limit) };
+        self.sockets += 1;
+        self.waiting += u64::from(waiting);
+        self.longest = waiting.max(self.longest);
+    }
+
+    /// Connections that would have to move for all queues to be equally long, as a share of those that could: 0 where all are equal, and
+    /// `waiting` where one queue has all.
+    pub(crate) fn excess(&self) -> f64 {
+        let (waiting, fair) = (self.waiting as f64, 1.0 / f64::from(self.sockets.max(1)));
+        if self.sockets < 2 { 0.0 } else { (f64::from(self.longest) - waiting * fair) / (1.0 - fair) }
+    }
 }
 
 impl TcpSockets {
@@ -105,6 +134,35 @@ pub fn sockets_by_state() -> io::Result<TcpSockets> {
     diagnose(ALL_STATES).or_else(|_| sockets_in_files(Path::new("/proc")))
 }
 
+/// The listening sockets of the calling thread's network namespace: the kernel walks their own table, which is short.
+pub(crate) fn listening() -> io::Result<BTreeMap<SocketAddr, Listening>> {
+    diagnose(1 << LISTEN).map(|sockets| sockets.listeners)
+}
+
+/// Asks sock_diag for the sockets of a family and a protocol (linux/sock_diag.h), and bytes of `struct inet_diag_req_v2`.
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const REQUEST_BY_FAMILY: usize = 56;
+/// Where the port of the peer stands in the answer.
+const ANSWER_PEER_PORT: usize = 6;
+/// The port of name servers.
+const DNS: u16 = 53;
+
+/// How many UDP sockets of the calling thread's network namespace wait for a name server: a resolver connects one for each question, and closes it
+/// with the answer.
+pub(crate) fn open_questions() -> io::Result<u64> {
+    let mut questions = 0;
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        let mut request = [0; REQUEST_BY_FAMILY];
+        request[..2].copy_from_slice(&[family as u8, libc::IPPROTO_UDP as u8]);
+        request[4..8].copy_from_slice(&ALL_STATES.to_ne_bytes());
+        plimsoll_netlink::dump(SockProtocol::NetlinkSockDiag, SOCK_DIAG_BY_FAMILY, &request, |answer| {
+            let port = answer.get(ANSWER_PEER_PORT..).and_then(|rest| rest.first_chunk());
+            questions += u64::from(port.is_some_and(|port| u16::from_be_bytes(*port) == DNS));
+        })?;
+    }
+    Ok(questions)
+}
+
 fn diagnose(states: u32) -> io::Result<TcpSockets> {
     let mut request = [0; REQUEST];
     request[REQUEST_STATES..REQUEST_STATES + 4].copy_from_slice(&states.to_ne_bytes());
@@ -115,8 +173,7 @@ fn diagnose(states: u32) -> io::Result<TcpSockets> {
             sockets.add(usize::from(*state), u64::from(u32::from_ne_bytes(*queue)));
             let listener = (usize::from(*state) == LISTEN).then(|| listener(answer)).flatten();
             if let Some((address, limit)) = listener {
-                let known = sockets.listeners.entry(address).or_insert(limit);
-                *known = limit.min(*known);
+                sockets.listeners.entry(address).or_default().add(u32::from_ne_bytes(*queue), limit);
             }
         }
     })?;
@@ -198,7 +255,33 @@ mod tests {
         listen(&socket, Backlog::new(37).expect("a backlog")).expect("it listens");
         let own: SockaddrIn = getsockname(socket.as_raw_fd()).expect("an address");
         let address = SocketAddr::from(([127, 0, 0, 1], own.port()));
-        assert_eq!(diagnose(1 << LISTEN).expect("diagnostics").listeners.get(&address), Some(&37));
+        let own = listening().expect("diagnostics")[&address];
+        assert_eq!(own, Listening { sockets: 1, waiting: 0, longest: 0, limit: 37 });
+    }
+
+    #[test]
+    fn a_question_to_a_name_server_counts_until_its_socket_is_closed() {
+        let ask = |port: u16| {
+            let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+            socket.connect(("127.0.0.77", port)).expect("connected");
+            socket
+        };
+        let before = open_questions().expect("diagnostics");
+        let sockets = [ask(DNS), ask(DNS), ask(5353)];
+        // Other tests of this machine may ask as well.
+        assert!(open_questions().expect("diagnostics") >= before.min(1) + 2);
+        drop(sockets);
+    }
+
+    #[test]
+    fn one_queue_of_several_that_has_all_is_as_uneven_as_can_be() {
+        let of = |queues: &[u32]| {
+            let mut all = Listening::default();
+            queues.iter().for_each(|waiting| all.add(*waiting, 128));
+            all.excess()
+        };
+        assert_eq!([of(&[8, 0, 0, 0]), of(&[2, 2, 2, 2]), of(&[9]), of(&[])], [8.0, 0.0, 0.0, 0.0]);
+        assert!((of(&[6, 2]) - 4.0).abs() < 1e-9, "half of what could be");
     }
 
     #[test]

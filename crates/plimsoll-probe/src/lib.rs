@@ -4,6 +4,7 @@
 //! tests run against folders.
 #![warn(clippy::print_stderr)]
 
+mod budget;
 pub mod busiest;
 pub mod capture;
 pub mod clock;
@@ -13,8 +14,10 @@ mod netlink;
 pub mod profile;
 pub mod quiet;
 pub mod sampler;
+mod small_file;
 pub mod tree;
 
+pub use budget::Budget;
 pub use connections::connections;
 pub use counters::{Counters, CountersError, Depth, Scope, Series};
 pub use sampler::{Sampler, SamplerError};

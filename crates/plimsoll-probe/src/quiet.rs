@@ -9,6 +9,7 @@ use std::path::Path;
 use plimsoll_model::observation::Snapshot;
 
 use crate::counters::cpu_time;
+use crate::small_file;
 
 /// What became of the CPU time of an interval, as shares (0 to 1) of the time of all CPUs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,7 +111,7 @@ impl ProcessSnapshot {
 
 impl Process {
     fn read(directory: &Path) -> Option<Self> {
-        let text = fs::read(directory.join("stat")).ok()?;
+        let text = small_file::read(&directory.join("stat")).ok()?;
         let text = String::from_utf8_lossy(&text);
         let name = text.get(text.find('(')? + 1..text.rfind(')')?)?.to_owned();
         let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().collect();

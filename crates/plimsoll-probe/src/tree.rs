@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::counters::cpu_time;
+use crate::small_file;
 
 /// A process and all that descend from it, at a moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,7 +38,7 @@ impl ProcessTree {
 
 /// CPU time in microseconds and memory in bytes, from `stat`.
 fn used(folder: &Path) -> Option<[f64; 2]> {
-    let text = fs::read(folder.join("stat")).ok()?;
+    let text = small_file::read(&folder.join("stat")).ok()?;
     let text = String::from_utf8_lossy(&text);
     let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().collect();
     // Field numbers are those of proc_pid_stat(5); the state, number 3, comes first here. Times of children may be negative in old kernels.

@@ -197,8 +197,9 @@ pub(crate) fn date(unix_s: u64) -> String {
 
 /// An axis of dates (seconds since 1970) with some room at both ends, also where there is but one.
 pub(crate) fn dates(first_unix_s: u64, last_unix_s: u64) -> Axis {
-    const LEAST: u64 = 3600;
-    let room = (last_unix_s.saturating_sub(first_unix_s) / 30).max(LEAST);
+    const OF_ONE: u64 = 3600;
+    let length = last_unix_s.saturating_sub(first_unix_s);
+    let room = if length == 0 { OF_ONE } else { length.div_ceil(30) };
     let ends = [first_unix_s.saturating_sub(room), last_unix_s.saturating_add(room)];
     axis("").type_(AxisType::Date).range(ends.map(date).to_vec())
 }

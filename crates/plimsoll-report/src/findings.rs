@@ -1,6 +1,6 @@
 //! What a run found, as sections that every writer shows: those of its claims, and in [`all`] what belongs to none.
 
-use plimsoll_model::cause::Cause;
+use plimsoll_model::cause::{Cause, CauseEvidence};
 use plimsoll_model::observation::Arm;
 use plimsoll_model::report::{Evidence, PacketReport, ProfileReport, RunReport, StepReport};
 
@@ -198,17 +198,24 @@ fn packets(report: &RunReport) -> Option<Section> {
     })
 }
 
+/// A cause, its id, and how sure it is.
+pub(crate) fn cause_title(cause: &Cause) -> String {
+    let confirmed = if cause.confirmed { ", confirmed" } else { "" };
+    let sure = figure((cause.confidence * 100.0).round());
+    format!("{} ({}, {sure} % sure{confirmed})", cause.headline(), cause.id.id())
+}
+
+/// A piece of the evidence of a cause.
+pub(crate) fn change(e: &CauseEvidence) -> String {
+    let change = format!("{} → {} {}", figure(e.before), figure(e.after), e.unit);
+    format!("{}: {}", e.metric, change.trim_end())
+}
+
 /// Explanations, the likeliest first, each with its evidence and its remedy.
 pub(crate) fn causes(causes: &[Cause]) -> Option<Section> {
     let tell = |section: Section, cause: &Cause| {
-        let confirmed = if cause.confirmed { ", confirmed" } else { "" };
-        let sure = figure((cause.confidence * 100.0).round());
-        let title =
-            format!("{}. {} ({}, {sure} % sure{confirmed})", cause.rank, cause.headline(), cause.id.id());
-        let section = cause.evidence.iter().fold(section.say(title), |section, e| {
-            let change = format!("{} → {} {}", figure(e.before), figure(e.after), e.unit);
-            section.add(format!("{}: {}", e.metric, change.trim_end()))
-        });
+        let section = section.say(format!("{}. {}", cause.rank, cause_title(cause)));
+        let section = cause.evidence.iter().fold(section, |section, e| section.add(change(e)));
         if cause.remedy.is_empty() { section } else { section.add(format!("Remedy: {}", cause.remedy)) }
     };
     (!causes.is_empty()).then(|| causes.iter().fold(Section::new("Why").opened(), tell))

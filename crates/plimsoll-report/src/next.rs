@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::experiment::claim::limit::{LimitDetails, ProbeFinding, SearchDetails};
-use plimsoll_model::experiment::load::LoadFacts;
 use plimsoll_model::observation::Arm;
 use plimsoll_model::report::{Finding, RunReport, RunStatus};
 use plimsoll_model::shell::shell_word;
@@ -190,7 +189,7 @@ fn scatter(report: &RunReport, phase: &str, metric: Metric) -> Option<f64> {
     let mut cells: BTreeMap<&Cell, Vec<f64>> = BTreeMap::new();
     for trial in &report.trials {
         let of_phase = trial.phases.iter().filter(|it| it.name == phase && it.arm == Arm::Treatment);
-        let own = of_phase.filter(|it| it.facts.as_ref().is_some_and(LoadFacts::measures_its_own_work));
+        let own = of_phase.filter(|it| it.facts.as_ref().is_some_and(|facts| facts.measures_its_own_work()));
         let logs = own.filter_map(|it| it.figure(metric)).filter(|value| *value > 0.0).map(f64::ln);
         cells.entry(&trial.cell).or_default().extend(logs);
     }

@@ -95,7 +95,7 @@ impl Figures {
     }
 
     fn of(phases: &[&PhaseReport], metric: Metric) -> Option<Self> {
-        let own = phases.first()?.rate;
+        let own = phases.first()?.rate.unwrap_or(Metric::ConnectionsPerSecond);
         let middle = |metric: Metric| median(&sorted(phases.iter().filter_map(|p| p.figure(metric))));
         let us = |ms: f64| (ms * 1e3).round() as u64;
         let middle_us = |metric: Metric| middle(metric).map_or(0, us);
@@ -106,7 +106,7 @@ impl Figures {
         }
         Some(Self {
             rate: middle(metric),
-            own_rate: own.and_then(|own| Some((own, middle(own)?))),
+            own_rate: middle(own).map(|rate| (own, rate)),
             latency: middle(Metric::MedianMs).map(|median| Percentiles {
                 p50: us(median),
                 p90: middle_us(Metric::P90Ms),

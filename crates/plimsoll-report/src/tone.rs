@@ -4,7 +4,8 @@ use anstyle::{Ansi256Color, AnsiColor};
 use plimsoll_model::verdict::{Outcome, Standing};
 
 /// What an outcome means to a reader, whether it was expected or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Tone {
     /// As good as before, or better.
     Good,
@@ -51,7 +52,7 @@ impl Tone {
     /// That of an outcome by its name. A later version may have stored one that is not known here.
     #[must_use]
     pub fn named(outcome: &str) -> Self {
-        Outcome::ALL.into_iter().find(|known| known.name() == outcome).map_or(Self::Open, Self::of)
+        Outcome::ALL.iter().copied().find(|known| known.name() == outcome).map_or(Self::Open, Self::of)
     }
 
     /// That of several claims together.
@@ -64,15 +65,8 @@ impl Tone {
     }
 
     /// The class that has this colour in the style sheet.
-    #[must_use]
-    pub const fn class(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Bad => "bad",
-            Self::Neutral => "neutral",
-            Self::Open => "open",
-            Self::Invalid => "invalid",
-        }
+    pub fn class(self) -> &'static str {
+        self.into()
     }
 
     pub(crate) const fn ansi(self) -> AnsiColor {
@@ -98,7 +92,7 @@ mod tests {
     #[test]
     fn the_style_sheet_has_each_colour_and_an_outcome_has_one_whatever_is_expected_of_it() {
         let style = crate::html::served::style();
-        for outcome in Outcome::ALL {
+        for &outcome in Outcome::ALL {
             let tone = Tone::of(outcome);
             assert!(style.contains(&format!(".{} {{ --standing: var(--", tone.class())), "{tone:?}");
             assert_eq!(Tone::named(outcome.name()), tone);

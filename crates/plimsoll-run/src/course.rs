@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use plimsoll_model::experiment::{HookMoment, Phase, PhaseWork};
+use plimsoll_model::experiment::HookMoment;
 use plimsoll_model::frame::{FromAgent, ToAgent};
 use plimsoll_model::observation::{Arm, Fault, FaultKind, PhaseKind, TrialRecord};
 use plimsoll_model::plan::{Cell, cell_text};
@@ -15,12 +15,12 @@ use crate::deployment::Deployment;
 use crate::error::{RunError, TrialStop};
 use crate::event::Observer;
 use crate::host_provider::ShapedLink;
-use crate::phase::{self as measured, search, settle, watch};
+use crate::phase::phases;
 use crate::recorder::Recorder;
 use crate::rigs::Rigs;
 use crate::schedule::Schedule;
 use crate::trial::Trial;
-use crate::{exact_profile, hook, ladder, mail, skip, step, together};
+use crate::{exact_profile, hook, ladder, mail, together};
 
 /// Which trial of its run it is.
 pub(crate) struct TrialPosition {
@@ -160,52 +160,6 @@ fn ask_links(trial: &mut Trial<'_>, links: &mut Vec<ShapedLink>) -> Result<(), T
             }
         }
     }
-    Ok(())
-}
-
-fn phases<'t>(trial: &mut Trial<'t>, phases: &'t [Phase]) -> Result<(), TrialStop> {
-    phases.iter().try_for_each(|phase| phase_with_hooks(trial, phase))
-}
-
-/// Carries out a phase with the hooks around it.
-fn phase_with_hooks<'t>(trial: &mut Trial<'t>, phase: &'t Phase) -> Result<(), TrialStop> {
-    let runs_load = !phase.loads().is_empty();
-    if runs_load {
-        hook::hooks_of_hosts(trial, HookMoment::BeforeEach)?;
-    }
-    let prepared = hook::hooks_of_phase(trial, phase, HookMoment::Prepare, None);
-    let done = prepared.and_then(|()| {
-        let done = carry_out_phase(trial, phase);
-        skip::unless_skipped(trial, done)
-    });
-    let cleaned =
-        hook::cleaning_up(trial, |trial| hook::hooks_of_phase(trial, phase, HookMoment::Cleanup, None));
-    done.and(cleaned)?;
-    if runs_load { hook::hooks_of_hosts(trial, HookMoment::AfterEach) } else { Ok(()) }
-}
-
-fn carry_out_phase<'t>(trial: &mut Trial<'t>, phase: &'t Phase) -> Result<(), TrialStop> {
-    match &phase.kind {
-        PhaseWork::Measure(loads) => measured::measure(trial, phase, loads.all()),
-        PhaseWork::Drive(drive) => measured::drive(trial, phase, drive.loads.all()),
-        PhaseWork::Do(todo) => step::act(trial, phase, &todo.actions),
-        PhaseWork::Settle(settle) => settle::settle(trial, phase, settle),
-        PhaseWork::Stop(stop) => step::stop_service(trial, phase, &stop.service),
-        PhaseWork::Start(start) => step::start_service(trial, phase, &start.service),
-        PhaseWork::Watch(watch) => watch::watch(trial, phase, watch),
-        PhaseWork::Search(search) => search::search(trial, phase, search),
-        PhaseWork::Steps(inner) => steps(trial, phase, &inner.phases),
-    }
-}
-
-/// Carries out the phases inside a phase, as often as it says.
-fn steps<'t>(trial: &mut Trial<'t>, phase: &Phase, inside: &'t [Phase]) -> Result<(), TrialStop> {
-    trial.recorder.cycles = phase.repeat.unwrap_or(1);
-    for cycle in 1..=trial.recorder.cycles {
-        trial.recorder.cycle = cycle;
-        phases(trial, inside)?;
-    }
-    (trial.recorder.cycle, trial.recorder.cycles) = (0, 0);
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use plimsoll_model::experiment::{ChangeLink, Experiment, LinkState, Load, Service, Target};
 use plimsoll_model::frame::{
     Approach, Certificate, FromAgent, Id, LoadKind, LoadSpec, ServiceKind, ServiceSpec, ServiceTemplate,
-    ToAgent, VolumePlace,
+    ToAgent, Trust, VolumePlace,
 };
 use plimsoll_model::observation::{Arm, FlushFacts, MailLedger};
 
@@ -297,8 +297,11 @@ impl<'e> Deployment<'e> {
             Target::Nothing => (None, Vec::new()),
             Target::Service => (None, self.reach(from, &load.to)?),
         };
-        let authority = self.certificate.as_ref().map(|certificate| certificate.authority.clone());
-        Ok(LoadSpec { name: name.to_owned(), targets, sources, authority, volume, kind })
+        let trust = match self.experiment.services.get(&load.to).map(|service| &service.kind) {
+            Some(ServiceKind::Running(_)) => Some(Trust::AnySigner),
+            _ => self.certificate.as_ref().map(|certificate| Trust::Authority(certificate.authority.clone())),
+        };
+        Ok(LoadSpec { name: name.to_owned(), targets, sources, trust, volume, kind })
     }
 
     /// What a sink for mail has taken until now.
@@ -350,7 +353,7 @@ impl<'e> Deployment<'e> {
     /// What a service is, with its queue on the volume that it names, in a folder of its own.
     fn on_its_volume(&self, name: &str, service: &Service) -> Result<ServiceKind, TrialStop> {
         let kind = service.kind.clone();
-        let Some(volume) = service.volume() else { return Ok(kind) };
+        let Some(volume) = service.kind.volume() else { return Ok(kind) };
         let folder = self.hosts.volume(volume)?.path.join(format!("queue-{name}"));
         Ok(kind.with_queue_in(folder.to_string_lossy().into_owned()))
     }
@@ -371,7 +374,7 @@ impl<'e> Deployment<'e> {
         };
         Ok(ServiceSpec {
             name: name.to_owned(),
-            listen: (0..service.listeners()).map(|n| SocketAddr::new(address, port(n))).collect(),
+            listen: (0..service.kind.listeners()).map(|n| SocketAddr::new(address, port(n))).collect(),
             to,
             kind: self.on_its_volume(name, service)?,
             env: service.env.clone(),

@@ -27,6 +27,7 @@ pub(crate) fn all(site: Site, gate: Gate) -> Router {
         .route("/experiments", get(experiments))
         .route("/experiments/{*name}", get(experiment))
         .route("/machine", get(machine))
+        .route("/recording", get(recording))
         .route("/causes", get(causes))
         .route("/causes/{id}", get(cause))
         .route("/favicon.ico", get(assets::icon))
@@ -65,6 +66,10 @@ async fn experiment(State(site): State<Site>, Path(name): Path<String>) -> Respo
 
 async fn machine(State(site): State<Site>, Query(asked): Query<pages::machine::MachineQuery>) -> Response {
     made(Here::Machine, site, move |site| pages::machine::page(site, &asked)).await
+}
+
+async fn recording(State(site): State<Site>) -> Response {
+    made(Here::Recording, site, pages::recording::page).await
 }
 
 async fn causes(State(site): State<Site>) -> Response {

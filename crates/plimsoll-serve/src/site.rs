@@ -54,6 +54,12 @@ pub trait Runs: Send + Sync + 'static {
     /// Why they cannot be compared, in a sentence.
     fn against(&self, store: &Store, runs: [&str; 2], above: &Markup) -> Result<Option<Markup>, String>;
 
+    /// The page of the recording that is served, with this above it; nothing where none is.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in a sentence.
+    fn recording(&self, above: &Markup) -> Result<Option<Markup>, String>;
+
     /// What differed between the machines of two runs, one sentence each.
     ///
     /// # Errors

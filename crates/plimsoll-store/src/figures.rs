@@ -46,10 +46,7 @@ impl Store {
     }
 
     /// The figures of all runs of an experiment that came to their end, the oldest run first.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn figures(&self, experiment: &str) -> Result<Vec<Dated>, StoreError> {
+    pub(crate) fn figures(&self, experiment: &str) -> Result<Vec<Dated>, StoreError> {
         let ask = || {
             self.rows(schema::FIGURES, values![experiment], |row| -> Result<_, DatabaseError> {
                 let (low, high): (Option<f64>, Option<f64>) = (row.get(5)?, row.get(6)?);
@@ -66,6 +63,21 @@ impl Store {
             })
         };
         ask().map_err(self.doing("read the figures"))
+    }
+
+    /// For each figure the runs of an experiment that came to their end, the oldest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn figures_by_name(&self, experiment: &str) -> Result<Vec<Vec<Dated>>, StoreError> {
+        let mut found: Vec<Vec<Dated>> = Vec::new();
+        for dated in self.figures(experiment)? {
+            match found.iter_mut().find(|runs| runs[0].figure.name == dated.figure.name) {
+                Some(runs) => runs.push(dated),
+                None => found.push(vec![dated]),
+            }
+        }
+        Ok(found)
     }
 }
 

@@ -99,7 +99,7 @@ impl Store {
             run.seed.to_string(),
             run.started_unix_s,
             run.elapsed.as_secs_f64(),
-            status_name(run.status),
+            <&str>::from(run.status),
             self.json(&run.notes, || "notes".into())?,
         ];
         let stored = self.database.execute(schema::PUT_RUN, values);
@@ -410,15 +410,6 @@ impl Store {
 
     fn unreadable(&self, what: String, source: serde_json::Error) -> StoreError {
         StoreError::Record { place: self.place.to_string(), what, source }
-    }
-}
-
-fn status_name(status: RunStatus) -> &'static str {
-    match status {
-        RunStatus::Complete => "complete",
-        RunStatus::Running => "running",
-        RunStatus::Interrupted => "interrupted",
-        RunStatus::Failed => "failed",
     }
 }
 

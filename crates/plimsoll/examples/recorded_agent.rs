@@ -80,8 +80,8 @@ fn record(file: &str, command: &mut Command) -> Result<(), Failed> {
     let (to, from) = (agent.stdin.take().ok_or("no stdin")?, agent.stdout.take().ok_or("no stdout")?);
     let written = Arc::new(Mutex::new(File::create(file)?));
     let asks = Arc::clone(&written);
-    thread::spawn(move || pass_on(io::stdin(), to, |frame| note(&asks, What::Exchange(frame))));
-    pass_on(from, io::stdout(), |frame| note(&written, What::Answered(frame)))?;
+    thread::spawn(move || pass_on(io::stdin(), to, |frame| note(&asks, What::Exchange(frame.clone()))));
+    pass_on(from, io::stdout(), |frame| note(&written, What::Answered(frame.clone())))?;
     agent.wait()?;
     Ok(())
 }
@@ -89,11 +89,12 @@ fn record(file: &str, command: &mut Command) -> Result<(), Failed> {
 fn pass_on(
     mut from: impl Read,
     mut to: impl Write,
-    mut note: impl FnMut(Value) -> Result<(), Failed>,
+    mut note: impl FnMut(&Value) -> Result<(), Failed>,
 ) -> Result<(), Failed> {
     while let Some(said) = frame::read::<Value>(&mut from)? {
+        // Written down first: an answer must not precede its request in the file.
+        note(&said)?;
         frame::write(&mut to, &said)?;
-        note(said)?;
     }
     Ok(())
 }

@@ -5,11 +5,6 @@ use plimsoll_model::verdict::Interval;
 /// A change is given as a factor from this factor on.
 const FACTOR: f64 = 3.0;
 
-/// A number with its noun: `1 host`, `2 hosts`.
-pub(crate) fn counted(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
-}
-
 /// A figure with its unit, to three digits: 0.0512 s is `51.2 ms`, 12,345,678 bytes are `12.3 MB`.
 pub(crate) fn amount(value: f64, unit: Option<&str>) -> String {
     match unit {
@@ -73,7 +68,7 @@ pub(crate) fn comparative(metric: &str, ratio: f64) -> String {
             format!("needs {} {} memory", size(ratio), if more { "more" } else { "less" })
         }
         ("peak_memory", true) => format!("needs {} times the memory", three_digits(ratio)),
-        ("instructions" | "page_faults" | "system_calls", false) => {
+        ("instructions" | "page_faults" | "system_calls" | "allocations", false) => {
             format!(
                 "has {} {} {}",
                 size(ratio),

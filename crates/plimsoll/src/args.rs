@@ -176,6 +176,7 @@ pub struct StoreArgs {
 
 /// How an experiment is changed from outside.
 /// They are stored with a run, so that it can be resumed and judged again.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, clap::Args)]
 pub struct PlanArgs {
     /// Apply the experiment's own quick settings: an answer in under a minute.
@@ -193,7 +194,6 @@ pub struct PlanArgs {
     pub audit_probes: bool,
     /// The intervention whose effect is measured. Set by `explain --confirm`.
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intervention: Option<Intervention>,
     /// Where the experiment was read from: a path, or a shipped name. Set by the program.
     #[arg(skip)]
@@ -203,7 +203,6 @@ pub struct PlanArgs {
     pub on_loopback: bool,
     /// Where the trials are carried out, when not here. Set by `run --on`.
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
     /// The texts of the configuration files that services name, as they were when the run began: a run that is resumed goes on with them.
     #[arg(skip)]

@@ -50,7 +50,7 @@ pub(crate) fn heading(plan: &Plan) -> &'static str {
 /// The list, for people.
 pub(crate) fn text(out: &mut dyn Write, plan: &Plan, listing: &Listing) -> io::Result<()> {
     let Listing { effects, rights } = listing;
-    for kind in EffectKind::ALL {
+    for &kind in EffectKind::ALL {
         let of_kind: Vec<&Effect> = effects.iter().filter(|effect| effect.kind == kind).collect();
         if !of_kind.is_empty() {
             writeln!(out, "  {}", kind.title())?;

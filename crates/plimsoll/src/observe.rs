@@ -24,6 +24,15 @@ pub(crate) fn control_group(which: &Path) -> Option<PathBuf> {
     known.find(|folder| folder.join("cgroup.procs").is_file())
 }
 
+/// The path of a control group's folder from the root of its hierarchy, as the kernel gives it of a process; nothing for the root.
+pub(crate) fn path_of_group(folder: &Path) -> Option<String> {
+    let inside = folder.strip_prefix(GROUPS).ok()?;
+    // Where version 2 has the whole place, there are no hierarchies below it.
+    let skipped = usize::from(!Path::new(GROUPS).join("cgroup.procs").exists());
+    let inside: PathBuf = inside.components().skip(skipped).collect();
+    (!inside.as_os_str().is_empty()).then(|| format!("/{}", inside.display()))
+}
+
 /// The folders of a control group in all hierarchies of version 1, where it stands in one of them; else its own.
 pub(crate) fn in_all_hierarchies(group: &Path) -> Vec<PathBuf> {
     let base = Path::new(GROUPS);

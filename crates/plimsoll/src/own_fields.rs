@@ -13,15 +13,17 @@ fn own(answer: &Value) -> impl Iterator<Item = (&String, &Value)> {
 
 /// What only this test has to say, a line each.
 pub(crate) fn text(out: &mut dyn io::Write, answer: &Value) -> io::Result<()> {
-    for (name, value) in own(answer) {
+    let is_empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+    for (name, value) in own(answer).filter(|(_, value)| !is_empty(value)) {
+        let name = name.replace('_', " ");
         match value {
-            Value::Array(list) if !list.is_empty() => {
+            Value::Array(list) if list.iter().all(Value::is_object) => {
                 writeln!(out, "{name}:")?;
                 for item in list {
-                    writeln!(out, "  {item}")?;
+                    writeln!(out, "  {}", told(item))?;
                 }
             }
-            value => writeln!(out, "{name}: {value}")?,
+            value => writeln!(out, "{name}: {}", told(value))?,
         }
     }
     Ok(())

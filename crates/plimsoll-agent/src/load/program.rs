@@ -370,7 +370,7 @@ mod tests {
     }
 
     fn facts_rate(result: &LoadResult) -> Option<f64> {
-        let rate = result.facts.as_ref().and_then(plimsoll_model::experiment::LoadFacts::rate);
+        let rate = result.facts.as_ref().and_then(|facts| facts.rate());
         rate.and_then(|metric: Metric| metric.of(result))
     }
 

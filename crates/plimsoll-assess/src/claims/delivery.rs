@@ -1,15 +1,9 @@
 //! The delivery claim: whether all mail that was acknowledged arrived.
 
-use std::collections::BTreeMap;
-
 use plimsoll_model::experiment::claim::delivery::{DeliveryClaim, DeliveryDetails};
-use plimsoll_model::observation::{MailBalance, TrialRecord};
-use plimsoll_model::plan::Plan;
-use plimsoll_model::report::Finding;
-use plimsoll_model::verdict::{Outcome, Verdict};
+use plimsoll_model::observation::MailBalance;
 
-use super::ClaimKind;
-use crate::{prefix, soundness};
+use crate::claims::prelude::*;
 
 impl ClaimKind for DeliveryClaim {
     /// One finding for each cell. A single message that is lost decides it, whatever else was measured; that none was, only a trial that came to

@@ -1,19 +1,11 @@
 //! The claim that a path is good enough for TCP: from datagrams and settings to the judge's checks, and back to a verdict.
 
-use std::collections::BTreeMap;
-
 use plimsoll_judge::models::diagnosis::{Diagnosis, Facts, Grant, Sent, Target, diagnose};
+use plimsoll_model::experiment::DiagnoseLoad;
 use plimsoll_model::experiment::claim::diagnose::{CheckReport, DiagnoseClaim, DiagnoseDetails};
-use plimsoll_model::experiment::{DiagnoseLoad, Metric};
-use plimsoll_model::observation::{
-    DiagnoseFacts, LoadResult, PathFacts, TcpLimits, Train, TrialRecord, pooled,
-};
-use plimsoll_model::plan::{Cell, Plan};
-use plimsoll_model::report::Finding;
-use plimsoll_model::verdict::{Outcome, Verdict};
+use plimsoll_model::observation::{DiagnoseFacts, LoadResult, PathFacts, TcpLimits, Train, pooled};
 
-use super::ClaimKind;
-use crate::{in_words, prefix, slices, soundness};
+use crate::claims::prelude::*;
 
 /// What the estimate is: the rate that TCP would reach.
 const METRIC: &str = "bits_per_second";

@@ -3,14 +3,10 @@
 use plimsoll_explain::causes::Shown;
 use plimsoll_judge::stats::{mean, sd};
 use plimsoll_model::experiment::claim::difference::{DifferenceClaim, DifferenceDetails, DifferenceSide};
-use plimsoll_model::observation::TrialRecord;
-use plimsoll_model::plan::Plan;
-use plimsoll_model::report::Finding;
 
-use super::ClaimKind;
+use crate::claims::prelude::*;
 use crate::contrast::{self, Comparison};
 use crate::flushing;
-use crate::soundness::FailureQuestion;
 
 impl ClaimKind for DifferenceClaim {
     /// One finding for each comparison.

@@ -1,19 +1,13 @@
 //! The claim about the growth of time with the number of workers: from rounds to the judge's points, and back to a verdict.
 
-use std::collections::BTreeMap;
-
 use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::models::growth::{Growth, GrowthPoint, fit_growth};
 use plimsoll_judge::stats;
 use plimsoll_model::experiment::claim::growth::{GrowthClaim, GrowthDetails, GrowthPointReport};
 use plimsoll_model::experiment::load::messaging::MessagingFacts;
-use plimsoll_model::observation::TrialRecord;
-use plimsoll_model::plan::Plan;
-use plimsoll_model::report::Finding;
-use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::ClaimKind;
-use crate::{curve, in_words, prefix, slices, soundness};
+use crate::claims::prelude::*;
+use crate::curve;
 
 /// The claim, as the judge names it.
 const CLAIM: &str = "growth";

@@ -2,14 +2,9 @@
 
 use plimsoll_judge::models::hops::{CONFIDENCE, Hop, LEAST_PROBES, MEASURABLE, SizeProbes, hops};
 use plimsoll_model::experiment::claim::hops::{HopReport, HopsClaim, HopsDetails};
-use plimsoll_model::observation::{ProbedPath, Slice, TrialRecord};
-use plimsoll_model::plan::{Cell, Plan};
-use plimsoll_model::report::Finding;
-use plimsoll_model::verdict::{Outcome, Verdict};
+use plimsoll_model::observation::ProbedPath;
 
-use super::ClaimKind;
-use crate::soundness::FailureQuestion;
-use crate::{in_words, prefix, slices, soundness};
+use crate::claims::prelude::*;
 
 /// What the estimate is: the rate of the narrowest hop.
 const METRIC: &str = "bits_per_second";

@@ -1,17 +1,10 @@
 //! The hysteresis claim: from the steps of a load to the judge's loops, and back to a verdict.
 
-use std::collections::BTreeMap;
-
 use plimsoll_judge::recovery::{self, Hysteresis, HysteresisSettings};
 use plimsoll_model::experiment::claim::hysteresis::{HysteresisClaim, HysteresisDetails, ways};
-use plimsoll_model::observation::{Arm, PhaseKind, Slice, Step, TrialRecord};
-use plimsoll_model::plan::{Cell, Plan};
-use plimsoll_model::report::Finding;
-use plimsoll_model::verdict::{Outcome, Verdict};
+use plimsoll_model::observation::{Arm, PhaseKind, Step};
 
-use super::ClaimKind;
-use crate::soundness::FailureQuestion;
-use crate::{in_words, prefix, soundness};
+use crate::claims::prelude::*;
 
 impl ClaimKind for HysteresisClaim {
     /// One finding for each cell.

@@ -3,14 +3,9 @@
 use plimsoll_judge::factors::{self, FactorRow, FactorSettings, FactorTable, FactorsVerdict};
 use plimsoll_judge::input::JudgeError;
 use plimsoll_model::experiment::claim::interaction::{InteractionClaim, InteractionDetails, MeasuredCell};
-use plimsoll_model::observation::TrialRecord;
-use plimsoll_model::plan::Plan;
-use plimsoll_model::report::Finding;
-use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::ClaimKind;
-use crate::soundness::FailureQuestion;
-use crate::{contrast, in_words};
+use crate::claims::prelude::*;
+use crate::contrast;
 
 impl ClaimKind for InteractionClaim {
     /// A single finding.

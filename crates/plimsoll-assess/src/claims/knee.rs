@@ -1,17 +1,10 @@
 //! The claim about the loss of datagrams: from cells to the judge's points, and back to a verdict.
 
-use std::collections::BTreeMap;
-
 use plimsoll_judge::models::knee::{Knee, KneePoint, NoKnee, find_knee, lost};
-use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::knee::{KneeClaim, KneeDetails, KneePointReport};
-use plimsoll_model::observation::TrialRecord;
-use plimsoll_model::plan::Plan;
-use plimsoll_model::report::Finding;
-use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::ClaimKind;
-use crate::{curve, in_words, prefix, slices, soundness};
+use crate::claims::prelude::*;
+use crate::curve;
 
 /// The estimated metric: the offered rate at the knee.
 const METRIC: &str = "bits_per_second";

@@ -8,14 +8,9 @@ use plimsoll_model::experiment::Experiment;
 use plimsoll_model::experiment::claim::limit::{
     BoundClaim, LimitClaim, LimitDetails, ProbeFinding, ProbeReport, SearchClaim, SearchDetails,
 };
-use plimsoll_model::observation::{PhaseKind, Slice, TrialRecord};
-use plimsoll_model::plan::{Cell, Plan};
-use plimsoll_model::report::Finding;
-use plimsoll_model::verdict::{Outcome, Verdict};
+use plimsoll_model::observation::PhaseKind;
 
-use super::ClaimKind;
-use crate::soundness::FailureQuestion;
-use crate::{in_words, prefix, soundness};
+use crate::claims::prelude::*;
 
 /// The metric of a limit.
 const METRIC: &str = "requests_per_second";

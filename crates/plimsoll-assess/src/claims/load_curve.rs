@@ -1,7 +1,5 @@
 //! The claim that processors behave as a queue: from the samples in each step of a load to the judge's points, and back to a verdict.
 
-use std::collections::BTreeMap;
-
 use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::models::load_curve::{LoadCurve, LoadPoint, fit_load_curve};
 use plimsoll_judge::warmup::find_warmup;
@@ -9,13 +7,9 @@ use plimsoll_model::experiment::claim::load_curve::{
     LoadCurveClaim, LoadCurveDetails, LoadFit, LoadPointReport,
 };
 use plimsoll_model::experiment::{Cpus, cpus};
-use plimsoll_model::observation::{CpuTime, Sample, Step, TrialRecord};
-use plimsoll_model::plan::{Cell, Plan};
-use plimsoll_model::report::Finding;
-use plimsoll_model::verdict::{Outcome, Verdict};
+use plimsoll_model::observation::{CpuTime, Sample, Step};
 
-use super::ClaimKind;
-use crate::{in_words, prefix, slices, soundness};
+use crate::claims::prelude::*;
 
 /// The claim, as the judge names it.
 const CLAIM: &str = "load_curve";

@@ -1,17 +1,12 @@
 //! The claim about TCP over lossy paths: from streams to the judge's points, and back to a verdict.
 
-use std::collections::BTreeMap;
-
 use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::models::loss::{Formula, LossCurve, LossPoint, fit_loss};
 use plimsoll_model::experiment::claim::loss_curve::{LossCurveClaim, LossCurveDetails, LossPointReport};
-use plimsoll_model::observation::{SteadyStreams, TrialRecord};
-use plimsoll_model::plan::Plan;
-use plimsoll_model::report::Finding;
-use plimsoll_model::verdict::{Outcome, Verdict};
+use plimsoll_model::observation::SteadyStreams;
 
-use super::ClaimKind;
-use crate::{curve, in_words, prefix, slices, soundness};
+use crate::claims::prelude::*;
+use crate::curve;
 
 /// The claim, as verdicts name it.
 const CLAIM: &str = "loss_curve";
@@ -139,7 +134,7 @@ loss_curve = { phase = "sent", over = ["loss"] }
 
     /// Ten seconds at 20 ms: reno sends as Mathis says with C = 1.1, bbr sends 50 Mb/s whatever is lost.
     fn trials(plan: &Plan) -> Vec<TrialRecord> {
-        let trial = |cell: &plimsoll_model::plan::Cell| {
+        let trial = |cell: &Cell| {
             let loss: f64 = cell.levels["loss"].parse().unwrap();
             let rate = match cell.levels["control"].as_str() {
                 "reno" => 1.1 * Formula::Mathis.rate(0.02, loss, 1448.0),

@@ -2,12 +2,23 @@
 
 use plimsoll_explain::causes::Shown;
 use plimsoll_model::experiment::Claim;
-use plimsoll_model::observation::{Slice, TrialRecord};
-use plimsoll_model::plan::Plan;
-use plimsoll_model::report::Finding;
-use plimsoll_model::verdict::Verdict;
 
-use crate::soundness::FailureQuestion;
+use self::prelude::*;
+
+/// Imports that every kind of claim needs.
+mod prelude {
+    pub(super) use std::collections::BTreeMap;
+
+    pub(super) use plimsoll_model::experiment::Metric;
+    pub(super) use plimsoll_model::observation::{Slice, TrialRecord};
+    pub(super) use plimsoll_model::plan::{Cell, Plan};
+    pub(super) use plimsoll_model::report::Finding;
+    pub(super) use plimsoll_model::verdict::{Outcome, Verdict};
+
+    pub(super) use super::ClaimKind;
+    pub(super) use crate::soundness::{self, FailureQuestion};
+    pub(super) use crate::{in_words, prefix, slices};
+}
 
 /// The operations of every kind of claim.
 trait ClaimKind {

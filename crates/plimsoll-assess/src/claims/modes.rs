@@ -1,22 +1,17 @@
 //! The modes claim: where the measurements of a phase gather, how that goes with time, and with whom.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use plimsoll_explain::causes::{BackgroundLoad, Shown};
 use plimsoll_judge::modes::order::{Agreement, Order, agreement, order};
 use plimsoll_judge::modes::{LEAST_VALUES, Mode, Modes, find_modes, find_modes_in_any_order};
 use plimsoll_judge::stats::median;
 use plimsoll_model::cause::CauseEvidence;
-use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::experiment::claim::modes::{ModePlace, ModesClaim, ModesDetails};
-use plimsoll_model::observation::{LoadResult, Slice, StorageFacts, TrialRecord};
-use plimsoll_model::plan::{Cell, Plan};
-use plimsoll_model::report::Finding;
-use plimsoll_model::verdict::{Outcome, Verdict};
+use plimsoll_model::observation::{LoadResult, StorageFacts};
 
-use super::ClaimKind;
-use crate::{in_words, prefix, slices, soundness};
+use crate::claims::prelude::*;
 
 /// The chance of calling a background load guilty that has nothing to do with it.
 const ALPHA: f64 = 0.001;

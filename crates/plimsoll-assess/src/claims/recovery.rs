@@ -3,14 +3,10 @@
 use plimsoll_judge::recovery::{self, RecoveryTrial, WindowPair};
 use plimsoll_judge::stats::shift::centre;
 use plimsoll_model::experiment::claim::recovery::{CycleRatio, RecoveryClaim, RecoveryDetails};
-use plimsoll_model::observation::{Arm, PhaseKind, PhaseRecord, Slice, TrialRecord};
-use plimsoll_model::plan::{Cell, Plan};
-use plimsoll_model::report::Finding;
-use plimsoll_model::verdict::{Outcome, Verdict};
+use plimsoll_model::observation::{Arm, PhaseKind, PhaseRecord};
 
-use super::ClaimKind;
-use crate::soundness::FailureQuestion;
-use crate::{prefix, remedies, soundness, windows};
+use crate::claims::prelude::*;
+use crate::{remedies, windows};
 
 /// How narrow the interval of one phase must be, as a share of the margin: two of them make a ratio that has room inside the margin.
 const SURE: f64 = 0.4;

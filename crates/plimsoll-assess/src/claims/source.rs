@@ -1,15 +1,11 @@
 //! The source claim: was it the device that was measured, or memory?
 
 use plimsoll_judge::stats::shift::centre;
-use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::source::{SourceClaim, SourceDetails};
-use plimsoll_model::observation::{StorageFacts, TrialRecord, pooled};
-use plimsoll_model::plan::{Cell, Plan};
-use plimsoll_model::report::Finding;
-use plimsoll_model::verdict::{Interval, Outcome, Verdict};
+use plimsoll_model::observation::{StorageFacts, pooled};
+use plimsoll_model::verdict::Interval;
 
-use super::ClaimKind;
-use crate::{prefix, slices, soundness};
+use crate::claims::prelude::*;
 
 /// Up to this share from the device, it is memory that was measured, and from the rest to one, the device.
 const FEW: f64 = 0.05;

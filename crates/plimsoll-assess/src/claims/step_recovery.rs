@@ -5,14 +5,11 @@
 
 use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::experiment::claim::step_recovery::{StepRecoveryClaim, StepRecoveryDetails};
-use plimsoll_model::observation::{Arm, TrialRecord};
-use plimsoll_model::plan::{Cell, Plan};
-use plimsoll_model::report::{EventRecovery, Finding, RecoveryOutcome};
-use plimsoll_model::verdict::{Outcome, Verdict};
+use plimsoll_model::observation::Arm;
+use plimsoll_model::report::{EventRecovery, RecoveryOutcome};
 
-use super::ClaimKind;
-use crate::soundness::FailureQuestion;
-use crate::{events, prefix, windows};
+use crate::claims::prelude::*;
+use crate::{events, windows};
 
 /// What the claim is called in a verdict.
 const CLAIM: &str = "step_recovery";
@@ -183,7 +180,7 @@ step_recovery = { phase = "all", step = "cut" }
         let details = StepRecoveryDetails {
             phase: claim.phase.clone(),
             step: claim.step.clone(),
-            cell: std::collections::BTreeMap::new(),
+            cell: BTreeMap::new(),
             each: found.to_vec(),
         };
         let mut finding = Finding::new(judged(&claim, found), details);

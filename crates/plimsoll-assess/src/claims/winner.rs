@@ -8,21 +8,17 @@
 //! The figure of a level is its geometric mean over the blocks: the winner has the best of those that are shown, and its lead is their quotient.
 //! Where medians, or the comparison block by block, put another level first, the reason says so.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use plimsoll_judge::compare::Comparison;
 use plimsoll_judge::compare::{self, CompareSettings};
 use plimsoll_judge::stats::rng::SmallRng;
 use plimsoll_judge::stats::{mean, median};
 use plimsoll_model::experiment::claim::winner::{WinnerClaim, WinnerDetails};
-use plimsoll_model::observation::TrialRecord;
-use plimsoll_model::plan::{Plan, level_text};
-use plimsoll_model::report::Finding;
-use plimsoll_model::verdict::{Outcome, Verdict};
+use plimsoll_model::plan::level_text;
 
-use super::ClaimKind;
-use crate::soundness::FailureQuestion;
-use crate::{contrast, in_words, prefix, soundness};
+use crate::claims::prelude::*;
+use crate::contrast;
 
 /// Resamples of the blocks.
 const RESAMPLES: usize = 2000;

@@ -64,8 +64,7 @@ mod tests {
     use super::*;
 
     /// The plan in which a change is applied before the first phase that measures; nothing where the change cannot be made there.
-    fn applied(name: &str, text: &str, cause: CauseId) -> Option<Plan> {
-        let plan = Plan::read(name, text, &Settings::default()).unwrap();
+    fn applied(plan: &Plan, (name, text): (&str, &str), cause: CauseId) -> Option<Plan> {
         let experiment = &plan.cells.first()?.experiment;
         let after = experiment.all_phases().find(|phase| phase.measured_load().is_some())?.name.clone();
         let mut cells = plan.cells.iter();
@@ -79,6 +78,10 @@ mod tests {
             Plan::read(name, text, &settings)
                 .unwrap_or_else(|error| panic!("{name}, {}: {error}", cause.id())),
         )
+    }
+
+    fn plan(name: &str, text: &str) -> Plan {
+        Plan::read(name, text, &Settings::default()).unwrap()
     }
 
     fn experiments(folder: &Path, found: &mut Vec<(String, String)>) {
@@ -102,8 +105,9 @@ mod tests {
             if !text.contains("[[phases]]") {
                 continue;
             }
+            let plan = plan(name, text);
             for &cause in CauseId::ALL {
-                if let Some(plan) = applied(name, text, cause) {
+                if let Some(plan) = applied(&plan, (name, text), cause) {
                     assert_eq!(plan.cells.len(), 2, "{name}");
                     *made.entry(cause).or_default() += 1;
                 }
@@ -137,12 +141,14 @@ measure = "some"
 
     #[test]
     fn what_held_the_system_down_is_as_large_as_it_should_be() {
-        let of = |cause| applied("held", HELD, cause).unwrap().cells.pop().unwrap().experiment;
+        let held = plan("held", HELD);
+        let applied = |cause| applied(&held, ("held", HELD), cause);
+        let of = |cause| applied(cause).unwrap().cells.pop().unwrap().experiment;
         let backlog = of(CauseId::NetListenOverflow);
         assert_eq!(backlog.services["web"].kind.web().unwrap().backlog, 4096);
         assert_eq!(backlog.hosts["a"].sysctls["net.core.somaxconn"].to_string(), "4096");
         assert_eq!(of(CauseId::MemoryOom).hosts["a"].memory.unwrap().0, 8 * (64 << 20));
         assert_eq!(of(CauseId::NetRuleChain).phases[0].actions().count(), 1);
-        assert!(applied("held", HELD, CauseId::DiskCompetingIo).is_none(), "it has no background load");
+        assert!(applied(CauseId::DiskCompetingIo).is_none(), "it has no background load");
     }
 }

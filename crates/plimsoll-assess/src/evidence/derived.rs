@@ -1,9 +1,8 @@
 //! Figures of each slice that no single counter tells: shares of the busiest CPU, of the generator's threads, and questions that nobody answered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_explain::evidence::Figure;
-use plimsoll_model::experiment::LoadFacts;
 use plimsoll_model::observation::{LoadResult, PhaseRecord, Slice};
 use plimsoll_model::plan::Plan;
 
@@ -16,6 +15,11 @@ const LEAST_SOFTIRQ: f64 = 5.0;
 /// The figures of phases, each with its side.
 pub(super) fn of(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Figure> {
     let (mut levels, mut of_one) = (Sides::new(), Sides::new());
+    let slices = || phases.iter().flat_map(|(phase, _)| &phase.slices);
+    let queues: BTreeSet<(&String, String)> = slices()
+        .flat_map(|slice| &slice.counters)
+        .flat_map(|(host, counters)| queues(counters).into_keys().map(move |name| (host, name)))
+        .collect();
     for (phase, side) in phases {
         let load = plan.experiment.measured_load(&phase.name);
         let load = load.and_then(|name| plan.experiment.loads.get(name));
@@ -30,6 +34,10 @@ pub(super) fn of(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Figure> {
                 .flat_map(|counters| busiest(counters, slice.result.elapsed_ns as f64 / 1e3))
             {
                 level(MACHINE, name, share);
+            }
+            for (host, name) in &queues {
+                let of_host = slice.counters.get(*host).map(self::queues);
+                level(host, name, of_host.and_then(|all| all.get(name).copied()).unwrap_or(0.0));
             }
             if let (Some(load), Some(busy)) = (load, generators_share(slice)) {
                 level(&load.from, "generator.busy_share", busy);
@@ -80,10 +88,31 @@ pub(crate) fn busiest(counters: &BTreeMap<String, f64>, us: f64) -> Vec<(&'stati
     ]
 }
 
+/// Of each listening address, how full the longest queue was on average; of one that several sockets share, how unequal their queues were: 0 where
+/// all were alike, and 100 % where one had all that waited, and how many that were. And how many questions to name servers were open. From what the counters of sockets moved by.
+pub(crate) fn queues(counters: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
+    let of = |address: &str, what: &str| counters.get(&format!("listen.{address}.{what}")).copied();
+    let looks = counters.get("listen.looks").copied().filter(|looks| *looks > 0.0);
+    let addresses = counters.keys().filter_map(|name| name.strip_prefix("listen.")?.strip_suffix(".filled"));
+    let each = addresses.zip(std::iter::repeat(looks)).flat_map(|(address, looks)| {
+        let full = of(address, "filled").zip(looks).map(|(sum, looks)| sum / looks);
+        let waiting = of(address, "waiting").filter(|waiting| *waiting > 0.0);
+        let uneven = of(address, "excess").zip(waiting).map(|(excess, waiting)| 100.0 * excess / waiting);
+        let waiting = waiting.zip(looks).map(|(sum, looks)| sum / looks);
+        [("fullest_share", full), ("uneven_share", uneven), ("waiting", waiting)]
+            .map(|(what, value)| Some((format!("listen.{what} of {address}"), value?)))
+    });
+    let questions = counters.get("dns.questions").zip(looks).map(|(sum, looks)| sum / looks);
+    each.flatten().chain(questions.map(|mean| (QUESTIONS.to_owned(), mean))).collect()
+}
+
+/// How many questions to name servers are open at any time.
+const QUESTIONS: &str = "dns.open_questions";
+
 /// For which part of the measured time the threads of the load used a CPU; nothing where their work is what is measured.
 fn generators_share(slice: &Slice) -> Option<f64> {
     let result = &slice.result;
-    if result.facts.as_ref().is_some_and(LoadFacts::measures_its_own_work) {
+    if result.facts.as_ref().is_some_and(|facts| facts.measures_its_own_work()) {
         return None;
     }
     LoadResult::busy_share([result]).map(|share| 100.0 * share)
@@ -138,6 +167,26 @@ mod tests {
             ]
         );
         assert!(busiest(&counters(&[("machine.stat.cpu0.softirq", 4e5)]), 1e6).is_empty(), "one CPU");
+    }
+
+    #[test]
+    fn queues_are_told_by_address_and_unequal_ones_only_where_something_waits() {
+        let all = counters(&[
+            ("listen.looks", 10.0),
+            ("listen.0.0.0.0:80.filled", 600.0),
+            ("listen.0.0.0.0:80.waiting", 40.0),
+            ("listen.0.0.0.0:80.excess", 36.0),
+            ("listen.[::]:22.filled", 0.0),
+            ("listen.[::]:22.waiting", 0.0),
+        ]);
+        let expected = [
+            ("listen.fullest_share of 0.0.0.0:80", 60.0),
+            ("listen.fullest_share of [::]:22", 0.0),
+            ("listen.uneven_share of 0.0.0.0:80", 90.0),
+            ("listen.waiting of 0.0.0.0:80", 4.0),
+        ];
+        assert_eq!(queues(&all), counters(&expected));
+        assert!(queues(&BTreeMap::new()).is_empty());
     }
 
     #[test]

@@ -11,7 +11,9 @@ use plimsoll_import::saved::Counters;
 use plimsoll_model::report::Evidence;
 
 use super::Rates;
+use crate::evidence::shares::{UNANSWERED, of_cpus, of_disks, unanswered};
 use crate::evidence::{MACHINE, busiest, figures};
+use crate::work::SENT;
 
 /// The host of a text that names none.
 const HOST: &str = "host";
@@ -33,12 +35,13 @@ const ENOUGH_WINDOWS: usize = 3;
 const MORE: f64 = 2.0;
 /// The smallest change of such a level: a share in per cent.
 const LEAST_SHARE: f64 = 5.0;
+/// A nice value.
+const LEAST_NICE: f64 = 5.0;
 /// An amount of memory.
 const LEAST_BYTES: f64 = (32_u64 << 20) as f64;
 /// Caches of the kernel are smaller.
 const LEAST_CACHE: f64 = (1_u64 << 20) as f64;
-/// Datagrams without an answer, and how many more there must be in each second.
-const UNANSWERED: &str = "datagrams.unanswered";
+/// How many more datagrams without an answer there must be in each second.
 const LEAST_UNANSWERED: f64 = 0.1;
 /// Counters that fell are the sign of a new start, if they are at least this part of all.
 const RESTARTED: f64 = 0.02;
@@ -129,11 +132,22 @@ impl Side {
         self.readings.contains_key(name)
             || self.windows.contains_key(name)
             || is_of_network && (!self.sparse.is_empty() || !self.seconds.is_empty())
+            || self.others(name).is_some()
+    }
+
+    /// The values of another queueing discipline, where this one was not there yet: `tc -s qdisc` lists all there are.
+    fn others(&self, name: &str) -> Option<&Vec<f64>> {
+        let is_other = |other: &&String| other.starts_with(DISCIPLINES);
+        let first = self.readings.keys().filter(|_| name.starts_with(DISCIPLINES)).find(is_other)?;
+        self.readings.get(first)
     }
 
     /// The values of a counter as they stood; zeros where a program leaves these out.
     fn stood(&self, name: &str) -> Vec<f64> {
-        let fill = || vec![0.0; self.sparse.values().copied().max().unwrap_or(0)];
+        let fill = || {
+            let of_sparse = || self.sparse.values().copied().max().unwrap_or(0);
+            vec![0.0; self.others(name).map_or_else(of_sparse, Vec::len)]
+        };
         self.readings.get(name).cloned().unwrap_or_else(fill)
     }
 
@@ -249,6 +263,16 @@ impl<'s> Contrast<'s> {
         found.iter().flatten().all(|seconds| *seconds > 0.0).then_some(found)
     }
 
+    /// How often TCP sent a segment with data in each second, where each side has two readings or a window of its own.
+    pub(super) fn sent(&self) -> Option<[f64; 2]> {
+        let is_watched = |side: &&Side| {
+            side.windows.contains_key(SENT) || side.readings.get(SENT).is_some_and(|it| it.len() > 1)
+        };
+        let (counts, seconds) = (self.counts(SENT)?, self.seconds()?);
+        let rate = |at: usize| counts[at].iter().sum::<f64>() / seconds[at].iter().sum::<f64>();
+        self.sides.iter().all(is_watched).then(|| [rate(0), rate(1)])
+    }
+
     /// What the counts of the machine, or of a host's own network, are divided by.
     fn divisor(&self, is_machines: bool) -> Option<Divisor> {
         let seconds = self.seconds();
@@ -279,6 +303,7 @@ impl<'s> Contrast<'s> {
             all.extend(of_kind.filter_map(|name| self.counted(name, divisor.as_ref())));
         }
         all.extend(self.levels());
+        all.extend(self.throttled());
         rank(&all, usize::MAX)
     }
 
@@ -328,11 +353,53 @@ impl<'s> Contrast<'s> {
             before.entry(name.clone()).or_insert(b);
             after.entry(name).or_insert(a);
         }
+        for of in LISTED {
+            add_absent(&mut before, &mut after, of);
+        }
         let both = before.into_iter().filter_map(|(name, before)| Some((after.remove(&name)?, name, before)));
         let changed = both.filter(|(after, name, before)| changed(name, before, after));
         let sides = changed
             .map(|(after, name, before)| ((self.host(&name), name), [before, after, Vec::new(), Vec::new()]));
         figures(sides.collect(), None)
+    }
+
+    /// The share of its periods in which a quota stopped a control group. A group that only the second side has stands by itself: its file counts
+    /// since the group was made.
+    fn throttled(&self) -> Vec<Figure> {
+        let [before, after] = self.sides;
+        let groups =
+            after.names().filter_map(|name| name.strip_prefix(GROUPS)?.strip_suffix(".nr_throttled"));
+        let share = |stopped: &[f64], periods: &[f64]| -> Option<Vec<f64>> {
+            let (stopped, periods): (f64, f64) = (stopped.iter().sum(), periods.iter().sum());
+            (periods > 0.0).then(|| vec![100.0 * stopped / periods])
+        };
+        let was_captured =
+            before.names().any(|name| name.starts_with(GROUPS) && name.ends_with(".nr_periods"));
+        let what = if was_captured { "level" } else { "not captured before" };
+        let figure = |group: &str| {
+            let [stopped, periods] = ["nr_throttled", "nr_periods"].map(|it| format!("{GROUPS}{group}.{it}"));
+            let both = self.counts(&stopped).zip(self.counts(&periods));
+            let [before, after] = match both {
+                Some((stopped, periods)) => [0, 1].map(|side| share(&stopped[side], &periods[side])),
+                None => [
+                    None,
+                    share(after.stood(&stopped).last_chunk::<1>()?, after.stood(&periods).last_chunk::<1>()?),
+                ],
+            };
+            Some(Figure {
+                host: MACHINE.to_owned(),
+                metric: format!("{GROUPS}{group}.throttled_share ({what})"),
+                unit: "%".to_owned(),
+                is_shared: true,
+                before: before.unwrap_or_else(|| vec![0.0]),
+                after: after?,
+                ..Figure::default()
+            })
+        };
+        groups
+            .filter_map(figure)
+            .filter(|it| changed("group.throttled_share", &it.before, &it.after))
+            .collect()
     }
 
     /// Shares that no single counter tells.
@@ -429,6 +496,7 @@ fn changed(name: &str, before: &[f64], after: &[f64]) -> bool {
     let least = match name {
         _ if name.ends_with("_share") => LEAST_SHARE,
         _ if name == UNANSWERED => LEAST_UNANSWERED,
+        _ if name.ends_with(".nice") => LEAST_NICE,
         _ if name.starts_with("machine.slab.") && is_bytes => LEAST_CACHE,
         _ if is_bytes => LEAST_BYTES,
         // A setting, or a line of the kernel's log: each change is one.
@@ -441,23 +509,36 @@ fn changed(name: &str, before: &[f64], after: &[f64]) -> bool {
     high - low >= least && high >= MORE * low
 }
 
-/// Where the time of all CPUs went, in per cent.
-fn of_cpus(values: &BTreeMap<String, f64>) -> Vec<(String, f64)> {
-    const STATES: [&str; 8] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
-    let of = |state: &str| values.get(&format!("machine.stat.cpu.{state}")).copied();
-    let all: f64 = STATES.iter().filter_map(|state| of(state)).sum();
-    if all <= 0.0 {
-        return Vec::new();
-    }
-    let share = |state: &&str| Some((format!("cpu.all.{state}_share"), 100.0 * of(state)? / all));
-    STATES.iter().filter_map(share).collect()
-}
+/// How names of queueing disciplines' counters begin.
+const DISCIPLINES: &str = "qdisc.";
+/// How names of control groups' counters begin.
+const GROUPS: &str = "machine.group.";
 
-/// Datagrams that were sent beyond those that came, in each second.
-fn unanswered(values: &BTreeMap<String, f64>, seconds: f64) -> Option<(String, f64)> {
-    let sent = values.get("snmp.Udp.OutDatagrams")?;
-    let came = values.get("snmp.Udp.InDatagrams").copied().unwrap_or(0.0);
-    Some((UNANSWERED.to_owned(), (sent - came).max(0.0) / seconds))
+/// Shares of processes and of calls, which are listed only where there are any: how their names begin and end.
+const LISTED: [(&str, &str); 5] = [
+    ("process.", ".cpu_share"),
+    ("process.", ".wait_share"),
+    ("syscall.", ".call_share"),
+    ("syscall.", ".failed_share"),
+    ("syscall.", ".time_share"),
+];
+
+/// Adds zeros for what one side does not list, where both list some.
+fn add_absent(
+    before: &mut BTreeMap<String, Vec<f64>>,
+    after: &mut BTreeMap<String, Vec<f64>>,
+    (start, end): (&str, &str),
+) {
+    let of = |side: &BTreeMap<String, Vec<f64>>| -> Vec<String> {
+        side.keys().filter(|name| name.starts_with(start) && name.ends_with(end)).cloned().collect()
+    };
+    let names = [of(before), of(after)];
+    if names.iter().all(|names| !names.is_empty()) {
+        for name in names.into_iter().flatten() {
+            before.entry(name.clone()).or_insert_with(|| vec![0.0]);
+            after.entry(name).or_insert_with(|| vec![0.0]);
+        }
+    }
 }
 
 /// Fewer interrupts of devices are spread by chance.
@@ -471,22 +552,4 @@ fn of_interrupts(values: &BTreeMap<String, f64>) -> Option<(String, f64)> {
     let most = each.iter().copied().max_by(f64::total_cmp)?;
     let is_enough = each.len() > 1 && all >= LEAST_INTERRUPTS;
     is_enough.then(|| ("interrupts.busiest_share".to_owned(), 100.0 * most / all))
-}
-
-/// How busy each disk was, in per cent, and how long its requests took, in ms.
-fn of_disks(values: &BTreeMap<String, f64>, us: f64) -> Vec<(String, f64)> {
-    let mut found = Vec::new();
-    for (name, busy) in values {
-        let disk = name.strip_prefix("machine.diskstats.").and_then(|rest| rest.strip_suffix(".busy"));
-        let Some(disk) = disk else { continue };
-        let of =
-            |field: &str| values.get(&format!("machine.diskstats.{disk}.{field}")).copied().unwrap_or(0.0);
-        let requests = of("reads") + of("writes");
-        found.push((format!("disk.{disk}.busy_share"), (100.0 * busy / us).min(100.0)));
-        if requests > 0.0 {
-            let ms = (of("read_time") + of("write_time")) / requests / 1e3;
-            found.push((format!("disk.{disk}.request_ms"), ms));
-        }
-    }
-    found
 }

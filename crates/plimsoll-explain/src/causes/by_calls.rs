@@ -2,7 +2,7 @@
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::{FrameKind, TracedCall};
-use plimsoll_model::report::{Evidence, GrownCalls};
+use plimsoll_model::report::{Evidence, GrownCalls, WaitFor};
 
 use super::{Known, by_seen, cause, quoted};
 
@@ -19,8 +19,14 @@ pub(super) struct Syncs<'k> {
 
 /// Flushing calls that are more frequent on the worse side.
 pub(super) fn syncs<'k>(known: &'k Known<'_>) -> Syncs<'k> {
-    let is_own =
-        |it: &&GrownCalls| it.owner_kind == FrameKind::Host && known.measured.processes.contains(&it.process);
+    // If any program may be the service, a program that flushes is the service if no other program waits for the disk.
+    let disk_waits = by_seen::waits(known, WaitFor::Disk);
+    let waits_alone = |it: &GrownCalls| disk_waits.iter().all(|wait| wait.who.process == it.process);
+    let is_own = |it: &&GrownCalls| {
+        let is_measured =
+            if known.measured.is_everybody { waits_alone(it) } else { known.measured.has(&it.process) };
+        it.owner_kind == FrameKind::Host && is_measured
+    };
     // The kernel's own threads do it on behalf of others: a loop device flushes by making its file durable.
     let by_programs = calls(known).filter(|it| !it.call.is_end() && it.owner_kind != FrameKind::Shared);
     let (own, foreign): (Vec<_>, Vec<_>) = by_programs.partition(is_own);

@@ -20,6 +20,9 @@ const NEARLY_ZERO: f64 = 0.02;
 /// What merely grew must have doubled.
 const DOUBLED: f64 = 2.0;
 
+/// How sure a loss is whose place is known.
+const KNOWN_WHERE: f64 = 0.88;
+
 /// The cause, where its counters all grew from the better to the worse side. `evidence` is everything that moved, per operation.
 pub(super) fn named(id: CauseId, signature: &Signature, evidence: &[Evidence]) -> Option<Cause> {
     let first = grown(signature.counter, evidence).filter(|counter| counter.after >= signature.least)?;
@@ -33,6 +36,39 @@ pub(super) fn named(id: CauseId, signature: &Signature, evidence: &[Evidence]) -
         (false, _) => 0.6,
     };
     Some(cause(id, confidence, [first].into_iter().chain(others).map(quoted).collect()))
+}
+
+/// From this many for each operation or second on, packets that are dropped are felt.
+const LEAST_DROPS: f64 = 0.005;
+
+/// Counters of those who drop packets on a path, that grew: the kernel by its reason, queueing disciplines, interfaces.
+pub(super) fn drops(evidence: &[Evidence]) -> Vec<&Evidence> {
+    let is_it = |name: &str| {
+        name.starts_with("machine.drops.")
+            || name.starts_with("qdisc.") && name.ends_with(".drops")
+            || name.starts_with("dev.")
+                && [".rx_dropped", ".tx_dropped"].iter().any(|end| name.ends_with(end))
+    };
+    let names = evidence.iter().map(|it| it.metric.split(' ').next().unwrap_or_default());
+    let grown = names.filter(|name| is_it(name)).filter_map(|name| grown(name, evidence));
+    let mut drops: Vec<&Evidence> = grown.filter(|it| it.after >= LEAST_DROPS).collect();
+    drops.sort_by(|a, b| b.after.total_cmp(&a.after));
+    drops.dedup_by(|a, b| a.metric == b.metric);
+    drops.truncate(3);
+    drops
+}
+
+/// A cause that lost packets show, with who dropped them: surer where that is known.
+pub(super) fn with_drops(found: Cause, evidence: &[Evidence]) -> Cause {
+    let drops = drops(evidence);
+    if drops.is_empty() {
+        return found;
+    }
+    // A queue that holds a rate drops what is beyond it, and is the cause itself.
+    let is_shaped = evidence.iter().any(|it| it.metric.contains(".overlimits ") && it.shift > 0.0);
+    let sure = if is_shaped { found.confidence } else { found.confidence.max(KNOWN_WHERE) };
+    let evidence = drops.into_iter().map(quoted).chain(found.evidence).collect();
+    Cause { confidence: sure, evidence, ..found }
 }
 
 /// Where a counter grew most.
@@ -78,7 +114,7 @@ mod tests {
     #[test]
     fn a_control_group_at_its_limit_whose_pages_are_read_again_lacks_memory() {
         let refault = moved("machine", "machine.vmstat.workingset_refault_file", 0.0, 0.24);
-        for counter in ["cgroup.memory.max", "cgroup.memory.failcnt"] {
+        for counter in ["cgroup.memory.max", "cgroup.memory.failcnt", "memory.max", "memory.failcnt"] {
             let at_limit = moved("server", counter, 0.0, 0.5);
             assert_eq!(ids(&[at_limit.clone(), refault.clone()]), ["memory.reclaim"]);
             assert!(ids(&[at_limit]).is_empty(), "nothing had to be read again");

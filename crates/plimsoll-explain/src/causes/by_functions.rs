@@ -2,9 +2,9 @@
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::FrameKind;
-use plimsoll_model::report::{Evidence, GrownFunction, ProfileReport};
+use plimsoll_model::report::{Evidence, GrownFunction, ProfileReport, Who};
 
-use super::{Known, cause};
+use super::{Known, by_seen, cause};
 
 /// Functions of the kernel that name a cause when they take most of what was added.
 pub(super) struct Signature {
@@ -79,6 +79,34 @@ pub(super) fn saturated(profile: Option<&ProfileReport>) -> Option<Cause> {
     let functions = profile.functions.iter().filter(|it| it.kind == kind).take(3);
     let functions = functions.map(|it| told(it, &profile.per));
     Some(cause(id, 0.6, std::iter::once(all).chain(functions).collect()))
+}
+
+/// The functions of one program, as evidence, if the CPUs are used up and it takes most of what was added.
+pub(super) fn saturated_by(known: &Known<'_>, who: &Who) -> Option<Vec<CauseEvidence>> {
+    let profile = known.profile?;
+    saturated(Some(profile)).filter(|cause| cause.id == CauseId::CpuUserSaturated)?;
+    let own: Vec<&GrownFunction> =
+        profile.functions.iter().filter(|it| it.owner.last() == Some(&who.process)).collect();
+    let share: f64 = own.iter().map(|it| it.share).sum();
+    (share >= MOST).then(|| own.into_iter().take(super::QUOTED).map(|it| told(it, &profile.per)).collect())
+}
+
+/// From this part of a CPU more on a program counts.
+const MORE_CPUS: f64 = 0.2;
+
+/// A program that uses more of the CPUs, with one function that takes most of the added time. This serves recordings, where any program may be the
+/// service and all CPUs together may be as busy as before.
+pub(super) fn one_function(known: &Known<'_>) -> Option<Cause> {
+    let profile = known.profile.filter(|_| known.measured.is_everybody)?;
+    let function = profile.functions.iter().find(|it| it.kind == FrameKind::User && it.share >= ONE_SIDED)?;
+    let used = profile
+        .cpu_use
+        .iter()
+        .find(|it| function.owner.contains(&it.who.process) && it.after_cpus - it.before_cpus >= MORE_CPUS)?;
+    let id = CauseId::CpuUserSaturated;
+    let title = format!("{}: `{}` of {}", id.title(), function.function, used.who.process);
+    let evidence = by_seen::told_cpu_use(&[used]).into_iter().chain([told(function, &profile.per)]).collect();
+    Some(Cause { title, ..cause(id, 0.6, evidence) })
 }
 
 /// A function as evidence.

@@ -34,6 +34,15 @@ pub(super) fn any_above<'e>(
     evidence.iter().filter(is_it).max_by(|a, b| a.after.total_cmp(&b.after))
 }
 
+/// A setting of the kernel that was lowered, by the name of its sysctl.
+pub(super) fn lowered<'e>(sysctl: &str, evidence: &'e [Evidence]) -> Option<&'e Evidence> {
+    let is_it = |it: &&Evidence| {
+        let name = name(it).strip_prefix("limit.").or_else(|| name(it).strip_prefix("sysctl."));
+        name == Some(sysctl) && it.after < it.before
+    };
+    evidence.iter().find(is_it)
+}
+
 /// A cause with the figures that show it.
 pub(super) fn shown(id: CauseId, confidence: f64, evidence: &[Option<&Evidence>]) -> Vec<Cause> {
     let evidence = evidence.iter().flatten().take(QUOTED).map(|it| quoted(it)).collect();

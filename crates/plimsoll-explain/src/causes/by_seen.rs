@@ -89,7 +89,7 @@ pub(super) fn own_cpu_use<'k>(known: &'k Known<'_>) -> Vec<&'k GrownCpuUse> {
 /// States of this kind that rose, of what is measured.
 pub(super) fn own_states<'k>(known: &'k Known<'_>, kind: StateKind) -> Vec<&'k RaisedState> {
     let all = known.profile.map_or(&[][..], |profile| &profile.states);
-    let is_it = |it: &&RaisedState| it.kind == kind && known.measured.processes.contains(&it.who.process);
+    let is_it = |it: &&RaisedState| it.kind == kind && known.measured.has(&it.who.process);
     all.iter().filter(is_it).collect()
 }
 
@@ -117,7 +117,11 @@ pub(super) fn scheduled(id: CauseId, known: &Known<'_>, kinds: &[StateKind]) -> 
     let states: Vec<&RaisedState> = kinds.iter().flat_map(|kind| own_states(known, *kind)).collect();
     let first = states.first()?;
     let mut waits = waits(known, WaitFor::Cpu);
-    waits.retain(|it| known.measured.processes.contains(&it.who.process));
+    // Of all processes of a machine, its own waits show that a process is held up.
+    waits.retain(|it| states.iter().any(|state| state.who == it.who));
+    if known.measured.is_everybody && waits.is_empty() {
+        return None;
+    }
     let sure = if waits.is_empty() { 0.55 } else { 0.88 };
     let evidence = told_states(&states).into_iter().chain(told_waits(known, &waits));
     let title = format!("{}: `{}`", id.title(), title(&first.who));

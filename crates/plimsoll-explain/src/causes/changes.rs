@@ -1,12 +1,16 @@
 //! What Plimsoll changes to see whether a cause is the cause.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_model::experiment::{Action, Experiment, FlushRules};
+use plimsoll_model::experiment::service::SERVICE_MARK;
+use plimsoll_model::experiment::{Action, Experiment, FlushRules, RunProgram, ServiceKind};
+use plimsoll_model::units::Span;
 use serde_json::{Value, json};
 
 /// All ports that need no privilege.
 const ALL_PORTS: &str = "1024 65535";
+/// How long a change of processes may take.
+const PATIENCE: Span = Span(std::time::Duration::from_secs(20));
 /// Factor by which a change raises the memory limit of a host.
 const MORE_MEMORY: u64 = 8;
 
@@ -63,6 +67,30 @@ impl Change {
         Self::set(format!("with {MORE_MEMORY} times the memory"), more)
     }
 
+    /// A shell command for the processes of each service that is a program of the user's own; `$pids` are their numbers.
+    pub(super) fn of_processes(what: &str, command: &str, experiment: &Experiment) -> Option<Self> {
+        let find = format!(
+            "pids=; for p in /proc/[0-9]*; do tr '\\0' '\\n' < $p/environ 2>/dev/null | grep -q ^{SERVICE_MARK}= && pids=\"$pids ${{p#/proc/}}\"; done; [ -z \"$pids\" ] || {command}; true"
+        );
+        let hosts: BTreeSet<&String> = experiment
+            .services
+            .values()
+            .filter(|service| matches!(service.kind, ServiceKind::Exec(_)))
+            .map(|service| &service.on)
+            .collect();
+        let run = |on: &String| {
+            Action::of(RunProgram {
+                on: on.clone(),
+                command: ["sh", "-c", &find].map(str::to_owned).to_vec(),
+                env: BTreeMap::new(),
+                privileged: true,
+                at_most: PATIENCE,
+            })
+        };
+        let own = hosts.into_iter().filter(|host| experiment.hosts[*host].kind.own().network);
+        Self::act(what, own.map(run))
+    }
+
     /// No background loads.
     pub(super) fn without_background_loads(experiment: &Experiment) -> Option<Self> {
         let without_background = !experiment.background.is_empty();
@@ -106,4 +134,38 @@ pub(super) fn settings_named<'e>(
 pub(super) fn setting(part: &str, name: &str, kind: &Value, wanted: &str) -> Option<(String, Value)> {
     let (kind, table) = kind.as_object()?.iter().next()?;
     Some((format!("{part}.{name}.{kind}.{wanted}"), table.get(wanted)?.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::cause::CauseId;
+    use plimsoll_model::experiment::ActionKind;
+    use plimsoll_model::plan::{Plan, Settings};
+
+    use super::super::change;
+
+    #[test]
+    fn the_processes_of_the_users_own_programs_are_changed_and_those_of_no_other_service() {
+        let of = |service: &str, cause: CauseId| {
+            let text = format!(
+                "question = \"why?\"\n[hosts.a]\n[hosts.b]\n[[links]]\nbetween = [\"a\", \"b\"]\n\
+                 [services.app]\non = \"b\"\n{service}\n[loads.some]\nfrom = \"a\"\nto = \"app\"\nhttp = {{ connections = 9 }}\n\
+                 [[phases]]\nname = \"all\"\nmeasure = \"some\"\n"
+            );
+            let plan = Plan::read("test", &text, &Settings::default()).unwrap();
+            change(cause, &plan.experiment)
+        };
+        let exec = "exec = [\"app\", \"{port}\"]";
+        for (cause, command) in [
+            (CauseId::CpuLowPriority, "renice"),
+            (CauseId::CpuPinned, "taskset"),
+            (CauseId::ServiceStopped, "kill -CONT"),
+        ] {
+            let actions = of(exec, cause).unwrap().actions;
+            let ActionKind::Run(run) = &actions[0].kind else { panic!("{actions:?}") };
+            assert!(run.on == "b" && run.privileged && run.command[2].contains(command), "{run:?}");
+            assert_eq!(of("web = {}", cause), None);
+        }
+        assert_eq!(of("web = {}", CauseId::KernelLogFlood).unwrap().actions.len(), 2);
+    }
 }

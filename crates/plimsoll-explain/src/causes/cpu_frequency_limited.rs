@@ -2,19 +2,17 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, When, by_hand, by_levels};
+use super::{Definition, Known, Page, by_levels};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "the kernel logs or counts that it throttled CPUs for heat (core_throttle_count), and their frequency fell",
         evidence_against: "the frequency is as before; the load is lower, so that CPUs may slow down",
         test: "cool the machine, or set the governor to `performance`, and measure again",
         remedy: "clear the fans, lift the power limit, set the governor to `performance`",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::CpuFrequencyLimited;
 /// What the kernel logs and counts: arch/x86/kernel/cpu/mce/therm_throt.c.

@@ -2,19 +2,17 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, When, by_hand, by_levels};
+use super::{Definition, Known, Page, by_levels};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "one CPU takes nearly all interrupts of devices, where they were spread before, and is busy with softirqs",
         evidence_against: "interrupts are spread over the CPUs, or there are few",
         test: "spread them (irqbalance, /proc/irq/*/smp_affinity) and measure again",
         remedy: "run irqbalance, or set smp_affinity of each queue's interrupt to a CPU of its own; use as many queues as CPUs (ethtool -L)",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::CpuInterruptImbalance;
 /// From this share on it is nearly all, in per cent.

@@ -2,19 +2,17 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, When, by_counters, by_hand, by_levels};
+use super::{Definition, Known, Page, by_counters, by_levels};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "far more interrupts come, and the CPUs spend more time on them; or a thread of the kernel (kworker, ksoftirqd) uses much of a CPU",
         evidence_against: "as many interrupts as before for the work that is done; programs take the CPUs",
         test: "look at /proc/interrupts twice, and stop or unload what the line that grows belongs to",
         remedy: "mend the device or driver whose interrupt comes so often; spread it (smp_affinity), or let the driver coalesce (ethtool -C)",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::CpuInterruptStorm;
 /// All interrupts: /proc/stat.

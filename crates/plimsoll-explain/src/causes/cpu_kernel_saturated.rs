@@ -2,19 +2,19 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, When, by_columns, by_functions, by_hand};
+use super::{Definition, Known, Page, by_columns, by_functions};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "hardly any CPU is idle. Each operation takes more CPU time, mostly in the kernel",
         evidence_against: "CPUs are idle. The program uses the additional time",
         test: "give the hosts more CPUs: the rate rises with them",
         remedy: "the profile names the kernel functions that use the time. Avoid the calls that lead there, or add CPUs",
     },
-    when: When::NothingElse,
     find,
-    change: by_hand,
-};
+)
+.of_use()
+.where_nothing_else_fits();
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
     let saved = known.saved.iter().filter_map(|it| by_columns::saturated(it, known.evidence));

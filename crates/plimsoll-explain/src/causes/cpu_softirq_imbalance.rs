@@ -2,19 +2,17 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, When, by_counters, by_hand, cause, quoted};
+use super::{Definition, Known, Page, by_counters, cause, quoted};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "one CPU spends nearly all softirq time, receives nearly all packets, and is busy. Before, several CPUs shared the work",
         evidence_against: "that CPU has idle time. Softirqs take little time in total",
         test: "spread the work (RPS: /sys/class/net/DEVICE/queues/rx-*/rps_cpus; interrupts: smp_affinity; ethtool -L) and measure again",
         remedy: "use as many queues as CPUs (ethtool -L), spread their interrupts (irqbalance), or enable RPS",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 /// From this share on it is nearly all, in per cent.
 const NEARLY_ALL: f64 = 85.0;

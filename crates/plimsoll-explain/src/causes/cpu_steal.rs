@@ -2,19 +2,17 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, When, by_hand, by_levels};
+use super::{Definition, Known, Page, by_levels};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "CPUs of this guest were ready to run and did not for more of the time (steal, `st`)",
         evidence_against: "steal is as before; programs of this machine take the CPUs",
         test: "move the guest to a host of its own and measure again",
         remedy: "ask the provider for dedicated CPUs or a larger size, or move the guests that share the host",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::CpuSteal;
 /// The part of all CPUs' time: from counters, mpstat and top; of vmstat; of sar.

@@ -3,19 +3,19 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::{GrownWait, WaitFor};
 
-use super::{BackgroundLoad, Change, Definition, Known, Page, Shown, When, by_calls, by_seen, cause};
+use super::{BackgroundLoad, Change, Definition, Known, Page, Shown, by_calls, by_seen, cause};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "the worse mode appears while a background load runs, and the better mode while it is off. The device moved bytes that the measured load did not request",
         evidence_against: "the worse mode is as frequent without the background load. No other process used the device",
         test: "switch the background load off and measure again: one mode remains",
         remedy: "give the background load its own device, a limit, or another time",
     },
-    when: When::Always,
     find,
-    change: Change::without_background_loads,
-};
+)
+.of_use()
+.confirmed_by(Change::without_background_loads);
 
 const ID: CauseId = CauseId::DiskCompetingIo;
 
@@ -32,8 +32,10 @@ fn foreign(known: &Known<'_>) -> Option<Cause> {
     let foreign = by_seen::foreign_block_io(known);
     let first = foreign.first()?;
     let waits = by_seen::waits(known, WaitFor::Disk);
+    // If any program may be the service, the service is a program that waits but issues no more requests.
+    let is_other = |it: &GrownWait| foreign.iter().all(|io| io.who != it.who);
     let waits: Vec<&GrownWait> =
-        waits.into_iter().filter(|it| known.measured.processes.contains(&it.who.process)).collect();
+        waits.into_iter().filter(|it| known.measured.has(&it.who.process) && is_other(it)).collect();
     if !known.measured.waits_for_disk || waits.is_empty() {
         return None;
     }

@@ -2,19 +2,18 @@
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 
-use super::{Change, Definition, Flushing, Known, Page, Shown, When, by_calls, cause};
+use super::{Change, Definition, Flushing, Known, Page, Shown, by_calls, cause};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "the device flushes and its journal commits more often per operation, but the service requests no more flushes. Each of its flushes waits longer",
         evidence_against: "the service's own flushes grew by the same factor. The device flushes no more often than before",
         test: "stop the process that calls sync and measure again: flushes per operation, and the figure, are as before",
         remedy: "find the process that calls sync, fsync or fdatasync (`strace -f -e trace=sync,syncfs,fsync,fdatasync`). Make it flush less often, or move it to its own file system and device",
     },
-    when: When::Always,
     find,
-    change: Change::without_background_loads,
-};
+)
+.confirmed_by(Change::without_background_loads);
 
 const ID: CauseId = CauseId::DiskForeignSync;
 /// How much more often a disk has to flush to be reported.

@@ -3,19 +3,17 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::Evidence;
 
-use super::{Definition, Known, Page, When, by_hand, by_seen, cause, quoted};
+use super::{Definition, Known, Page, by_seen, cause, quoted};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "calls fail with ENOSPC or EDQUOT, and the file system has hardly any free bytes or inodes",
         evidence_against: "the file system has room. The calls fail with other errors",
         test: "free space on the file system and measure again: the errors disappear",
         remedy: "find what fills the file system (du), then delete or rotate it. Reserve space for essential services",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
     let failed = by_seen::failures(known, &["ENOSPC", "EDQUOT"]);

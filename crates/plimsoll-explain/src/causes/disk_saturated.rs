@@ -3,19 +3,19 @@
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::report::{Evidence, WaitFor};
 
-use super::{Definition, Known, Page, When, by_hand, by_levels, by_seen, cause, quoted};
+use super::{Definition, Known, Page, by_levels, by_seen, cause, quoted};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "threads wait longer for the disk in each operation, and requests spend more time in the device's queue",
         evidence_against: "other processes use the device, or a limit applies. The requests spend their time elsewhere",
         test: "use a faster device (or a RAM disk) and measure again",
         remedy: "read and write less per operation, use larger requests, or use a faster device",
     },
-    when: When::NothingElse,
     find,
-    change: by_hand,
-};
+)
+.of_use()
+.where_nothing_else_fits();
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
     let waits = by_seen::waits(known, WaitFor::Disk);

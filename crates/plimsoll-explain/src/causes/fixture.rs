@@ -46,6 +46,7 @@ pub(super) fn relay() -> Measured {
         hosts: vec!["relay".into()],
         waits_for_disk: true,
         load: Some(("client".into(), "plimsoll".into())),
+        ..Measured::default()
     }
 }
 

@@ -3,19 +3,17 @@
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::report::{GrownThrottling, GrownWait, WaitFor};
 
-use super::{Definition, Known, Page, When, by_counters, by_hand, by_seen, cause, quoted};
+use super::{Definition, Known, Page, by_counters, by_seen, cause, quoted};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "a CPU quota throttles the control group of the load's host. Or the generator's threads use nearly a whole CPU and also wait for one",
         evidence_against: "the generator's threads sleep most of the time. The service waits for CPUs as much",
         test: "give the generator more CPUs, more `generators`, or its own host, and measure again: the figure rises",
         remedy: "remove the limit on the generator's host, use more generators or hosts, or request a lower rate",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::GeneratorSaturated;
 /// Threads that are busy for so much of the time have none left, in per cent.

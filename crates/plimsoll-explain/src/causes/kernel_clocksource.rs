@@ -2,19 +2,17 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, When, by_functions, by_hand, by_levels};
+use super::{Definition, Known, Page, by_functions, by_levels};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "the kernel logs that it marked its clocksource unstable or switched to hpet, or CPU time was added in read_hpet or acpi_pm_read",
         evidence_against: "/sys/devices/system/clocksource/clocksource0/current_clocksource is tsc, kvm-clock or arch_sys_counter",
         test: "start with `tsc=reliable` (where that is true) or set current_clocksource, and measure again",
         remedy: "mend what makes the TSC unstable (firmware, host), or set the clocksource that the hypervisor recommends",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::KernelClocksource;
 /// The functions are those of arch/x86/kernel/hpet.c and drivers/clocksource/acpi_pm.c.

@@ -3,19 +3,17 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::Evidence;
 
-use super::{Definition, Known, Page, When, by_hand, by_levels};
+use super::{Definition, Known, Page, by_levels};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "kernel.random.entropy_avail is low, and the kernel logs or threads show that somebody waits for it (wait_for_random_bytes, getrandom)",
         evidence_against: "the kernel is 5.18 or later, where the count is always 256 and no program waits after the start",
         test: "run rngd or give a virtual machine virtio-rng, and measure again",
         remedy: "give the machine a source of randomness (virtio-rng, rngd), use /dev/urandom, or a newer kernel",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::KernelEntropyLow;
 /// Before Linux 5.6 readers of /dev/random waited below this (drivers/char/random.c, `random_read_wakeup_bits` and the reserve).

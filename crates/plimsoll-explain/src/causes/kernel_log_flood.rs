@@ -2,19 +2,18 @@
 
 use plimsoll_model::cause::CauseId;
 
-use super::{Definition, Page, When, by_functions, by_hand};
+use super::{Change, Definition, Page, by_functions};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "most of the added CPU time is in functions that format and print messages: nf_log_packet, vprintk_emit, console_unlock",
         evidence_against: "dmesg shows no new messages. These functions took as much before",
         test: "take the rule with LOG or `log` away (iptables-save, nft list ruleset), or lower kernel.printk, and measure again",
         remedy: "log with a limit (-m limit, limit rate), log to nflog, or do not log. Keep messages off a serial console (kernel.printk)",
     },
-    when: When::Always,
-    find: |known| by_functions::named(CauseId::KernelLogFlood, &FUNCTIONS, known).into_iter().collect(),
-    change: by_hand,
-};
+    |known| by_functions::named(CauseId::KernelLogFlood, &FUNCTIONS, known).into_iter().collect(),
+)
+.confirmed_by(Change::without_rules);
 
 /// The functions are those of net/netfilter/nf_log.c, nf_log_syslog.c, nfnetlink_log.c and kernel/printk.
 const FUNCTIONS: by_functions::Signature = by_functions::Signature {

@@ -3,19 +3,18 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::observation::FrameKind;
 
-use super::{Definition, Known, Page, When, by_functions, by_hand, cause};
+use super::{Definition, Known, Page, by_functions, cause};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "the kernel's CPU time per operation grew, mostly in one named function",
         evidence_against: "the program uses the additional time, or it is spread over many functions",
         test: "undo the change between the two sides (a kernel, a module, a setting) and measure again",
         remedy: "find the callers of the named function in the profile, and what it iterates over",
     },
-    when: When::NothingElse,
     find,
-    change: by_hand,
-};
+)
+.where_nothing_else_fits();
 
 /// From this share of what was added on it is this function.
 const LEAST_SHARE: f64 = 0.6;

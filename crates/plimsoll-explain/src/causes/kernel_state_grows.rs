@@ -3,19 +3,18 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::StateLivesIn;
 
-use super::{Change, Definition, Known, Page, When, by_ladder};
+use super::{Change, Definition, Known, Page, by_ladder};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "rules, routes, tracked connections or slabs of the host grew with the connections. Kernel and softirq time per connection grew",
         evidence_against: "a restarted service is as fast as before",
         test: "restart the service (no change), then recreate its host: the figure recovers",
         remedy: "find what leaves this state in the host's kernel and never removes it. Until then, remove it or recreate the host",
     },
-    when: When::Always,
     find,
-    change: Change::without_rules,
-};
+)
+.confirmed_by(Change::without_rules);
 
 /// Whether a figure that grew is state of the kernel, or its time. Sockets in TIME_WAIT and the inodes of `/proc` follow from any load, and go by
 /// themselves.

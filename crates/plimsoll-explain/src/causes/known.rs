@@ -1,6 +1,6 @@
 //! Observations from which causes are named.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_model::cause::CauseEvidence;
 use plimsoll_model::report::{Evidence, ProfileReport, StateLivesIn};
@@ -36,10 +36,22 @@ pub struct Measured {
     pub processes: Vec<String>,
     /// The hosts that these run on.
     pub hosts: Vec<String>,
+    /// Whether the user named no service, so any program may be the service.
+    pub is_everybody: bool,
+    /// Programs that cannot be the service, where the user named none: they use the CPUs, and no socket.
+    pub bystanders: BTreeSet<String>,
     /// Whether it waits for a disk. Foreign flushes do not slow a web server that writes nothing.
     pub waits_for_disk: bool,
     /// The host that the load comes from, and the process there that makes it.
     pub load: Option<(String, String)>,
+}
+
+impl Measured {
+    /// Whether a process is one of those that are measured.
+    pub(super) fn has(&self, process: &str) -> bool {
+        self.is_everybody && !self.bystanders.contains(process)
+            || self.processes.iter().any(|it| it == process)
+    }
 }
 
 /// The stalls of one cell, and what the kernel counted beside them.

@@ -2,19 +2,17 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, When, by_counters, by_hand, by_levels};
+use super::{Definition, Known, Page, by_counters, by_levels};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "the kernel's caches of watches hold many more (inotify_inode_mark, eventpoll_epi), beside the objects that each of them keeps",
         evidence_against: "the number of watches follows the number of connections or files, and falls with them",
         test: "restart the program that `find /proc/*/fd -lname anon_inode:*` shows most of, and measure again",
         remedy: "let the program remove its watches and close their descriptors; fs.inotify.max_user_watches only postpones it",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::LimitWatches;
 /// Caches, each with another figure that grows where watches are added and not where places of old ones are used again: fs/notify and fs/eventpoll.c.

@@ -4,19 +4,17 @@ use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::observation::WaitSite;
 use plimsoll_model::report::{GrownWait, WaitFor};
 
-use super::{Definition, Known, Page, When, by_functions, by_hand, by_seen, cause};
+use super::{Definition, Known, Page, by_functions, by_seen, cause};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "each operation takes more CPU time, mostly in functions that spin on a lock (native_queued_spin_lock_slowpath, osq_lock, rwsem_spin_on_owner)",
         evidence_against: "a single CPU is as slow",
         test: "use fewer CPUs or processes: each operation needs less CPU time",
         remedy: "find the lock's callers in the profile. Spread the work over more sockets, files, cgroups or devices",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::LockContended;
 /// What a thread sleeps in that waits for a lock on a file, or a semaphore, that another process holds (fs/locks.c, ipc/sem.c). Threads without work sleep

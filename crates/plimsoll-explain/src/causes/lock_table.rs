@@ -4,19 +4,17 @@ use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::{FrameKind, StateKind, WaitSite};
 use plimsoll_model::report::{GrownFunction, GrownWait, RaisedState, WaitFor};
 
-use super::{Definition, Known, Page, When, by_counters, by_functions, by_hand, by_seen, cause, quoted};
+use super::{Definition, Known, Page, by_counters, by_functions, by_seen, cause, quoted};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "/proc/locks has many more locks, and most of the added time is in functions that walk them (posix_lock_inode, flock_lock_inode) or wait for those that do",
         evidence_against: "/proc/locks is as long as before. The functions that walk the locks take no more time",
         test: "end the process that holds the locks, or let it unlock its ranges, and measure again",
         remedy: "unlock each range after use. Close the file. Lock whole files, or different ones",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::LockTable;
 /// What walks the locks of a file (fs/locks.c).

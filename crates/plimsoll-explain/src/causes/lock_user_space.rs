@@ -4,19 +4,18 @@ use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::observation::WaitSite;
 use plimsoll_model::report::{GrownWait, WaitFor};
 
-use super::{Definition, Known, Page, When, by_counters, by_hand, by_seen, cause, quoted};
+use super::{Definition, Known, Page, by_counters, by_levels, by_seen, cause, quoted};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "threads of the program sleep in futexes, and hardly any did before. Calls of futex fail with EAGAIN, or threads switch more often",
         evidence_against: "as many threads slept there before. A single thread is as slow",
         test: "run the program with one thread: each operation takes as long as before",
         remedy: "find the lock's holder (perf lock contention -ab, offcputime). Hold the lock for less time, or split it",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+)
+.of_use();
 
 const ID: CauseId = CauseId::LockUserSpace;
 /// Prefixes of the kernel functions in which a futex waiter sleeps (kernel/futex).
@@ -28,7 +27,31 @@ const LEAST_THREADS: f64 = 0.3;
 /// Switches between threads, on the whole machine.
 const SWITCHES: &str = "machine.stat.ctxt";
 
+/// The share of a program's calls that are futex calls, as strace counts them; fewer say nothing.
+const CALLS: &str = "syscall.futex.call_share";
+const LEAST_CALLS: f64 = 10.0;
+/// Largest share before, relative to that after.
+const FEW: f64 = 0.3;
+
+/// The part of the time in system calls that futex calls take from which on threads sleep there, in per cent.
+const TIME: (&str, f64) = ("syscall.futex.time_share", 40.0);
+
+/// A program that calls futex(2) far more often, while the machine switches between threads more often, calls fail, or most of the time passes there.
+fn by_tools(known: &Known<'_>) -> Option<Cause> {
+    let calls = by_levels::above(&[CALLS], LEAST_CALLS, known.evidence)?;
+    let failed = by_levels::above(&["syscall.futex.failed_share"], 1.0, known.evidence);
+    let switches =
+        by_counters::grown(SWITCHES, known.evidence).or_else(|| by_counters::grown("cs", known.evidence));
+    let slept = by_levels::above(&[TIME.0], TIME.1, known.evidence);
+    failed.or(switches).or(slept).filter(|_| calls.before <= FEW * calls.after)?;
+    let evidence = [Some(calls), failed, switches, slept].into_iter().flatten().map(quoted).collect();
+    Some(cause(ID, 0.7, evidence))
+}
+
 fn find(known: &Known<'_>) -> Vec<Cause> {
+    if known.measured.hosts.is_empty() {
+        return by_tools(known).into_iter().collect();
+    }
     let is_futex = |site: &WaitSite| match site {
         WaitSite::Sleep { functions, .. } => {
             functions.iter().any(|function| FUTEX.iter().any(|start| function.starts_with(start)))
@@ -36,7 +59,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         WaitSite::Cpu => false,
     };
     let is_new = |it: &&GrownWait| {
-        known.measured.processes.contains(&it.who.process)
+        known.measured.has(&it.who.process)
             && it.after_threads >= LEAST_THREADS
             && it.before_threads <= HARDLY_ANY * it.after_threads
             && is_futex(&it.site)
@@ -63,7 +86,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
 mod tests {
     use plimsoll_model::report::ProfileReport;
 
-    use super::super::fixture::{asleep, failing, grew, relay, wait};
+    use super::super::fixture::{asleep, failing, grew, ids, relay, wait};
     use super::super::named;
     use super::*;
 
@@ -83,5 +106,14 @@ mod tests {
         assert_eq!(of("relay", 0.0, "ETIMEDOUT", 5.0), [(ID, 0.45)]);
         assert!(of("relay", 0.5, "EAGAIN", 90.0).is_empty(), "its workers waited for work before");
         assert!(of("stranger", 0.0, "EAGAIN", 90.0).is_empty(), "not what is measured");
+    }
+    #[test]
+    fn a_program_whose_calls_pass_their_time_in_futexes_is_named() {
+        let of =
+            |name: &str, before, after| grew("host", &format!("syscall.futex.{name} (level)"), before, after);
+        let (calls, time) = (of("call_share", 0.0, 40.4), of("time_share", 0.0, 66.9));
+        assert_eq!(ids(&[calls.clone(), time.clone()]), [ID]);
+        assert!(ids(&[of("call_share", 35.0, 40.4), time]).is_empty(), "it called as often before");
+        assert!(ids(&[calls]).is_empty(), "the calls return at once");
     }
 }

@@ -2,19 +2,17 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, When, by_counters, by_functions, by_hand};
+use super::{Definition, Known, Page, by_counters, by_functions};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "the kernel counts allocations that had to compact memory first (compact_stall) and scanned for it, or CPU time was added in compact_zone",
         evidence_against: "compact_stall stands still; memory is free in large blocks (/proc/buddyinfo)",
         test: "set /sys/kernel/mm/transparent_hugepage/defrag to `defer` or `madvise` and measure again",
         remedy: "set transparent_hugepage/defrag to `defer+madvise`, or enabled to `madvise`; keep more memory free (vm.min_free_kbytes)",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::MemoryCompaction;
 /// What must have been counted: mm/compaction.c and mm/page_alloc.c.

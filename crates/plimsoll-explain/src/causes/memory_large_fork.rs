@@ -3,19 +3,17 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::observation::FrameKind;
 
-use super::{Definition, Known, Page, When, by_functions, by_hand};
+use super::{Definition, Known, Page, by_functions};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "most of the added CPU time is in functions that copy page tables (copy_page_range, dup_mmap), and that tear the copies down (unmap_page_range)",
         evidence_against: "the process is as small as before. It does not fork",
         test: "start the service with less memory, or let it fork before it fills its memory, and measure again",
         remedy: "use posix_spawn or vfork. Fork from a small helper process. Use huge pages for the memory",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 /// Functions that copy page tables (mm/memory.c, mm/rmap.c and kernel/fork.c), and those that tear the copies down. A process that only unmaps
 /// its memory calls the latter as well.

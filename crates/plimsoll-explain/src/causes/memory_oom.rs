@@ -2,19 +2,18 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Change, Definition, Known, Page, When, by_calls, cause};
+use super::{Change, Definition, Known, Page, by_calls, cause};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "the kernel killed a process on the worse side (tracepoint oom/mark_victim) and names it",
         evidence_against: "processes exited on their own, or another process sent the signal",
         test: "give the machine or the control group more memory and measure again: no process is killed",
         remedy: "raise the memory limit, let programs cache less, or find what leaks memory",
     },
-    when: When::Always,
     find,
-    change: Change::more_memory,
-};
+)
+.confirmed_by(Change::more_memory);
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
     let (own, elsewhere) = by_calls::killed(known);

@@ -2,19 +2,17 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, When, by_counters, by_hand};
+use super::{Definition, Known, Page, by_counters};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "the kernel counts pages that it had to take from another node (numa_miss, numa_foreign) and that programs of another node got (numa_other)",
         evidence_against: "the machine has one node; numa_miss stands still",
         test: "bind the program to one node (numactl --cpunodebind --membind) and measure again",
         remedy: "bind programs to the node of their memory, spread them, or set vm.zone_reclaim_mode",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::MemoryRemoteNuma;
 /// What must have been counted: mm/page_alloc.c, `zone_statistics`.

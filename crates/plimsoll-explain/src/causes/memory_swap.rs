@@ -3,19 +3,18 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::WaitFor;
 
-use super::{Change, Definition, Known, Page, When, by_columns, by_counters, by_seen};
+use super::{Change, Definition, Known, Page, by_columns, by_counters, by_seen};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "the kernel counts pages that it wrote to swap and read from swap (pswpin, pswpout)",
         evidence_against: "nothing is read from swap. Memory is free",
         test: "give the machine or the control group more memory, or disable swap, and measure again",
         remedy: "raise the memory limit, let programs cache less, or add memory",
     },
-    when: When::Always,
     find,
-    change: Change::more_memory,
-};
+)
+.confirmed_by(Change::more_memory);
 
 /// What must have been counted: mm/page_io.c.
 const COUNTERS: by_counters::Signature = by_counters::Signature {

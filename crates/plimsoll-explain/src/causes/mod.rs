@@ -46,24 +46,36 @@ pub struct Page {
     pub remedy: &'static str,
 }
 
-/// When a cause is looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
-    /// Always: it says what is wrong.
-    Always,
-    /// Only where no other cause was found: it names no more than a layer.
-    NothingElse,
-}
-
 /// All that is known of a cause.
 struct Definition {
     page: Page,
-    when: When,
+    /// Whether it is looked for only where no other cause was found, since it names no more than a layer, or where it is nearly sure.
+    is_last_resort: bool,
+    /// Whether it says who uses what, and not that anything was held up: where as much work was done as before, it is a difference and no cause.
+    is_of_use: bool,
     /// Recognises it.
     find: fn(&Known<'_>) -> Vec<Cause>,
     /// Change of an experiment that confirms the cause; `None` if Plimsoll cannot make it. An empty change counts
     /// as none.
     change: fn(&Experiment) -> Option<Change>,
+}
+
+impl Definition {
+    const fn new(page: Page, find: fn(&Known<'_>) -> Vec<Cause>) -> Self {
+        Self { page, is_last_resort: false, is_of_use: false, find, change: |_| None }
+    }
+
+    const fn confirmed_by(self, change: fn(&Experiment) -> Option<Change>) -> Self {
+        Self { change, ..self }
+    }
+
+    const fn where_nothing_else_fits(self) -> Self {
+        Self { is_last_resort: true, ..self }
+    }
+
+    const fn of_use(self) -> Self {
+        Self { is_of_use: true, ..self }
+    }
 }
 
 /// Declares the module of each cause, and which one belongs to which.
@@ -86,14 +98,15 @@ pub fn page(id: CauseId) -> Page {
     definition(id).page
 }
 
+/// Whether a cause says who uses what, and not that anything was held up.
+#[must_use]
+pub fn is_of_use(id: CauseId) -> bool {
+    definition(id).is_of_use
+}
+
 /// Change of an experiment that confirms a cause; `None` if Plimsoll cannot make it.
 pub fn change(id: CauseId, experiment: &Experiment) -> Option<Change> {
     (definition(id).change)(experiment).filter(Change::does_something)
-}
-
-/// For causes that Plimsoll cannot remove.
-fn by_hand(_: &Experiment) -> Option<Change> {
-    None
 }
 
 /// A cause that nothing has confirmed yet.

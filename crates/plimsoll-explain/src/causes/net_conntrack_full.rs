@@ -2,19 +2,17 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, When, by_counters, by_hand};
+use super::{Definition, Known, Page, by_counters};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "the kernel counts packets that it could not track and dropped (nf_conntrack drop, early_drop). The table is nearly full",
         evidence_against: "the table has room (nf_conntrack_count far below nf_conntrack_max)",
         test: "raise net.netfilter.nf_conntrack_max and measure again: the drops disappear",
         remedy: "raise net.netfilter.nf_conntrack_max and the number of buckets, shorten the time-outs, or exempt traffic (NOTRACK)",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 /// What must have been counted: net/netfilter/nf_conntrack_core.c.
 const SIGNATURES: [by_counters::Signature; 2] = [

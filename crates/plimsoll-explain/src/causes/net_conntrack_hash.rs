@@ -2,19 +2,17 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, When, by_counters, by_hand, by_levels};
+use super::{Definition, Known, Page, by_counters, by_levels};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "the kernel counts entries that it refused because their chain was too long (nf_conntrack chaintoolong), or there are far more entries than buckets and searches start again",
         evidence_against: "there are fewer entries than buckets; searches find at once",
         test: "raise net.netfilter.nf_conntrack_buckets and measure again",
         remedy: "raise net.netfilter.nf_conntrack_buckets to about nf_conntrack_max, or do not track what need not be (NOTRACK)",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::NetConntrackHash;
 /// What must have been counted: net/netfilter/nf_conntrack_core.c, since Linux 5.15.

@@ -3,19 +3,17 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::trace::Class;
 
-use super::{Definition, Known, Page, When, by_hand, by_stalls};
+use super::{Definition, Known, Page, by_counters, by_levels, by_stalls, cause, quoted};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
-        evidence_for: "senders stall until an acknowledgement arrives some 40 ms late. The kernel counts delayed acknowledgements",
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
+        evidence_for: "senders stall until an acknowledgement arrives some 40 ms late. The kernel counts delayed acknowledgements. Sockets hold a part of a segment back (`ss -tin`: notsent, unacked) although the window is open",
         evidence_against: "the sender has more to send and room in the window. The late acknowledgement covers a lost full segment",
         test: "acknowledge at once (`quickack 1` on the route, TCP_QUICKACK) or set TCP_NODELAY at the sender: the stalls disappear",
         remedy: "pass each message to the kernel in one call, or set TCP_NODELAY. The pattern write, write, read causes these waits",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 /// What the packets must show.
 const STALLS: by_stalls::Signature = by_stalls::Signature {
@@ -26,6 +24,35 @@ const STALLS: by_stalls::Signature = by_stalls::Signature {
     window: false,
 };
 
+/// Acknowledgements that were held back, and how many in a second, or for an operation, are more than stray ones.
+const DELAYED: &str = "netstat.TcpExt.DelayedACKs";
+const LEAST_DELAYED: f64 = 0.1;
+/// Connections that hold a part of a segment back until what they sent is acknowledged (Nagle's algorithm, RFC 896), in per cent of all looked at.
+const HELD: (&str, f64) = ("tcp.held_share", 10.0);
+
+/// Senders that hold back what they have, while receivers hold back the acknowledgement.
+fn by_sockets(known: &Known<'_>) -> Option<Cause> {
+    let delayed = by_counters::grown(DELAYED, known.evidence).filter(|it| it.after >= LEAST_DELAYED)?;
+    let held = by_levels::above(&[HELD.0], HELD.1, known.evidence)?;
+    Some(cause(CauseId::NetDelayedAck, 0.85, [held, delayed].map(quoted).to_vec()))
+}
+
 fn find(known: &Known<'_>) -> Vec<Cause> {
-    by_stalls::named(CauseId::NetDelayedAck, &STALLS, known.stalls).into_iter().collect()
+    let stalls = by_stalls::named(CauseId::NetDelayedAck, &STALLS, known.stalls);
+    stalls.into_iter().chain(by_sockets(known)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{grew, ids};
+    use super::*;
+
+    #[test]
+    fn small_writes_that_wait_for_late_acknowledgements_are_told_by_the_sockets() {
+        let delayed = grew("here", "netstat.TcpExt.DelayedACKs (per second)", 0.0, 256.0);
+        let held = grew("here", "tcp.held_share (level)", 0.0, 40.0);
+        assert_eq!(ids(&[delayed.clone(), held.clone()]), [CauseId::NetDelayedAck]);
+        assert!(ids(&[delayed]).is_empty(), "a server that answers late acknowledges late, too");
+        assert!(ids(&[held]).is_empty(), "the network may be slow");
+    }
 }

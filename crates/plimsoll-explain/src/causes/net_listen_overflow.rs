@@ -4,19 +4,18 @@ use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::experiment::Experiment;
 use serde_json::json;
 
-use super::{Change, Definition, Known, Page, When, by_counters, changes, quoted};
+use super::{Change, Definition, Known, Page, by_counters, changes, quoted};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "the kernel counts overflows of the listen queue (ListenOverflows), and clients retransmit SYNs or receive SYN cookies",
         evidence_against: "the counter rises as much on the better side. SYNs are lost before they reach the server",
         test: "raise the backlog of the listener (listen(2), at most net.core.somaxconn) and measure again: the counter no longer rises",
         remedy: "raise the server's backlog and net.core.somaxconn, or let it accept sooner (more workers)",
     },
-    when: When::Always,
     find,
-    change,
-};
+)
+.confirmed_by(change);
 
 /// What must have been counted.
 const COUNTERS: by_counters::Signature = by_counters::Signature {

@@ -4,19 +4,18 @@ use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::Experiment;
 use serde_json::json;
 
-use super::{Change, Definition, Known, Page, When, by_counters, changes};
+use super::{Change, Definition, Known, Page, by_counters, changes};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "a router counts packets that it could neither forward nor fragment (FragFails). Senders run into retransmission timeouts",
         evidence_against: "senders receive ICMP fragmentation-needed messages and send smaller packets",
         test: "lower the MTU of the sender's interface or route and measure again",
         remedy: "let ICMP of type 3, code 4 pass, lower the MTU (or clamp the MSS), or set net.ipv4.tcp_mtu_probing to 1",
     },
-    when: When::Always,
     find,
-    change,
-};
+)
+.confirmed_by(change);
 
 /// What must have been counted: net/ipv4/ip_forward.c.
 const COUNTERS: by_counters::Signature = by_counters::Signature {

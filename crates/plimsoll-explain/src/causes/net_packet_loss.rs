@@ -3,19 +3,17 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::trace::Class;
 
-use super::{Definition, Known, Page, When, by_counters, by_hand, by_stalls};
+use super::{Definition, Known, Page, by_counters, by_stalls};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
-        evidence_for: "duplicate acknowledgements or SACK precede retransmissions",
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
+        evidence_for: "duplicate acknowledgements or SACK precede retransmissions. A packet filter, a queue or an interface counts dropped packets",
         evidence_against: "segments arrive out of order, and the retransmissions were unnecessary",
         test: "make the path lossless: the retransmissions disappear",
-        remedy: "find where packets are lost: a short queue, a policer, a bad link",
+        remedy: "look where packets are dropped (nft list ruleset, tc -s qdisc, ip -s link): a filter, a short queue, a policer, a bad link",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 /// What the kernel must have counted where no packets were captured: net/ipv4/tcp_input.c and tcp_output.c.
 const COUNTERS: by_counters::Signature = by_counters::Signature {
@@ -41,6 +39,32 @@ const STALLS: by_stalls::Signature = by_stalls::Signature {
 fn find(known: &Known<'_>) -> Vec<Cause> {
     let counted = by_counters::named(CauseId::NetPacketLoss, &COUNTERS, known.evidence);
     // Counters tell that it happens, and not what it costs.
-    let counted = counted.map(|cause| Cause { confidence: COUNTED_ALONE, ..cause });
+    let counted = counted
+        .map(|cause| by_counters::with_drops(Cause { confidence: COUNTED_ALONE, ..cause }, known.evidence));
     by_stalls::named(CauseId::NetPacketLoss, &STALLS, known.stalls).into_iter().chain(counted).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::grew;
+    use super::super::named;
+    use super::*;
+
+    #[test]
+    fn who_dropped_packets_is_told_first_and_makes_a_loss_surer() {
+        let counter = |name: &str| grew("server", &format!("{name} (per connection)"), 0.0, 0.2);
+        let sent_again = ["snmp.Tcp.RetransSegs", "netstat.TcpExt.TCPFastRetrans"].map(counter);
+        let of = |more: &[&str]| {
+            let evidence: Vec<_> =
+                sent_again.iter().cloned().chain(more.iter().map(|name| counter(name))).collect();
+            let found = named(&Known { evidence: &evidence, ..Known::default() });
+            let loss = found.into_iter().find(|it| it.id == CauseId::NetPacketLoss).unwrap();
+            (loss.confidence, loss.evidence[0].metric.clone())
+        };
+        assert_eq!(of(&[]), (0.6, "server: snmp.Tcp.RetransSegs (per connection)".to_owned()));
+        let filtered = of(&["machine.drops.netfilter_drop"]);
+        assert_eq!(filtered, (0.88, "server: machine.drops.netfilter_drop (per connection)".to_owned()));
+        assert_eq!(of(&["dev.eth0.rx_packets"]).0, 0.6, "packets that came are not lost");
+        assert_eq!(of(&["qdisc.tbf.drops", "qdisc.tbf.overlimits"]).0, 0.6, "a shaper names itself");
+    }
 }

@@ -1,20 +1,20 @@
 //! `net.port_exhaustion`: The client has no free local port.
 
 use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::report::Evidence;
 
-use super::{Change, Definition, Known, Page, When, by_counters, by_seen, cause};
+use super::{Change, Definition, Known, Page, by_counters, by_levels, by_seen, cause, quoted};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "connections fail at the client with EADDRNOTAVAIL: all local ports are in use, most of them in TIME_WAIT",
         evidence_against: "the other side refuses connections, or does not answer",
         test: "widen net.ipv4.ip_local_port_range, or connect from more addresses, and measure again: the errors disappear",
         remedy: "keep connections open, let the server close first, widen net.ipv4.ip_local_port_range, or use more source addresses",
     },
-    when: When::Always,
     find,
-    change: Change::more_ports,
-};
+)
+.confirmed_by(Change::more_ports);
 
 const ID: CauseId = CauseId::NetPortExhaustion;
 /// What must have been counted.
@@ -25,7 +25,23 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let of_the_load = by_counters::named(ID, &COUNTERS, known.evidence);
     let failed = by_seen::failures(known, &["EADDRNOTAVAIL"]);
     let of_a_process = (!failed.is_empty()).then(|| cause(ID, 0.85, by_seen::told_failures(&failed)));
-    of_the_load.into_iter().chain(of_a_process).collect()
+    of_the_load.into_iter().chain(of_a_process).chain(of_few_ports(known)).collect()
+}
+
+/// The last port of the range.
+const LAST: &str = "net.ipv4.ip_local_port_range.2";
+/// From this many on connections that are over hold ports up.
+const MANY: f64 = 100.0;
+
+/// A range that ends lower, where fewer connections are opened, or many hold a port after their end.
+fn of_few_ports(known: &Known<'_>) -> Option<Cause> {
+    let lowered = by_levels::lowered(LAST, known.evidence)?;
+    let is = |it: &&Evidence, name: &str| by_levels::name(it) == name;
+    let fewer = known.evidence.iter().find(|it| is(it, "snmp.Tcp.ActiveOpens") && it.shift < 0.0);
+    let held = known.evidence.iter().find(|it| is(it, "tcp.time_wait") && it.before.max(it.after) >= MANY);
+    fewer.or(held)?;
+    let evidence = [Some(lowered), fewer, held].into_iter().flatten().map(quoted).collect();
+    Some(cause(ID, 0.75, evidence))
 }
 
 #[cfg(test)]

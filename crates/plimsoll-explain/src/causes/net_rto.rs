@@ -3,19 +3,17 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::trace::Class;
 
-use super::{Definition, Known, Page, When, by_counters, by_hand, by_stalls};
+use super::{Definition, Known, Page, by_counters, by_stalls};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "a timeout triggers retransmissions, and the connection is idle until then. The kernel counts timeouts",
         evidence_against: "duplicate acknowledgements reveal the losses at once",
         test: "make the path lossless: the stalls disappear",
         remedy: "find where packets are lost (queues, policers, bad links). Keep windows large enough for fast retransmission",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 /// What the kernel must have counted where no packets were captured: net/ipv4/tcp_timer.c.
 const COUNTERS: by_counters::Signature = by_counters::Signature {

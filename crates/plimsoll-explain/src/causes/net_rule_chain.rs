@@ -2,19 +2,18 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Change, Definition, Known, Page, When, by_functions};
+use super::{Change, Definition, Known, Page, by_functions};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "each connection or packet takes more CPU time, mostly in a function that walks a list of rules: fib_rules_lookup (routing policy), nft_do_chain, ipt_do_table (packet filters), tcf_classify",
         evidence_against: "the same function took as much before. Both sides have the same number of rules",
         test: "remove the added rules (ip rule, nft list ruleset, iptables-save, tc filter) and measure again",
         remedy: "find what adds rules and never removes them. Put the rest into sets, maps or fewer tables",
     },
-    when: When::Always,
     find,
-    change: Change::without_rules,
-};
+)
+.confirmed_by(Change::without_rules);
 
 /// The functions are those of net/core/fib_rules.c, net/netfilter/nf_tables_core.c, net/ipv4/netfilter/ip_tables.c and net/sched/cls_api.c.
 const FUNCTIONS: by_functions::Signature = by_functions::Signature {

@@ -5,19 +5,18 @@ use plimsoll_model::experiment::Experiment;
 use plimsoll_model::trace::Class;
 use serde_json::json;
 
-use super::{Change, Definition, Known, Page, When, by_stalls, changes};
+use super::{Change, Definition, Known, Page, by_stalls, changes};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "part of a segment leaves some 200 ms late, with nothing in flight and an open window",
         evidence_against: "the pauses have no common length, so the program had nothing to send",
         test: "mark the last bytes as final (no MSG_MORE, no SPLICE_F_MORE, release the cork): the stalls disappear",
         remedy: "release the cork, or omit MSG_MORE and SPLICE_F_MORE in the last call",
     },
-    when: When::Always,
     find,
-    change,
-};
+)
+.confirmed_by(change);
 
 /// What the packets must show.
 const STALLS: by_stalls::Signature = by_stalls::Signature {

@@ -3,19 +3,17 @@
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::report::Evidence;
 
-use super::{Definition, Known, Page, When, by_counters, by_hand, cause, quoted};
+use super::{Definition, Known, Page, by_counters, cause, quoted};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "a queueing discipline counts packets that waited for its rate limit (overlimits). Packets are dropped or retransmitted, or CPUs are more idle",
         evidence_against: "the counter rises as much on the better side. The CPUs are saturated",
         test: "remove the queueing discipline, or raise its rate (tc qdisc), and measure again",
         remedy: "raise the rate or the burst, or put important traffic into its own class (tc -s qdisc, tc -s class)",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::NetShaped;
 /// Packets that wait less often than this for each operation hold nothing up.

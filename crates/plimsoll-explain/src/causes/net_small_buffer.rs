@@ -5,19 +5,18 @@ use plimsoll_model::experiment::Experiment;
 use plimsoll_model::trace::Class;
 use serde_json::json;
 
-use super::{Change, Definition, Known, Page, When, by_stalls, changes};
+use super::{Change, Definition, Known, Page, by_stalls, changes};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "the window is open, but smaller than the sender needs. TCP_INFO names the receiver's window as the limit",
         evidence_against: "the congestion window or the sender's own buffer was the limit",
         test: "set the receive buffer to rate × round-trip time: the stalls disappear",
         remedy: "raise net.ipv4.tcp_rmem, or SO_RCVBUF if the receiving program sets it",
     },
-    when: When::Always,
     find,
-    change,
-};
+)
+.confirmed_by(change);
 
 /// What the packets must show.
 const STALLS: by_stalls::Signature = by_stalls::Signature {

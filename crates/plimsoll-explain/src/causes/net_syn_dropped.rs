@@ -3,19 +3,17 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::trace::Class;
 
-use super::{Definition, Known, Page, When, by_counters, by_hand, by_stalls};
+use super::{Definition, Known, Page, by_counters, by_stalls};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "SYNs or SYN-ACKs are retransmitted after one second or more",
         evidence_against: "the server answers a SYN with something other than a SYN-ACK",
         test: "raise the listener's backlog, or remove the filter: the server answers every SYN at once",
         remedy: "raise the backlog (listen, net.core.somaxconn), or find what drops SYNs on the path",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::NetSynDropped;
 /// What the kernel must have counted where no packets were captured.
@@ -50,7 +48,7 @@ fn counted(known: &Known<'_>) -> Option<Cause> {
         return None;
     }
     let found = by_counters::named(ID, &COUNTERS, known.evidence)?;
-    Some(Cause { confidence: 0.6, ..found })
+    Some(by_counters::with_drops(Cause { confidence: 0.6, ..found }, known.evidence))
 }
 
 #[cfg(test)]

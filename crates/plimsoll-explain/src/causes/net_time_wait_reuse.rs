@@ -3,19 +3,18 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::trace::Class;
 
-use super::{Change, Definition, Known, Page, When, by_counters, by_stalls};
+use super::{Change, Definition, Known, Page, by_counters, by_stalls};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "a SYN has the addresses and ports of a connection in TIME_WAIT, and the server does not answer with a SYN-ACK",
         evidence_against: "SYNs from fresh ports need retransmissions as well",
         test: "use more client ports, or let the client close first: the server answers every SYN at once",
         remedy: "reuse connections, widen the clients' range of ports, or let the client close first",
     },
-    when: When::Always,
     find,
-    change: Change::more_ports,
-};
+)
+.confirmed_by(Change::more_ports);
 
 const ID: CauseId = CauseId::NetTimeWaitReuse;
 /// What the kernel must have counted.

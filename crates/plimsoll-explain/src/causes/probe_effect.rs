@@ -2,19 +2,17 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, When, by_hand, by_seen, cause};
+use super::{Definition, Known, Page, by_seen, cause};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "the figure differs between trials with probes and without. Or Plimsoll's additional CPU time is at least as large as the loss",
         evidence_against: "the confidence interval of the difference includes zero. Plimsoll's processes used as much CPU on both sides",
         test: "repeat the experiment with `run.probes = false` (`--audit-probes`)",
         remedy: "sample less often, capture fewer bytes of fewer packets, or run the probes in a separate measurement",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 /// Confidence if our own processes took at least the CPU time that was lost.
 const TOOK_MORE: f64 = 0.85;
@@ -30,7 +28,9 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
 fn took_cpus(known: &Known<'_>) -> Option<Cause> {
     let own = by_seen::own_cpu_use(known);
     let taken: f64 = own.iter().map(|it| it.after_cpus - it.before_cpus).sum();
-    let explains = known.probes.is_none() && known.lost.is_none_or(|lost| lost <= taken);
+    // Two recordings have the same probes, and no figure of theirs shows a loss.
+    let may_explain = known.probes.is_none() && !known.measured.is_everybody;
+    let explains = may_explain && known.lost.is_none_or(|lost| lost <= taken);
     (!own.is_empty() && explains).then(|| cause(CauseId::ProbeEffect, TOOK_MORE, by_seen::told_cpu_use(&own)))
 }
 

@@ -2,21 +2,27 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Known, When, definition};
+use super::{Known, definition};
 
 /// How much surer a cause is that was recognised in two ways: the doubt that is left is this part of what it was.
 const LEFT_DOUBT: f64 = 0.5;
+/// From here on a cause that is named only where nothing else is stays beside what it causes itself, as a full listen queue.
+const SURE_BESIDE: f64 = 0.9;
 /// Nothing that was only observed is surer.
 const SUREST: f64 = 0.97;
 
 /// The causes that match the observations, the likeliest first. Causes that an intervention confirmed come before observed ones.
 pub fn named(known: &Known<'_>) -> Vec<Cause> {
-    let found = |when| -> Vec<Cause> {
-        let definitions = CauseId::ALL.iter().map(|id| definition(*id)).filter(|it| it.when == when);
+    let found = |is_last_resort| -> Vec<Cause> {
+        let definitions = CauseId::ALL.iter().map(|id| definition(*id));
+        let definitions = definitions.filter(|it| it.is_last_resort == is_last_resort);
         definitions.flat_map(|definition| (definition.find)(known)).collect()
     };
-    let specific = found(When::Always);
-    ranked(if specific.is_empty() { found(When::NothingElse) } else { specific })
+    let mut causes = found(false);
+    let is_alone = causes.is_empty();
+    let others = found(true);
+    causes.extend(others.into_iter().filter(|cause| is_alone || cause.confidence >= SURE_BESIDE));
+    ranked(causes)
 }
 
 fn ranked(found: Vec<Cause>) -> Vec<Cause> {

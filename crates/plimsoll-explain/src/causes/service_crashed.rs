@@ -3,19 +3,17 @@
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::report::GrownCalls;
 
-use super::{Definition, Known, Page, When, by_calls, by_counters, by_hand, cause, quoted};
+use super::{Definition, Known, Page, by_calls, by_counters, cause, quoted};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "an unhandled signal (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE) or SIGKILL ends processes on a host of the run, and connections are refused or reset",
         evidence_against: "memory ran out, and the kernel chose these processes (memory.oom). They exit on their own, with a status",
         test: "stop the process that kills them, or return to the last version that did not crash, and measure again",
         remedy: "read the process's log and its core dump (coredumpctl). Find the sender of the signal (trace signal:signal_generate)",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::ServiceCrashed;
 /// What clients get of it.

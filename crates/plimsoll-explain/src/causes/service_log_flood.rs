@@ -2,19 +2,17 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, When, by_hand, by_levels};
+use super::{Definition, Known, Page, by_levels};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "a program that writes logs (systemd-journald, rsyslogd, auditd, kauditd) uses much more of a CPU, or the kernel says that the audit's backlog is full",
         evidence_against: "the programs that write logs are idle",
         test: "stop the message that comes most often, or the rule of the audit, and measure again",
         remedy: "let the program log less, limit it (RateLimitBurst= of journald.conf), remove rules of the audit",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+);
 
 const ID: CauseId = CauseId::ServiceLogFlood;
 const PROGRAMS: [&str; 6] = [

@@ -4,19 +4,18 @@ use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::{Action, Experiment, RestartService};
 use plimsoll_model::report::StateLivesIn;
 
-use super::{Change, Definition, Known, Page, When, by_ladder};
+use super::{Change, Definition, Known, Page, by_ladder};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "user CPU time per connection grew on the service's host, and stays high after all connections have closed",
         evidence_against: "the kernel's time per connection grew instead. A restarted service is as slow",
         test: "restart the service and measure again: the figure recovers",
         remedy: "limit the state that the service keeps for past connections. Until then, restart it",
     },
-    when: When::Always,
     find,
-    change,
-};
+)
+.confirmed_by(change);
 
 /// Whether a figure that grew is the program's.
 fn is_of_service(metric: &str) -> bool {

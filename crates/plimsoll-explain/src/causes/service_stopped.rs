@@ -3,23 +3,38 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::{GrownWait, WaitFor};
 
-use super::{Definition, Known, Page, When, by_hand, by_seen, cause};
+use super::{Change, Definition, Known, Page, by_levels, by_seen, cause, quoted};
 
-pub(super) const DEFINITION: Definition = Definition {
-    page: Page {
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
         evidence_for: "threads of the service are found stopped: by a signal (do_signal_stop), by a tracer (ptrace_stop), or by a freezer of control groups",
         evidence_against: "no look finds a thread stopped. The figure does not scatter from slice to slice",
         test: "find who sends SIGSTOP (perf trace -e kill, auditd), traces the service, or writes to cgroup.freeze. Take it away",
         remedy: "end the program that stops the service: a supervisor, a debugger, a checkpoint, a power manager",
     },
-    when: When::Always,
     find,
-    change: by_hand,
-};
+)
+.confirmed_by(|experiment| {
+    // The guard runs until the host is removed with all its processes. Some of those that it knows may end before.
+    let command =
+        "setsid sh -c 'while :; do kill -CONT $*; sleep 0.01; done' guard $pids >/dev/null 2>&1 &";
+    let command = format!("{{ {command} }}");
+    Change::of_processes("with a guard that lets the service go on at once", &command, experiment)
+});
 
 const ID: CauseId = CauseId::ServiceStopped;
+/// A process that `top` shows as stopped (T).
+fn by_tools(known: &Known<'_>) -> Option<Cause> {
+    let stopped = by_levels::any_above(("process.", ".stopped_share"), 0.0, known.evidence)?;
+    let process = by_levels::name(stopped).strip_prefix("process.")?.strip_suffix(".stopped_share")?;
+    Some(Cause { title: format!("{}: `{process}`", ID.title()), ..cause(ID, 0.8, vec![quoted(stopped)]) })
+}
+
 fn find(known: &Known<'_>) -> Vec<Cause> {
-    let is_measured = |it: &&GrownWait| known.measured.processes.contains(&it.who.process);
+    if known.measured.hosts.is_empty() {
+        return by_tools(known).into_iter().collect();
+    }
+    let is_measured = |it: &&GrownWait| known.measured.has(&it.who.process);
     let stopped: Vec<&GrownWait> =
         by_seen::waits(known, WaitFor::Stopped).into_iter().filter(is_measured).collect();
     let Some(first) = stopped.first() else { return Vec::new() };

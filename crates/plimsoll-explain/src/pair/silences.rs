@@ -7,6 +7,7 @@
 //!    for, and so on. Points that were quiet and delays over the minimum share the time; both are differences of times of one direction.
 
 use plimsoll_model::trace::{Actor, Class, ConnectionReport, Side, SidedSilence, Stall, TraceReport};
+use plimsoll_model::units::counted;
 
 use super::clock::Clock;
 use super::joined::Joined;
@@ -361,7 +362,7 @@ fn is_of_loss(class: Class) -> bool {
 }
 
 fn left_and_never_came(count: usize, what: &str, side: usize, first: &Record) -> String {
-    let plural = if count == 1 { "" } else { "s" };
     let what = if first.is_syn() { "SYN" } else { what };
-    format!("{count} {what}{plural} left {} and never reached {}", point(side), point(1 - side))
+    let what = counted(count, what);
+    format!("{what} left {} and never reached {}", point(side), point(1 - side))
 }

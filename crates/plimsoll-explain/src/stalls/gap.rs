@@ -46,6 +46,10 @@ pub(super) struct Gap {
     pub(super) largest_window: u32,
     /// The payload of a full segment of the side that ended it.
     pub(super) segment_size: u32,
+    /// Whether the other side had closed before.
+    pub(super) other_closed: bool,
+    /// Requests that the server had answered.
+    pub(super) answered: u32,
     /// Whether the client sends without waiting for answers.
     pub(super) one_way: bool,
     pub(super) rtt: Option<Rtt>,

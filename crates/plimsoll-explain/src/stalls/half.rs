@@ -2,8 +2,10 @@
 
 use plimsoll_model::packet::{Flags, Segment};
 
+use super::clock::Clock;
 use super::copies::Copies;
 use super::counts::Track;
+use super::drain::Drain;
 use super::gap::LastData;
 use super::ids::Ids;
 use super::recovery::Recovery;
@@ -37,12 +39,17 @@ pub(super) struct FullWindow {
     pub(super) late: u32,
     /// The time, in nanoseconds, that data waited for these.
     pub(super) read_late: u64,
+    /// The time, in nanoseconds, of silences that a queue on the path made.
+    pub(super) drained: u64,
 }
 
 /// Holes remembered at a time.
 const MOST_HOLES: usize = 256;
 
 /// A window that was once this many segments and now is less than one has been closed; one that never was is small.
+pub(super) const LARGE: u32 = 8;
+
+/// A window that moves on by as many segments at once was read at once. One that had room for as many may be closed by a remainder.
 pub(super) const SEGMENTS: u32 = 4;
 
 /// One side.
@@ -67,6 +74,8 @@ pub(super) struct Half {
     pub(super) shift: u8,
     /// Whether the handshake showed how its window field is scaled. Otherwise only a window of zero has a meaning.
     pub(super) scale_known: bool,
+    /// Whether the capture cut the options of its SYN off.
+    pub(super) options_cut: bool,
     pub(super) mss: Option<u16>,
     pub(super) sack_permitted: bool,
     pub(super) stamps: bool,
@@ -79,6 +88,8 @@ pub(super) struct Half {
     pub(super) complaint: Option<u64>,
     /// Since when its window is closed.
     pub(super) closed_since: Option<u64>,
+    /// How fast a queue drains what it has in flight, where one does.
+    pub(super) drain: Option<Drain>,
     /// The stretch in which the other side's window has been full of what this side sent.
     pub(super) full: Option<FullWindow>,
     pub(super) recovery: Option<Recovery>,
@@ -91,6 +102,7 @@ pub(super) struct Half {
     pub(super) probed: bool,
     pub(super) ids: Ids,
     pub(super) copies: Copies,
+    pub(super) clock: Clock,
     pub(super) track: Track,
     timed: Option<(u32, u64)>,
     /// Ranges that were skipped, the newest last.
@@ -112,12 +124,19 @@ impl Half {
         }
     }
 
+    /// Whether it sent beyond the other side's window, a probe aside: then the capture lacks the announcement of a larger one.
+    #[inline]
+    pub(super) fn exceeds_window(&self, peer: &Self) -> bool {
+        let room = self.sent_to.zip(peer.window_edge).map_or(0, |(sent_to, edge)| beyond(sent_to, edge));
+        peer.scale_known && room > 1
+    }
+
     /// How many new bytes the other side's window allows beyond what was sent; `None` if no window is known.
     ///
     /// An announced window takes effect only after the delay between the capture and this side.
     #[inline]
     pub(super) fn usable_window(&self, peer: &Self, now: u64) -> Option<u32> {
-        let newest = peer.window_edge.filter(|_| peer.scale_known)?;
+        let newest = peer.window_edge.filter(|_| peer.scale_known && !self.exceeds_window(peer))?;
         let known_before = now.saturating_sub(peer.rtt.lowest() * 9 / 10);
         let known = peer.edges.iter().find(|&&(at, _)| at <= known_before);
         let edge = known.map_or(newest, |&(_, edge)| edge);
@@ -220,6 +239,7 @@ impl Half {
         self.acked_to = Some(ack);
         if self.sent_to.is_none_or(|sent_to| !after(sent_to, ack)) {
             self.emptied = Some(now);
+            self.drain = None;
         }
         self.progress = now;
         self.complaint = None;

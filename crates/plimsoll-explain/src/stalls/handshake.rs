@@ -26,6 +26,8 @@ pub(super) struct Handshake {
     /// Packets of the server that answered a SYN with neither SYN-ACK nor RST: it knows of another connection.
     pub(super) strange_answers: u32,
     pub(super) predecessor: Option<Predecessor>,
+    /// Whether the server answered a SYN with a reset.
+    pub(super) is_refused: bool,
 }
 
 impl Handshake {
@@ -49,6 +51,7 @@ impl Handshake {
                 self.last_synack = now;
             }
             (false, _) if self.synacks == 0 => {
+                self.is_refused |= !from_client && self.syns > 0 && flags.has(Flags::RST);
                 let is_strange = !from_client && self.syns > 0 && !flags.has(Flags::RST);
                 self.strange_answers = self.strange_answers.saturating_add(u32::from(is_strange));
             }

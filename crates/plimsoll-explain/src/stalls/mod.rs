@@ -10,9 +10,11 @@
 //! still count in the sums.
 
 mod classes;
+mod clock;
 mod connection;
 pub(crate) mod copies;
 mod counts;
+mod drain;
 mod gap;
 mod half;
 mod handshake;
@@ -100,8 +102,8 @@ impl Analyzer {
         }
     }
 
-    /// Takes in the next packet.
-    #[inline]
+    /// Takes in the next packet. Never inlined, so that all below it is compiled as this crate is optimised, not as its caller is.
+    #[inline(never)]
     pub fn packet(&mut self, packet: &Packet) {
         self.begin.get_or_insert(packet.time_ns);
         self.end = self.end.max(packet.time_ns.min(table::LATEST));

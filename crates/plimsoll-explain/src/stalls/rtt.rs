@@ -19,7 +19,10 @@ pub(super) const FLOOR: u64 = 5 * MILLISECOND;
 const WELL_ABOVE: u64 = 10 * MILLISECOND;
 
 /// The shortest silence that is called a stall as long as no round trip was seen.
-const FLOOR_UNKNOWN: u64 = 100 * MILLISECOND;
+pub(super) const FLOOR_UNKNOWN: u64 = 100 * MILLISECOND;
+
+/// A first answer of the client that takes longer than this tells more of its program than of the way.
+pub(super) const LONGEST_BOUND: u64 = 50 * MILLISECOND;
 
 /// How long Linux holds an acknowledgement back (`TCP_DELACK_MIN`, 40 ms), with a tick of its clock before and some behind.
 const DELAYED: std::ops::Range<u64> = 36 * MILLISECOND..60 * MILLISECOND;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use plimsoll_model::packet::{CaptureSummary, Endpoint};
+use plimsoll_model::units::counted;
 
 use super::Limits;
 use super::connection::Connection;
@@ -60,7 +61,8 @@ impl Summary {
             *sum += time;
         }
         self.acked_unseen += connection.halves.iter().map(|half| half.track.counts.acked_unseen).sum::<u64>();
-        self.scale_unknown += u64::from(!connection.scale_known());
+        let has_data = connection.halves.iter().any(|half| half.bytes > 0);
+        self.scale_unknown += u64::from(has_data && !connection.scale_known());
         self.ended.push(connection);
         // Sorting at twice the limit costs each connection but a constant.
         if self.ended.len() >= 2 * self.limits.listed.max(1) {
@@ -113,18 +115,22 @@ impl Summary {
 
     fn state_missing(&self, missing: &mut Vec<String>, more_udp: bool) {
         if self.acked_unseen > 0 {
-            missing.push(format!("{} acknowledgements cover data that the capture lacks", self.acked_unseen));
+            missing.push(match self.acked_unseen {
+                1 => "1 acknowledgement covers data that the capture lacks".to_owned(),
+                count => format!("{count} acknowledgements cover data that the capture lacks"),
+            });
         }
         if self.scale_unknown > 0 {
             missing.push(format!(
-                "the handshake of {} of {} connections, so their window scale is unknown and their windows are not judged",
-                self.scale_unknown, self.connections
+                "the window scale is unknown for {} of {}, as the capture lacks the handshake; windows are not judged there",
+                self.scale_unknown,
+                counted(self.connections, "connection")
             ));
         }
         if self.duplicates > 0 {
             missing.push(format!(
-                "{} packets are in the capture more than once (several interfaces or capture points); each was counted once",
-                self.duplicates
+                "{} more than once in the capture (several interfaces or capture points); each was counted once",
+                if self.duplicates == 1 { "1 packet is".to_owned() } else { format!("{} packets are", self.duplicates) }
             ));
         }
         if self.evicted > 0 {
@@ -145,7 +151,7 @@ impl Summary {
     }
 
     fn shares(&self, times: &ClassTimes) -> BTreeMap<Class, f64> {
-        let stalled = Class::ALL.into_iter().zip(*times).filter(|&(_, time)| time > 0);
+        let stalled = Class::ALL.iter().copied().zip(*times).filter(|&(_, time)| time > 0);
         stalled.map(|(class, time)| (class, time as f64 / self.lifetime.max(1) as f64)).collect()
     }
 }
@@ -217,6 +223,7 @@ fn handshake_report(connection: &Connection) -> HandshakeReport {
     let handshake = &connection.handshake;
     HandshakeReport {
         complete: handshake.round_trip().is_some(),
+        refused: handshake.is_refused,
         syns: handshake.syns,
         synacks: handshake.synacks,
         took_ms: handshake.round_trip().map(ms),

@@ -1,11 +1,14 @@
 //! Whole conversations, packet by packet: what was injected is what is found.
 
+mod closing;
+mod handshakes;
 mod long_paths;
+mod queued;
+mod retransmitted;
 
 use std::net::Ipv4Addr;
 
 use plimsoll_model::packet::{CaptureSummary, Endpoint, Flags, Packet, Segment, TcpOptions, Transport};
-
 use plimsoll_model::trace::PacketsTooBig;
 
 use super::{Actor, Analyzer, Class, Limits, TraceReport};

@@ -58,13 +58,16 @@ struct Span {
 const OPEN: usize = 128;
 
 /// Kinds of silence whose class depends on what most of their kind are.
-pub(super) const KINDS: usize = 9;
+pub(super) const KINDS: usize = 10;
 
 /// The first of two kinds, one for each side: losses that only the numbering of its IP packets shows.
 pub(super) const NUMBERING: usize = 6;
 
 /// Silences between the frames of one side, where the other side's frames may be no requests.
 pub(super) const STREAM: usize = 8;
+
+/// Silences before a server's FIN, with which an answer may end, or an idle connection.
+pub(super) const CLOSING: usize = 9;
 
 /// Where a connection's stalls are put.
 #[derive(Default)]
@@ -109,8 +112,12 @@ impl Timeline {
         }
     }
 
-    /// Gives the losses within a stretch another class, unless they are settled.
+    /// Gives the losses within a stretch another class, unless they are settled. The wait for a probe right before it belongs to it.
     pub(super) fn amend_losses(&mut self, start: u64, end: u64, finding: &Finding) {
+        let probed = |entry: &Entry| entry.end == start && entry.finding.class == Class::TailLoss;
+        for span in self.open.iter_mut().filter(|span| probed(&span.entry)) {
+            span.entry.finding = finding.clone();
+        }
         let is_within = |entry: &Entry| entry.start >= start && entry.end <= end;
         for span in self.open.iter_mut().filter(|span| span.weight == Weight::Loss && is_within(&span.entry))
         {

@@ -15,6 +15,9 @@ TCP_QUICKACK = 12
 TCP_CONGESTION = 13
 TCP_REPAIR = 19
 MSG_MORE = 0x8000
+TCP_INFO = 11
+# Where `tcpi_total_retrans` stands in `struct tcp_info`.
+TOTAL_RETRANS = 100
 FILLER = os.urandom(1 << 16) * 64
 
 # A program that does nothing for so long between two operations was not scheduled, and says so.
@@ -34,6 +37,8 @@ class Side:
         self.writes, self.reads, self.pauses, self.slips = [], [], [], []
         self.accepted = self.last = time.time()
         self.resting = None
+        # When the kernel sent something again, between two operations of the program.
+        self.resent, self.resent_so_far = [], 0
 
     def log(self):
         names = (
@@ -46,13 +51,23 @@ class Side:
             "reads",
             "pauses",
             "slips",
+            "resent",
             "sent",
             "received",
         )
         return {name: getattr(self, name) for name in names}
 
+    def look(self, now):
+        """Asks the kernel whether it has sent something again since the operation before."""
+        info = self.plug.getsockopt(socket.IPPROTO_TCP, TCP_INFO, TOTAL_RETRANS + 4)
+        so_far = struct.unpack_from("I", info, TOTAL_RETRANS)[0]
+        if so_far > self.resent_so_far:
+            self.resent.append((self.last, now))
+            self.resent_so_far = so_far
+
     def begin(self):
         now = time.time()
+        self.look(now)
         if self.resting:
             self.pauses.append((self.last, now, self.sent, *self.resting))
             self.resting = None
@@ -61,8 +76,10 @@ class Side:
         return now
 
     def done(self):
-        self.last = time.time()
-        return self.last
+        now = time.time()
+        self.look(now)
+        self.last = now
+        return now
 
     def option(self, name, value, level=socket.IPPROTO_TCP):
         self.plug.setsockopt(level, name, value)

@@ -186,6 +186,8 @@ def write_truth(capture, link, connections, trouble):
         stalls = truth.without_overlap(stalls) + [
             truth.Stall(*span, "machine", truth.ANYTHING, None, False) for span in trouble
         ]
+        if not scenario.drop:
+            truth.excuse(stalls, list(truth.of_resent(connection, link.delay)))
         described = truth.describe(connection, stalls, origin, capture.name, scenario)
         described["congestion"] = scenario.congestion
         listed.append(described)

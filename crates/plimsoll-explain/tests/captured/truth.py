@@ -14,6 +14,10 @@ OF_A_ROUND_TRIP = ("fast_retransmit", "small_window")
 ANYTHING = ["*"]
 
 
+# Where the kernel sent something again though nothing was dropped on purpose, a loss may be reported as well.
+EVEN_A_LOSS = ["*", "rto", "tail_loss", "fast_retransmit", "syn_retry", "synack_retry"]
+
+
 class Connection:
     """The logs of both ends, one of which may be missing where the connection was never accepted."""
 
@@ -118,6 +122,23 @@ def of_slips(connection):
     for side in (connection.client, connection.server):
         for begun, ended in side["slips"] if side else ():
             yield Stall(begun, ended, "machine", ANYTHING, side["role"], False)
+
+
+def of_resent(connection, delay):
+    """Stretches in which the kernel of either side sent something again, which a packet takes a while to show."""
+    for side in (connection.client, connection.server):
+        for begun, ended in side["resent"] if side else ():
+            yield begun - 2 * delay, ended + 2 * delay
+
+
+def excuse(stalls, stretches):
+    """Where the kernel sent something again needlessly, as on a machine too busy to acknowledge in time, anything may be reported, and nothing need
+    be."""
+    for begun, ended in stretches:
+        for stall in stalls:
+            if stall.begin < ended and begun < stall.end:
+                stall.required, stall.also = False, EVEN_A_LOSS
+        stalls.append(Stall(begun, ended, "machine", EVEN_A_LOSS, None, False))
 
 
 def of_opening(connection, name, also, seen_at):

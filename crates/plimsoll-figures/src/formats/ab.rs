@@ -1,58 +1,47 @@
 //! The output of `ab` (ApacheBench, apache2-utils).
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::{leading, number};
-use super::super::unit::HeadingTime;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "ab",
     tool: "ApacheBench",
     command: "ab -n 2000 -c 8 URL",
     measured: &[
-        Measured::higher("requests_per_second", "1/s", &[], "`Requests per second`"),
-        Measured::lower(
-            "latency",
-            "ms",
-            &["stat"],
-            "`Time per request`, the mean; not the one across all concurrent requests, which is the rate again",
-        ),
-        Measured::lower(
-            "latency",
-            "ms",
-            &["percentile"],
-            "`Percentage of the requests served within a certain time`",
-        ),
-        Measured::lower(
-            "connection_time",
-            "ms",
-            &["phase", "stat"],
-            "`Connection Times`: the rows `Connect` to `Total`",
-        ),
-        Measured::higher("throughput", "KiB/s", &[], "`Transfer rate`, received"),
-        Measured::plain("requests", "", &[], "`Complete requests`"),
-        Measured::lower("errors", "", &[], "`Failed requests`"),
-        Measured::lower("errors_not_2xx", "", &[], "`Non-2xx responses`"),
-        Measured::plain("duration", "s", &[], "`Time taken for tests`"),
-        Measured::plain("concurrency", "", &[], "`Concurrency Level`"),
+        "higher requests_per_second 1/s: `Requests per second`",
+        "lower latency,stat ms: `Time per request`, the mean; not the one across all concurrent requests, which is the rate again",
+        "lower latency,percentile ms: `Percentage of the requests served within a certain time`",
+        "lower connection_time,phase,stat ms: `Connection Times`: the rows `Connect` to `Total`",
+        "higher throughput KiB/s: `Transfer rate`, received",
+        "plain requests: `Complete requests`",
+        "lower errors: `Failed requests`",
+        "lower errors_not_2xx: `Non-2xx responses`",
+        "plain duration s: `Time taken for tests`",
+        "plain concurrency: `Concurrency Level`",
     ],
     main: &["requests_per_second"],
     checked: Checked::Run("2.3"),
-    text: Some(Text {
-        marks: &["ApacheBench", "Requests per second:", "Time per request:"],
-        start: |line| {
-            if line.text.starts_with("This is ApacheBench") {
-                Some(Start::Head)
-            } else {
-                ["Requests per second:", "Time per request:"]
-                    .iter()
-                    .any(|key| line.after(key).is_some_and(|rest| rest.contains('[')))
-                    .then_some(Start::Within)
-            }
-        },
-        opening: None,
-        reader: |_| Box::<Ab>::default(),
-    }),
+    marks: &[
+        "ApacheBench",
+        "Requests per second:",
+        "Time per request:",
+        "Concurrency Level:",
+        "Time taken for tests:",
+    ],
+    start: |line| {
+        if line.text.starts_with("This is ApacheBench") {
+            Some(Start::Head)
+        } else {
+            let has = |key: &str, sign: fn(&str) -> bool| line.after(key).is_some_and(sign);
+            let states_unit = |rest: &str| rest.contains('[');
+            let has_number = |rest: &str| leading(rest).is_some();
+            (has("Requests per second:", states_unit)
+                || has("Time per request:", states_unit)
+                || has("Concurrency Level:", has_number)
+                || has("Time taken for tests:", has_number))
+            .then_some(Start::Within)
+        }
+    },
+    reader: Some(|_| Box::<Ab>::default()),
     ..Format::EMPTY
 };
 
@@ -135,8 +124,12 @@ impl Reader for Ab {
             return self.times(line, phase, out);
         }
         if let Some((percent, rest)) = leading(line.text)
-            && let Some(value) =
-                rest.strip_prefix('%').and_then(|rest| number(rest.split_whitespace().next()?))
+            && let Some(value) = rest.strip_prefix('%').and_then(|rest| {
+                let mut words = rest.split_whitespace();
+                let value = number(words.next()?)?;
+                // `(longest request)` stands behind the last. A unit would be another tool's.
+                words.next().is_none_or(|word| word.starts_with('(')).then_some(value)
+            })
         {
             let Some(its_unit) = out.time_unit(self.heading, USUAL) else { return Fit::Mine };
             out.put("latency", value, its_unit, &[("percentile", &percent.to_string())]);

@@ -1,34 +1,25 @@
 //! The report of artillery.
 
-use super::super::format::{Checked, Format, Measured, Text};
-use super::super::rules;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "artillery",
     tool: "artillery",
     command: "artillery run script.yml",
     measured: &[
-        Measured::higher("requests_per_second", "1/s", &[], "`http.request_rate`"),
-        Measured::plain("requests", "", &[], "`http.requests`"),
-        Measured::plain("responses", "", &["status"], "`http.responses`, and `http.codes` by status"),
-        Measured::lower("errors", "", &["kind"], "`errors`, by kind"),
-        Measured::lower(
-            "latency",
-            "ms",
-            &["of", "stat"],
-            "below `http.response_time` and `vusers.session_length`: min, max, median, mean",
-        ),
-        Measured::lower("latency", "ms", &["of", "percentile"], "`p95`, `p99` and the like"),
-        Measured::plain("users", "", &["of"], "`vusers`: created, completed, failed"),
+        "higher requests_per_second 1/s: `http.request_rate`",
+        "plain requests: `http.requests`",
+        "plain responses,status: `http.responses`, and `http.codes` by status",
+        "lower errors,kind: `errors`, by kind",
+        "lower latency,of,stat ms: below `http.response_time` and `vusers.session_length`: min, max, median, mean",
+        "lower latency,of,percentile ms: `p95`, `p99` and the like",
+        "plain users,of: `vusers`: created, completed, failed",
     ],
     main: &["requests_per_second"],
     checked: Checked::Documented("https://www.artillery.io/docs/get-started/first-test"),
-    text: Some(Text {
-        marks: &["Summary report @", "Metrics for period to", "http.request", "http.codes", "http.response"],
-        start: |line| rules::start(LINES, line),
-        opening: None,
-        reader: |_| rules::reader(LINES),
-    }),
+    marks: &["Summary report @", "Metrics for period to", "http.request", "http.codes", "http.response"],
+    start: |line| rules::start(LINES, line),
+    reader: Some(|_| rules::reader(LINES)),
     ..Format::EMPTY
 };
 

@@ -1,50 +1,26 @@
 //! The tables of `benchstat`, of two versions beside one another: today's, and those before 2023.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::leading;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "benchstat",
     tool: "benchstat",
     command: "benchstat old.txt new.txt",
     measured: &[
-        Measured::plain(
-            "mean",
-            "ns, B, B/s",
-            &["benchmark", "of", "side"],
-            "the mean of the values, before 2023",
-        ),
-        Measured::plain(
-            "median",
-            "ns, B, B/s",
-            &["benchmark", "of", "side"],
-            "the median of the values, today",
-        ),
-        Measured::plain(
-            "deviation",
-            "%",
-            &["benchmark", "of", "side"],
-            "what stands behind `±` before 2023: the largest distance from the mean",
-        ),
-        Measured::plain(
-            "half_interval",
-            "%",
-            &["benchmark", "of", "side"],
-            "what stands behind `±` today: half of the confidence interval of the median",
-        ),
-        Measured::plain("change", "%", &["benchmark", "of"], "`delta`, `vs base`; none where it is `~`"),
-        Measured::plain("p", "", &["benchmark", "of"], "`p`"),
-        Measured::plain("n", "", &["benchmark", "of", "side"], "`n`"),
+        "plain mean,benchmark,of,side ns, B, B/s: the mean of the values, before 2023",
+        "plain median,benchmark,of,side ns, B, B/s: the median of the values, today",
+        "plain deviation,benchmark,of,side %: what stands behind `±` before 2023: the largest distance from the mean",
+        "plain half_interval,benchmark,of,side %: what stands behind `±` today: half of the confidence interval of the median",
+        "plain geomean,of,side ns, B, B/s: the geometric mean over the benchmarks",
+        "plain change,benchmark,of %: `delta`, `vs base`; none where it is `~`",
+        "plain p,benchmark,of: `p`",
+        "plain n,benchmark,of,side: `n`",
     ],
     main: &["median", "mean"],
     checked: Checked::Documented("https://pkg.go.dev/golang.org/x/perf/cmd/benchstat"),
-    text: Some(Text {
-        marks: &["/op", " vs base", "delta"],
-        start: |line| heading(line.text).map(|_| Start::Head),
-        opening: None,
-        reader: |_| Box::<Benchstat>::default(),
-    }),
+    marks: &["/op", " vs base", "delta"],
+    start: |line| heading(line.text).map(|_| Start::Head),
+    reader: Some(|_| Box::<Benchstat>::default()),
     ..Format::EMPTY
 };
 
@@ -84,6 +60,21 @@ fn unit(behind: &str, of: &str) -> Option<(&'static str, f64)> {
         ("allocs/op", "") => ("", 1.0),
         ("allocs/op", "k") => ("", 1e3),
         ("allocs/op", "M") => ("", 1e6),
+        // A metric of the benchmark's own, in a unit of its own.
+        (own, prefix)
+            if !["sec/op", "B/op", "B/s", "allocs/op", "time/op", "alloc/op", "speed"].contains(&own) =>
+        {
+            (
+                "",
+                match prefix {
+                    "" => 1.0,
+                    "k" => 1e3,
+                    "M" => 1e6,
+                    "G" => 1e9,
+                    _ => return None,
+                },
+            )
+        }
         _ => return None,
     })
 }
@@ -106,8 +97,15 @@ impl Reader for Benchstat {
             return Fit::Mine;
         }
         // The names of the files stand between bars above.
-        if line.text.starts_with('|') || line.text.starts_with("geomean") || self.of.is_empty() {
-            return if self.of.is_empty() { Fit::Foreign } else { Fit::Mine };
+        if self.of.is_empty() {
+            return Fit::Foreign;
+        }
+        if line.text.starts_with('|') {
+            return Fit::Mine;
+        }
+        if let Some(values) = line.text.strip_prefix("geomean ") {
+            self.geomean(values, out);
+            return Fit::Mine;
         }
         self.row(line, out).unwrap_or(Fit::Foreign)
     }
@@ -119,6 +117,19 @@ impl Reader for Benchstat {
 }
 
 impl Benchstat {
+    /// `65.57n  62.54n  -4.63%`; marks of footnotes where there is no mean.
+    fn geomean(&self, values: &str, out: &mut Out<'_>) {
+        let of = ("of", self.of.as_str());
+        let mut sides = SIDES.into_iter();
+        for (value, suffix) in values.split_whitespace().filter_map(leading) {
+            if suffix == "%" {
+                out.put("change", value, "%", &[("benchmark", "geomean"), of]);
+            } else if let (Some((its_unit, factor)), Some(side)) = (unit(suffix, &self.of), sides.next()) {
+                out.put("geomean", value * factor, its_unit, &[of, side]);
+            }
+        }
+    }
+
     fn row(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Option<Fit> {
         let text = line.text.replace('±', " ± ");
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -126,12 +137,18 @@ impl Benchstat {
         let name = words[..first].join(" ");
         let mut sides = Vec::new();
         let mut rest = &words[first..];
-        while let [value, "±", spread, behind @ ..] = rest {
-            let (value, suffix) = leading(value)?;
-            let (its_unit, factor) = unit(suffix, &self.of)?;
+        while let [value, behind @ ..] = rest {
+            let known = leading(value).and_then(|(value, suffix)| Some((value, unit(suffix, &self.of)?)));
+            let (spread, behind) = match behind {
+                ["±", spread, behind @ ..] => (Some(*spread), behind),
+                // `0.00` has no spread.
+                _ if sides.len() == 1 && known.is_some() => (None, behind),
+                _ => break,
+            };
+            let (value, (its_unit, factor)) = known?;
             // Infinite where there are too few values.
-            let spread = leading(spread).filter(|(_, behind)| *behind == "%").map(|(spread, _)| spread);
-            sides.push((value * factor, its_unit, spread));
+            let spread = spread.and_then(leading).filter(|(_, behind)| *behind == "%");
+            sides.push((value * factor, its_unit, spread.map(|(spread, _)| spread)));
             rest = behind.strip_prefix(&["¹"]).unwrap_or(behind);
         }
         let own = [("benchmark", name.as_str()), ("of", self.of.as_str())];
@@ -146,12 +163,12 @@ impl Benchstat {
             let word = word.trim_matches(['(', ')']);
             if let Some((change, "%")) = leading(word) {
                 out.put("change", change, "%", &own);
-            } else if let Some(p) = word.strip_prefix("p=").and_then(super::super::number::number) {
+            } else if let Some(p) = word.strip_prefix("p=").and_then(number) {
                 out.put("p", p, "", &own);
             } else if let Some(n) = word.strip_prefix("n=") {
                 let (first, second) = n.split_once('+').unwrap_or((n, n));
                 for (n, labels) in [first, second].into_iter().zip([&before, &after]) {
-                    if let Some(n) = super::super::number::number(n) {
+                    if let Some(n) = number(n) {
                         out.put("n", n, "", labels);
                     }
                 }

@@ -1,32 +1,23 @@
 //! The report of `boom`, the tool in Python.
 
-use super::super::format::{Checked, Format, Measured, Text};
-use super::super::rules;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "boom",
     tool: "boom (Python)",
     command: "boom -n 10000 -c 100 URL",
     measured: &[
-        Measured::higher("requests_per_second", "1/s", &[], "`RPS`"),
-        Measured::lower(
-            "latency",
-            "s",
-            &["stat"],
-            "`Average` (mean), `Fastest` (min), `Slowest` (max), `Standard deviation` (stdev)",
-        ),
-        Measured::plain("duration", "s", &[], "`Total time`"),
-        Measured::plain("requests", "", &[], "`Successful calls`"),
-        Measured::plain("responses", "", &["status"], "`Code`"),
+        "higher requests_per_second 1/s: `RPS`",
+        "lower latency,stat s: `Average` (mean), `Fastest` (min), `Slowest` (max), `Standard deviation` (stdev)",
+        "plain duration s: `Total time`",
+        "plain requests: `Successful calls`",
+        "plain responses,status: `Code`",
     ],
     main: &["requests_per_second"],
     checked: Checked::Documented("https://pypi.org/project/boom/"),
-    text: Some(Text {
-        marks: &["Successful calls", "RPS "],
-        start: |line| rules::start(LINES, line),
-        opening: None,
-        reader: |_| rules::reader(LINES),
-    }),
+    marks: &["Successful calls", "RPS "],
+    start: |line| rules::start(LINES, line),
+    reader: Some(|_| rules::reader(LINES)),
     ..Format::EMPTY
 };
 

@@ -1,44 +1,27 @@
 //! What criterion (Rust) writes: its text, the JSON lines of `cargo criterion --message-format json`, and `estimates.json`.
 
-use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::json::Json;
-use super::super::line::Line;
-use super::super::number::number;
-use super::super::unit;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "criterion",
     tool: "criterion",
     command: "cargo bench, cargo criterion --message-format json",
     measured: &[
-        Measured::lower(
-            "time",
-            "ns",
-            &["benchmark", "bound"],
-            "`time: [lower estimate upper]` of the text; `typical` of the JSON lines; `slope` or `mean` of `estimates.json`. The estimate without `bound`",
-        ),
-        Measured::lower(
-            "change",
-            "%",
-            &["benchmark", "bound"],
-            "`change` of the time since the run before, in the text",
-        ),
-        Measured::plain("p", "", &["benchmark"], "`p` of the change"),
-        Measured::lower("summary_time", "ns", &["benchmark", "stat"], "`mean` and `median`, of JSON only"),
+        "lower time,benchmark,bound ns: `time: [lower estimate upper]` of the text; `typical` of the JSON lines; `slope` or `mean` of `estimates.json`. The estimate without `bound`",
+        "lower change,benchmark,bound %: `change` of the time since the run before, in the text",
+        "plain p,benchmark: `p` of the change",
+        "lower summary_time,benchmark,stat ns: `mean` and `median`, of JSON only",
     ],
     main: &["time"],
     checked: Checked::Kept(
         "0.5.1; the JSON lines of `cargo criterion` as https://bheisler.github.io/criterion.rs/book has them",
     ),
-    text: Some(Text {
-        marks: &["time:   [", "time: [", "Benchmarking "],
-        start: |line| {
-            let stage = line.after("Benchmarking ").is_some_and(|rest| name_before_stage(rest).is_some());
-            (stage || bracket(line.text).is_some()).then_some(Start::Within)
-        },
-        opening: None,
-        reader: |_| Box::<Criterion>::default(),
-    }),
+    marks: &["time:   [", "time: [", "Benchmarking "],
+    start: |line| {
+        let stage = line.after("Benchmarking ").is_some_and(|rest| name_before_stage(rest).is_some());
+        (stage || bracket(line.text).is_some()).then_some(Start::Within)
+    },
+    reader: Some(|_| Box::<Criterion>::default()),
     json: Some(Document { is: is_document, read: document, by_line: true }),
     ..Format::EMPTY
 };

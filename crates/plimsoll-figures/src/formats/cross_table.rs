@@ -1,29 +1,19 @@
 //! A table of two factors as people write it in a mail: the levels of one above the columns, those of the other before the rows.
 
-use super::super::format::{Checked, Fit, Format, Measured, Options, Out, Reader, Text};
-use super::super::line::Line;
-use super::super::number::{Decimal, plain};
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "cross-table",
     tool: "hands",
     command: "plimsoll import MAIL --as cross-table --judge factors",
-    measured: &[Measured::plain(
-        "value",
-        "",
-        &["row", "column"],
-        "each number of a cell; several of a cell (`219 221 218` between `|`, or `219/221/218`) are repetitions, which a verdict on interaction needs. Rows `old - new  94.1 93.9` name a level of each factor, and their numbers are repetitions",
-    )],
+    measured: &[
+        "plain value,row,column: each number of a cell; several of a cell (`219 221 218` between `|`, or `219/221/218`) are repetitions, which a verdict on interaction needs. Rows `old - new  94.1 93.9` name a level of each factor, and their numbers are repetitions",
+    ],
     main: &["value"],
     checked: Checked::Rule(
         "a line of names above, then lines of a name and as many cells; cells between `|`, tabs, or two blanks",
     ),
-    text: Some(Text {
-        marks: &[],
-        start: |_| None,
-        opening: None,
-        reader: |options| Box::new(CrossTable::new(options)),
-    }),
+    reader: Some(|options| Box::new(CrossTable::new(options))),
     ..Format::EMPTY
 };
 

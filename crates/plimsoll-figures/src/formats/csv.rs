@@ -1,36 +1,27 @@
 //! Plain CSV with a heading: commas, semicolons or tabs between columns.
 
-use super::super::format::{Checked, Fit, Format, Measured, Options, Out, Reader, Text};
-use super::super::line::Line;
-use super::super::number::{Decimal, plain};
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     tool: "any spreadsheet or program",
     command: "plimsoll import FILE --column NAME",
-    measured: &[Measured::plain(
-        "*",
-        "",
-        &["row"],
-        "each column of numbers, or those that `--column` names; the first column of text, where there is one, as `row`",
-    )],
+    measured: &[
+        "plain *,row: each column of numbers, or those that `--column` names; the first column of text, where there is one, as `row`",
+    ],
     main: &["value", "values"],
     checked: Checked::Rule("RFC 4180; also with semicolons or tabs, and then with decimal commas"),
-    text: Some(Text {
-        marks: &[],
-        start: |_| None,
-        opening: Some(|first, second| {
-            let Some(separator) = separator(first.text) else { return false };
-            let names = cells(first.text, separator);
-            let named = names.iter().all(|name| is_name(name));
-            let fits = |line: &Line<'_>| {
-                let found = cells(line.text, separator);
-                found.len() == names.len() && found.iter().any(|cell| plain(cell, None).is_some())
-            };
-            named && names.len() > 1 && second.is_some_and(fits)
-        }),
-        reader: |options| Box::new(Csv::new(options)),
+    opening: Some(|first, second| {
+        let Some(separator) = separator(first.text) else { return false };
+        let names = cells(first.text, separator);
+        let named = names.iter().all(|name| is_name(name));
+        let fits = |line: &Line<'_>| {
+            let found = cells(line.text, separator);
+            found.len() == names.len() && found.iter().any(|cell| plain(cell, None).is_some())
+        };
+        named && names.len() > 1 && second.is_some_and(fits)
     }),
+    reader: Some(|options| Box::new(Csv::new(options))),
     ..Format::EMPTY
 };
 

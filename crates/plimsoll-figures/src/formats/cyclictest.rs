@@ -1,29 +1,20 @@
 //! The lines of `cyclictest` (rt-tests).
 
-use super::super::format::{Checked, Format, Measured, Text};
-use super::super::rules;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "cyclictest",
     tool: "cyclictest (rt-tests)",
     command: "cyclictest -q -D 10",
     measured: &[
-        Measured::lower(
-            "latency",
-            "us",
-            &["thread", "stat"],
-            "`Min`, `Act` (last), `Avg` (mean), `Max` of each thread; without `-N`, which prints nanoseconds",
-        ),
-        Measured::plain("cycles", "", &["thread"], "`C`"),
+        "lower latency,thread,stat us: `Min`, `Act` (last), `Avg` (mean), `Max` of each thread; without `-N`, which prints nanoseconds",
+        "plain cycles,thread: `C`",
     ],
     main: &["latency,stat=max"],
     checked: Checked::Kept("2.4"),
-    text: Some(Text {
-        marks: &["T: "],
-        start: |line| rules::start(LINES, line),
-        opening: None,
-        reader: |_| rules::reader(LINES),
-    }),
+    marks: &["T: "],
+    start: |line| rules::start(LINES, line),
+    reader: Some(|_| rules::reader(LINES)),
     ..Format::EMPTY
 };
 

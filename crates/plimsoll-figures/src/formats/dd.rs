@@ -1,26 +1,21 @@
 //! The last line of `dd`.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Text};
-use super::super::line::Line;
-use super::super::rules;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "dd",
     tool: "dd (coreutils)",
     command: "dd if=/dev/zero of=FILE bs=1M count=100",
     measured: &[
-        Measured::higher("throughput", "MB/s", &[], "the rate at the end of the line, in powers of 1000"),
-        Measured::plain("transfer", "B", &[], "the bytes at its beginning"),
-        Measured::plain("duration", "s", &[], "the seconds"),
+        "higher throughput MB/s: the rate at the end of the line, in powers of 1000",
+        "plain transfer B: the bytes at its beginning",
+        "plain duration s: the seconds",
     ],
     main: &["throughput"],
     checked: Checked::Kept("coreutils 9.1"),
-    text: Some(Text {
-        marks: &[" copied, ", "records in"],
-        start: |line| if is_progress(line.text) { None } else { rules::start(LINES, line) },
-        opening: None,
-        reader: |_| Box::new(Dd { rules: rules::reader(LINES), ended: false }),
-    }),
+    marks: &[" copied, ", "records in", "kopiert, ", "copiés, ", "copiados, ", "copiati, "],
+    start: |line| if is_progress(line.text) { None } else { rules::start(LINES, line) },
+    reader: Some(|_| Box::new(Dd { rules: rules::reader(LINES), ended: false })),
     ..Format::EMPTY
 };
 
@@ -29,6 +24,14 @@ const LINES: &[&str] = &[
     "{transfer B} bytes ({...}) copied, {duration s} s, {throughput MB/s} MB/s",
     "{transfer B} bytes ({...}) copied, {duration s} s, {throughput GB/s} GB/s",
     "{transfer B} bytes copied, {duration s} s, {throughput kB/s} kB/s",
+    "{transfer B} Bytes ({...}) kopiert, {duration s} s, {throughput MB/s} MB/s",
+    "{transfer B} Bytes ({...}) kopiert, {duration s} s, {throughput GB/s} GB/s",
+    "{transfer B} octets ({...}) copiés, {duration s} s, {throughput MB/s} MB/s",
+    "{transfer B} octets ({...}) copiés, {duration s} s, {throughput GB/s} GB/s",
+    "{transfer B} bytes ({...}) copiados, {duration s} s, {throughput MB/s} MB/s",
+    "{transfer B} bytes ({...}) copiados, {duration s} s, {throughput GB/s} GB/s",
+    "{transfer B} byte ({...}) copiati, {duration s} s, {throughput MB/s} MB/s",
+    "{transfer B} byte ({...}) copiati, {duration s} s, {throughput GB/s} GB/s",
     "^{_}+{_} records in",
     "-{_}+{_} records out",
 ];

@@ -1,62 +1,35 @@
 //! The text and the JSON (`--output-format=json`) of fio, also of several jobs.
 
-use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::json::Json;
-use super::super::line::Line;
-use super::super::number::{count, leading};
-use super::super::unit;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "fio",
     tool: "fio",
     command: "fio JOBFILE, fio --output-format=json JOBFILE",
     measured: &[
-        Measured::higher("throughput", "B/s", &["job", "operation"], "`bw_bytes`; of the text `BW`"),
-        Measured::higher("operations_per_second", "1/s", &["job", "operation"], "`iops`"),
-        Measured::lower("latency", "ns", &["job", "operation", "stat"], "`lat_ns`: min, mean, max, stddev"),
-        Measured::lower(
-            "latency",
-            "ns",
-            &["job", "operation", "percentile"],
-            "the percentiles of `lat_ns`, with `lat_percentiles=1`",
-        ),
-        Measured::lower(
-            "completion_latency",
-            "us",
-            &["job", "operation", "stat"],
-            "`clat_ns`, `clat` of the text: min, mean, max, stdev",
-        ),
-        Measured::lower(
-            "completion_latency",
-            "ns",
-            &["job", "operation", "percentile"],
-            "the percentiles of `clat_ns`",
-        ),
-        Measured::lower("submission_latency", "us", &["job", "operation", "stat"], "`slat` of the text"),
-        Measured::plain("sampled_throughput", "KiB/s", &["job", "operation", "stat"], "`bw` of the text"),
-        Measured::plain(
-            "sampled_operations_per_second",
-            "1/s",
-            &["job", "operation", "stat"],
-            "`iops` of the text",
-        ),
-        Measured::plain("operations", "", &["job", "operation"], "`total_ios`"),
-        Measured::plain("transfer", "B", &["job", "operation"], "`io_bytes`"),
-        Measured::plain("cpu", "%", &["job", "mode"], "`usr_cpu`, `sys_cpu`"),
+        "higher throughput,job,operation B/s: `bw_bytes`; of the text `BW`",
+        "higher operations_per_second,job,operation 1/s: `iops`",
+        "lower latency,job,operation,stat ns: `lat_ns`: min, mean, max, stddev",
+        "lower latency,job,operation,percentile ns: the percentiles of `lat_ns`, with `lat_percentiles=1`",
+        "lower completion_latency,job,operation,stat us: `clat_ns`, `clat` of the text: min, mean, max, stdev",
+        "lower completion_latency,job,operation,percentile ns: the percentiles of `clat_ns`",
+        "lower submission_latency,job,operation,stat us: `slat` of the text",
+        "plain sampled_throughput,job,operation,stat KiB/s: `bw` of the text",
+        "plain sampled_operations_per_second,job,operation,stat 1/s: `iops` of the text",
+        "plain operations,job,operation: `total_ios`",
+        "plain transfer,job,operation B: `io_bytes`",
+        "plain cpu,job,mode %: `usr_cpu`, `sys_cpu`",
     ],
     main: &["throughput"],
     checked: Checked::Run("3.33"),
-    text: Some(Text {
-        marks: &["(groupid=", "IOPS=", "iops=", "clat percentiles", "clat ("],
-        start: |line| {
-            if job(line.text).is_some() {
-                return Some(Start::Within);
-            }
-            (operation(line.text).is_some() || statistics(line.text).is_some()).then_some(Start::Within)
-        },
-        opening: None,
-        reader: |_| Box::<FioText>::default(),
-    }),
+    marks: &["(groupid=", "IOPS=", "iops=", "clat percentiles", "clat ("],
+    start: |line| {
+        if job(line.text).is_some() {
+            return Some(Start::Within);
+        }
+        (operation(line.text).is_some() || statistics(line.text).is_some()).then_some(Start::Within)
+    },
+    reader: Some(|_| Box::<FioText>::default()),
     json: Some(Document { is: |json| json.has(&["fio version", "jobs"]), read: document, by_line: false }),
     ..Format::EMPTY
 };
@@ -151,7 +124,8 @@ fn operation(text: &str) -> Option<(&str, &str)> {
 fn statistics(text: &str) -> Option<(&'static str, &'static str, &str)> {
     let (what, rest) = text.split_once(':')?;
     let (name, bracket) = what.split_once('(').unwrap_or((what, ""));
-    let word = bracket.trim_end().trim_end_matches(')').trim();
+    // Version 2 writes `(KB  /s)`.
+    let word: String = bracket.trim_end().trim_end_matches(')').split_whitespace().collect();
     let metric = match name.trim() {
         "lat" => "latency",
         "clat" => "completion_latency",
@@ -160,7 +134,7 @@ fn statistics(text: &str) -> Option<(&'static str, &'static str, &str)> {
         "iops" => return rest.contains("avg=").then_some(("sampled_operations_per_second", "1/s", rest)),
         _ => return None,
     };
-    let its_unit = unit::time(word).or_else(|| unit::bytes_per_second(word))?;
+    let its_unit = unit::time(&word).or_else(|| unit::bytes_per_second(&word))?;
     rest.contains("avg=").then_some((metric, its_unit, rest))
 }
 

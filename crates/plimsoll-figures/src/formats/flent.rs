@@ -1,18 +1,14 @@
 //! The data files of `flent` (`.flent`, unpacked).
 
-use super::super::format::{Checked, Document, Format, Measured, Out};
-use super::super::json::Json;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "flent",
     tool: "flent",
     command: "flent rrul -H HOST; gzip -dc FILE.flent.gz",
-    measured: &[Measured::plain(
-        "value",
-        "",
-        &["series"],
-        "each series of `results`, over `x_values` in seconds; the unit is that of `SERIES_META`, where it has one",
-    )],
+    measured: &[
+        "plain value,series: each series of `results`, over `x_values` in seconds; the unit is that of `SERIES_META`, where it has one",
+    ],
     main: &["value"],
     checked: Checked::Run("2.1.1"),
     json: Some(Document {

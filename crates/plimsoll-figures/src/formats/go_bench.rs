@@ -1,28 +1,23 @@
 //! The lines of `go test -bench`.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::number;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "go-bench",
     tool: "go test -bench",
     command: "go test -bench . -benchmem -count 10",
     measured: &[
-        Measured::lower("time", "ns", &["benchmark"], "`ns/op`"),
-        Measured::lower("memory", "B", &["benchmark"], "`B/op`"),
-        Measured::lower("allocations", "", &["benchmark"], "`allocs/op`"),
-        Measured::higher("throughput", "MB/s", &["benchmark"], "`MB/s`"),
-        Measured::plain("*", "", &["benchmark"], "what a benchmark reports by itself, by its unit"),
+        "lower time,benchmark ns: `ns/op`",
+        "lower memory,benchmark B: `B/op`",
+        "lower allocations,benchmark: `allocs/op`",
+        "higher throughput,benchmark MB/s: `MB/s`",
+        "plain *,benchmark: what a benchmark reports by itself, by its unit",
     ],
     main: &["time"],
     checked: Checked::Kept("go 1.19"),
-    text: Some(Text {
-        marks: &["Benchmark"],
-        start: |line| row(line).map(|_| Start::Within),
-        opening: None,
-        reader: |_| Box::new(GoBench),
-    }),
+    marks: &["Benchmark"],
+    start: |line| row(line).map(|_| Start::Within),
+    reader: Some(|_| Box::<GoBench>::default()),
     ..Format::EMPTY
 };
 
@@ -38,15 +33,33 @@ fn row<'t>(line: &Line<'t>) -> Option<(&'t str, Vec<(f64, &'t str)>)> {
     Some((name, values.chunks(2).map(pair).collect::<Option<_>>()?))
 }
 
-struct GoBench;
+/// A line above the benchmarks of a package.
+fn is_package(line: &Line<'_>) -> bool {
+    ["goos: ", "goarch: ", "pkg: "].iter().any(|key| line.text.starts_with(key))
+}
+
+#[derive(Default)]
+struct GoBench {
+    /// Whether benchmarks have been read: the next package is another call.
+    rows: bool,
+}
 
 impl Reader for GoBench {
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
         let Some((name, values)) = row(line) else {
-            const KNOWN: [&str; 7] = ["goos:", "goarch:", "pkg:", "cpu:", "PASS", "ok ", "ok\t"];
-            let known = KNOWN.iter().any(|known| line.text.starts_with(known));
-            return if known { Fit::Mine } else { Fit::Foreign };
+            let is_known = ["cpu:", "PASS", "ok ", "ok\t"].iter().any(|known| line.text.starts_with(known));
+            return match is_package(line) {
+                true if self.rows => Fit::Next,
+                is_heading => {
+                    if is_heading || is_known {
+                        Fit::Mine
+                    } else {
+                        Fit::Foreign
+                    }
+                }
+            };
         };
+        self.rows = true;
         let labels = [("benchmark", name)];
         for (value, unit) in values {
             match unit {

@@ -1,34 +1,23 @@
 //! The JSON (`--benchmark_format=json`) and the console of Google Benchmark.
 
-use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::json::Json;
-use super::super::line::Line;
-use super::super::number::{count, leading, number};
-use super::super::unit;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "google-benchmark",
     tool: "Google Benchmark",
     command: "./bench --benchmark_format=json --benchmark_repetitions=10",
     measured: &[
-        Measured::lower(
-            "real_time",
-            "ns",
-            &["benchmark"],
-            "`real_time` of each repetition; not its aggregates",
-        ),
-        Measured::lower("cpu_time", "ns", &["benchmark"], "`cpu_time`"),
-        Measured::higher("items_per_second", "1/s", &["benchmark"], "`items_per_second`"),
-        Measured::higher("bytes_per_second", "B/s", &["benchmark"], "`bytes_per_second`"),
+        "lower real_time,benchmark ns: `real_time` of each repetition; not its aggregates",
+        "lower cpu_time,benchmark ns: `cpu_time`",
+        "higher items_per_second,benchmark 1/s: `items_per_second`",
+        "higher bytes_per_second,benchmark B/s: `bytes_per_second`",
+        "plain counter,benchmark,counter 1/s: other counters of the console; `1/s` only where it prints `/s`",
     ],
     main: &["real_time"],
     checked: Checked::Run("1.7.1"),
-    text: Some(Text {
-        marks: &["Benchmark"],
-        start: |line| is_heading(line.text).then_some(Start::Head),
-        opening: None,
-        reader: |_| Box::new(Console),
-    }),
+    marks: &["Benchmark"],
+    start: |line| is_heading(line.text).then_some(Start::Head),
+    reader: Some(|_| Box::new(Console)),
     json: Some(Document {
         is: |json| {
             let first = json.get("benchmarks").and_then(|all| all.items().into_iter().next());
@@ -86,9 +75,15 @@ impl Reader for Console {
         for (metric, (value, its_unit)) in ["real_time", "cpu_time"].into_iter().zip(times) {
             out.put(metric, value, its_unit, &labels);
         }
-        for (counter, value) in line.words().filter_map(|word| word.split_once('=')) {
+        // Before version 1.4 the rate stands alone: `145.585MB/s`.
+        if let Some((value, behind)) = line.words().last().and_then(leading)
+            && let Some(its_unit) = bytes_per_second(behind)
+        {
+            out.put("bytes_per_second", value, its_unit, &labels);
+        }
+        for (counter, value) in counters(line) {
             let rate = value.strip_suffix("/s").and_then(count);
-            match (counter, rate) {
+            match (counter.as_str(), rate) {
                 ("items_per_second", Some(rate)) => out.put("items_per_second", rate, "1/s", &labels),
                 ("bytes_per_second", _) => {
                     if let Some((value, behind)) = leading(value)
@@ -97,19 +92,42 @@ impl Reader for Console {
                         out.put("bytes_per_second", value, its_unit, &labels);
                     }
                 }
-                _ => {}
+                (name, rate) => {
+                    if let Some(value) = rate.or_else(|| count(value)) {
+                        let its_unit = if rate.is_some() { "1/s" } else { "" };
+                        out.put("counter", value, its_unit, &[labels[0], ("counter", name)]);
+                    }
+                }
             }
         }
         Fit::Mine
     }
 }
 
-/// The console has `1.5Gi/s` or, before version 1.8, `1.5G/s` in powers of 1024.
+/// `FOM: GB/s=266.619/s MB=800`: names, which may have blanks, and values.
+fn counters<'t>(line: &Line<'t>) -> Vec<(String, &'t str)> {
+    let (mut found, mut name) = (Vec::new(), Vec::new());
+    // The iterations are the last number before the counters.
+    for word in line.words() {
+        match word.split_once('=') {
+            Some((end, value)) => {
+                name.push(end);
+                found.push((name.join(" "), value));
+                name.clear();
+            }
+            None if number(word).is_some() => name.clear(),
+            None => name.push(word),
+        }
+    }
+    found
+}
+
+/// The console has `1.5Gi/s` or, before version 1.8, `1.5G/s`, and at first `1.5GB/s`, in powers of 1024.
 fn bytes_per_second(behind: &str) -> Option<&'static str> {
     Some(match behind {
-        "Ki/s" => "KiB/s",
-        "Mi/s" => "MiB/s",
-        "Gi/s" => "GiB/s",
+        "Ki/s" | "kB/s" => "KiB/s",
+        "Mi/s" | "MB/s" => "MiB/s",
+        "Gi/s" | "GB/s" => "GiB/s",
         _ => return None,
     })
 }

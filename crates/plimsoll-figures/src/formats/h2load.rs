@@ -1,42 +1,31 @@
 //! The output of `h2load` (nghttp2).
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::{leading, number};
-use super::super::unit;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "h2load",
     tool: "h2load (nghttp2)",
     command: "h2load -n 2000 -c 8 URL",
     measured: &[
-        Measured::higher("requests_per_second", "1/s", &[], "`finished in`"),
-        Measured::higher("throughput", "MiB/s", &[], "`finished in`"),
-        Measured::plain("duration", "s", &[], "`finished in`"),
-        Measured::plain(
-            "requests",
-            "",
-            &["result"],
-            "`requests`: total, started, done, succeeded, failed, errored, timeout",
-        ),
-        Measured::lower("latency", "ms", &["stat"], "`time for request`: min, max, mean, sd (stdev)"),
-        Measured::lower("connect_time", "ms", &["stat"], "`time for connect`"),
-        Measured::lower("first_byte_time", "ms", &["stat"], "`time to 1st byte`"),
-        Measured::higher("client_requests_per_second", "1/s", &["stat"], "`req/s` of the clients"),
+        "higher requests_per_second 1/s: `finished in`",
+        "higher throughput MiB/s: `finished in`",
+        "plain duration s: `finished in`",
+        "plain requests,result: `requests`: total, started, done, succeeded, failed, errored, timeout",
+        "lower latency,stat ms: `time for request`: min, max, mean, sd (stdev)",
+        "lower connect_time,stat ms: `time for connect`",
+        "lower first_byte_time,stat ms: `time to 1st byte`",
+        "higher client_requests_per_second,stat 1/s: `req/s` of the clients",
     ],
     main: &["requests_per_second"],
     checked: Checked::Run("1.52.0"),
-    text: Some(Text {
-        marks: &["starting benchmark...", "finished in "],
-        start: |line| {
-            if line.text == "starting benchmark..." {
-                return Some(Start::Head);
-            }
-            (line.text.starts_with("finished in ") && line.text.contains(" req/s")).then_some(Start::Within)
-        },
-        opening: None,
-        reader: |_| Box::<H2load>::default(),
-    }),
+    marks: &["starting benchmark...", "finished in "],
+    start: |line| {
+        if line.text == "starting benchmark..." {
+            return Some(Start::Head);
+        }
+        (line.text.starts_with("finished in ") && line.text.contains(" req/s")).then_some(Start::Within)
+    },
+    reader: Some(|_| Box::<H2load>::default()),
     ..Format::EMPTY
 };
 

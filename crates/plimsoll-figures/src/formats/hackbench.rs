@@ -1,27 +1,19 @@
 //! The output of `hackbench`, of rt-tests and that of 2001, which was the number alone.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::{leading, number};
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "hackbench",
     tool: "hackbench (rt-tests)",
     command: "hackbench -g 10 -l 1000",
-    measured: &[Measured::lower(
-        "time",
-        "s",
-        &["groups", "mode"],
-        "`Time`; the groups and whether they were processes or threads, where the line above tells",
-    )],
+    measured: &[
+        "lower time,groups,mode s: `Time`; the groups and whether they were processes or threads, where the line above tells",
+    ],
     main: &["time"],
     checked: Checked::Run("2.4"),
-    text: Some(Text {
-        marks: &["Running in ", "Running with ", "Time: "],
-        start: |line| (heading(line).is_some() || time(line).is_some()).then_some(Start::Within),
-        opening: None,
-        reader: |_| Box::<Hackbench>::default(),
-    }),
+    marks: &["Running in ", "Running with ", "Time: "],
+    start: |line| (heading(line).is_some() || time(line).is_some()).then_some(Start::Within),
+    reader: Some(|_| Box::<Hackbench>::default()),
     ..Format::EMPTY
 };
 

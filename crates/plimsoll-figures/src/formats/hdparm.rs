@@ -1,54 +1,38 @@
 //! The output of `hdparm -t`, `-T` and `-tT`, of one call or of many.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::number;
-use super::super::unit;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "hdparm",
     tool: "hdparm",
     command: "hdparm -tT /dev/sda",
     measured: &[
-        Measured::higher(
-            "buffered_read",
-            "MiB/s",
-            &["device"],
-            "`Timing buffered disk reads`, or `O_DIRECT disk reads`",
-        ),
-        Measured::higher(
-            "cached_read",
-            "MiB/s",
-            &["device"],
-            "`Timing cached reads`, or `buffer-cache reads` as it was called in 2001",
-        ),
+        "higher buffered_read,device MiB/s: `Timing buffered disk reads`",
+        "higher cached_read,device MiB/s: `Timing cached reads`, or `buffer-cache reads` as it was called in 2001",
+        "higher direct_read,device MiB/s: `Timing O_DIRECT disk reads` of `--direct`",
+        "higher direct_cached_read,device MiB/s: `Timing O_DIRECT cached reads`: of the same blocks again, from the device",
     ],
     main: &["buffered_read", "cached_read"],
     checked: Checked::Run("9.65"),
-    text: Some(Text {
-        marks: &["Timing ", "/dev/"],
-        start: |line| {
-            let timing = metric(line.text).is_some() && line.text.contains(" MB in");
-            (timing || device(line.text).is_some()).then_some(Start::Within)
-        },
-        opening: None,
-        reader: |_| Box::<Hdparm>::default(),
-    }),
+    marks: &["Timing ", "/dev/"],
+    start: |line| {
+        let timing = metric(line.text).is_some() && line.text.contains(" MB in");
+        (timing || device(line.text).is_some()).then_some(Start::Within)
+    },
+    reader: Some(|_| Box::<Hdparm>::default()),
     ..Format::EMPTY
 };
 
 fn metric(text: &str) -> Option<&'static str> {
     let what = text.strip_prefix("Timing ")?;
-    if what.starts_with("cached reads")
-        || what.starts_with("buffer-cache reads")
-        || what.starts_with("O_DIRECT cached")
-    {
-        Some("cached_read")
-    } else if what.starts_with("buffered disk reads") || what.starts_with("O_DIRECT disk reads") {
-        Some("buffered_read")
-    } else {
-        None
-    }
+    let names = [
+        ("cached reads", "cached_read"),
+        ("buffer-cache reads", "cached_read"),
+        ("buffered disk reads", "buffered_read"),
+        ("O_DIRECT disk reads", "direct_read"),
+        ("O_DIRECT cached reads", "direct_cached_read"),
+    ];
+    names.into_iter().find_map(|(name, metric)| what.starts_with(name).then_some(metric))
 }
 
 /// The device of a line that names one: `/dev/sda:`.

@@ -1,30 +1,25 @@
 //! The summary of `hey`.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::{leading, number};
-use super::super::unit;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "hey",
     tool: "hey",
     command: "hey -n 2000 -c 8 URL",
     measured: &[
-        Measured::higher("requests_per_second", "1/s", &[], "`Requests/sec`"),
-        Measured::lower("latency", "s", &["stat"], "`Average` (mean), `Fastest` (min), `Slowest` (max)"),
-        Measured::lower("latency", "s", &["percentile"], "`Latency distribution`"),
-        Measured::plain("duration", "s", &[], "`Total`"),
-        Measured::plain("transfer", "B", &[], "`Total data`"),
-        Measured::plain("responses", "", &["status"], "`Status code distribution`"),
+        "higher requests_per_second 1/s: `Requests/sec`",
+        "lower latency,stat s: `Average` (mean), `Fastest` (min), `Slowest` (max)",
+        "lower latency,percentile s: `Latency distribution`",
+        "lower phase_latency,phase,stat s: `Details`: the mean, the fastest and the slowest of each phase",
+        "plain duration s: `Total`",
+        "plain transfer B: `Total data`",
+        "plain responses,status: `Status code distribution`",
     ],
     main: &["requests_per_second"],
     checked: Checked::Run("0.1.4"),
-    text: Some(Text {
-        marks: &["Total:", "Slowest:", "Fastest:", "Average:"],
-        start: |line| (is_total(line.text) || is_stat(line.text)).then_some(Start::Within),
-        opening: None,
-        reader: |_| Box::<Hey>::default(),
-    }),
+    marks: &["Total:", "Slowest:", "Fastest:", "Average:"],
+    start: |line| (is_total(line.text) || is_stat(line.text)).then_some(Start::Within),
+    reader: Some(|_| Box::<Hey>::default()),
     ..Format::EMPTY
 };
 
@@ -105,7 +100,13 @@ impl Reader for Hey {
                 let Some(value) = rest.strip_suffix(" bytes").and_then(number) else { return Fit::Foreign };
                 out.put("transfer", value, "B", &[]);
             }
-            ("Size/request" | "DNS+dialup" | "DNS-lookup" | "req write" | "resp wait" | "resp read", _) => {}
+            ("DNS+dialup" | "DNS-lookup" | "req write" | "resp wait" | "resp read", _) => {
+                for (stat, time) in ["mean", "min", "max"].into_iter().zip(rest.split(", ")) {
+                    let Some(value) = seconds(time) else { return Fit::Foreign };
+                    out.put("phase_latency", value, "s", &[("phase", key), ("stat", stat)]);
+                }
+            }
+            ("Size/request", _) => {}
             _ if rest.is_empty() && is_title(key) => {}
             _ => return Fit::Foreign,
         }

@@ -1,35 +1,23 @@
 //! The JSON (`--export-json`) and the text of hyperfine.
 
-use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::json::Json;
-use super::super::line::Line;
-use super::super::number::number;
-use super::super::unit;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "hyperfine",
     tool: "hyperfine",
     command: "hyperfine --export-json FILE 'COMMAND' 'COMMAND'",
     measured: &[
-        Measured::lower("time", "s", &["command"], "`times`: each run of the command, in JSON only"),
-        Measured::lower(
-            "run_time",
-            "ms",
-            &["command", "stat"],
-            "`Time` and `Range` of the text: mean, stdev, min, max",
-        ),
-        Measured::lower("cpu_time", "s", &["command", "mode"], "`user` and `system`"),
+        "lower time,command s: `times`: each run of the command, in JSON only",
+        "lower run_time,command,stat ms: `Time` and `Range` of the text: mean, stdev, min, max",
+        "lower cpu_time,command,mode s: `user` and `system`",
     ],
     main: &["time", "run_time,stat=mean"],
     checked: Checked::Run("1.15.0"),
-    text: Some(Text {
-        marks: &["Benchmark ", "Time (mean"],
-        start: |line| {
-            (heading(line.text).is_some() || line.text.starts_with("Time (mean")).then_some(Start::Within)
-        },
-        opening: None,
-        reader: |_| Box::<Hyperfine>::default(),
-    }),
+    marks: &["Benchmark ", "Time (mean"],
+    start: |line| {
+        (heading(line.text).is_some() || line.text.starts_with("Time (mean")).then_some(Start::Within)
+    },
+    reader: Some(|_| Box::<Hyperfine>::default()),
     json: Some(Document { is: is_document, read: document, by_line: false }),
     ..Format::EMPTY
 };

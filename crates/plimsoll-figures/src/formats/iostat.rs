@@ -1,29 +1,19 @@
 //! The text and the JSON of `iostat` (sysstat).
 
-use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::{clock, number};
-use super::super::rules::impossible_shares;
-use super::super::sysstat;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "iostat",
     tool: "iostat (sysstat)",
     command: "iostat -x 1 10, iostat -x -o JSON 1 10",
-    measured: &[Measured::plain(
-        "*",
-        "%, 1/s, KiB/s, KiB, ms",
-        &["device", "since", "table"],
-        "each column, by the name that stands above it; of the first report below the line that names the machine, which is the mean since its start, with `since=boot` (in text)",
-    )],
+    measured: &[
+        "plain *,device,since,table %, 1/s, KiB/s, KiB, ms: each column, by the name that stands above it; of the first report below the line that names the machine, which is the mean since its start, with `since=boot` (in text)",
+    ],
     main: &["%util", "util", "tps"],
     checked: Checked::Run("sysstat 12.6.1"),
-    text: Some(Text {
-        marks: &["avg-cpu:", "Device"],
-        start: |line| (is_cpu(line.text) || is_devices(line.text)).then_some(Start::Within),
-        opening: None,
-        reader: |_| Box::<Iostat>::default(),
-    }),
+    marks: &["avg-cpu:", "Device"],
+    start: |line| (is_cpu(line.text) || is_devices(line.text)).then_some(Start::Within),
+    reader: Some(|_| Box::<Iostat>::default()),
     json: Some(Document {
         is: |json| {
             let all = sysstat::statistics(json);

@@ -1,49 +1,37 @@
 //! The text of iperf 2, old (`0.0-10.0 sec`, `Bandwidth`) and new.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::{leading, number};
-use super::super::unit;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "iperf",
     tool: "iperf 2",
     command: "iperf -c HOST -i 1",
     measured: &[
-        Measured::higher(
-            "bits_per_second",
-            "Mbit/s",
-            &["stream", "side"],
-            "the rate over the whole time; with `stream=SUM` of all streams, with `side=server` of the server's report",
-        ),
-        Measured::plain("transfer", "MiB", &["stream", "side"], "`Transfer`"),
-        Measured::plain("duration", "s", &["stream", "side"], "the end of the interval over the whole time"),
-        Measured::higher(
-            "interval_bits_per_second",
-            "Mbit/s",
-            &["stream"],
-            "the rate of each interval, with `-i`",
-        ),
-        Measured::lower("jitter", "ms", &["stream", "side"], "`Jitter` of datagrams"),
-        Measured::lower("lost", "", &["stream", "side"], "`Lost` datagrams"),
-        Measured::plain("datagrams", "", &["stream", "side"], "`Total Datagrams`"),
+        "higher bits_per_second,stream,side Mbit/s: the rate over the whole time; with `stream=SUM` of all streams, with `side=server` of the server's report",
+        "plain transfer,stream,side MiB: `Transfer`",
+        "plain duration,stream,side s: the end of the interval over the whole time",
+        "higher interval_bits_per_second,stream Mbit/s: the rate of each interval, with `-i`",
+        "higher throughput,stream,side MiB/s: the rate in bytes, with `-f K` or `-f M`",
+        "higher interval_throughput,stream MiB/s: the rate of each interval in bytes",
+        "lower jitter,stream,side ms: `Jitter` of datagrams",
+        "lower lost,stream,side: `Lost` datagrams",
+        "plain datagrams,stream,side: `Total Datagrams`",
     ],
     main: &["bits_per_second,stream=SUM", "bits_per_second,side=server", "bits_per_second"],
     checked: Checked::Run("2.1.8"),
-    text: Some(Text {
-        marks: &["Client connecting to", "Server listening on", " connected with ", " sec "],
-        start: |line| {
-            let head =
-                line.text.starts_with("Client connecting to") || line.text.starts_with("Server listening on");
-            // iperf3 names no protocol, only a port.
-            if head && (line.text.contains("TCP port") || line.text.contains("UDP port")) {
-                return Some(Start::Head);
-            }
-            (row(line).is_some() || is_connection(line)).then_some(Start::Within)
-        },
-        opening: None,
-        reader: |_| Box::<Iperf>::default(),
-    }),
+    marks: &["Client connecting to", "Server listening on", " connected with ", " sec "],
+    start: |line| {
+        let head =
+            line.text.starts_with("Client connecting to") || line.text.starts_with("Server listening on");
+        // iperf3 names no protocol, only a port.
+        if head && (line.text.contains("TCP port") || line.text.contains("UDP port")) {
+            return Some(Start::Head);
+        }
+        // Only iperf3 names the role of a stream.
+        let is_row = row(line).is_some_and(|row| row.role.is_none());
+        (is_row || is_connection(line)).then_some(Start::Within)
+    },
+    reader: Some(|_| Box::<Iperf>::default()),
     ..Format::EMPTY
 };
 
@@ -76,7 +64,8 @@ pub(super) fn row<'t>(line: &Line<'t>) -> Option<Row<'t>> {
         return None;
     }
     let transfer = (number(word()?)?, unit::bytes(word()?)?);
-    let rate = (number(word()?)?, unit::bits_per_second(word()?)?);
+    let rate = (number(word()?)?, word()?);
+    let rate = (rate.0, unit::bits_per_second(rate.1).or_else(|| unit::bytes_per_second(rate.1))?);
     Some(Row {
         stream: stream.trim(),
         role,
@@ -86,6 +75,16 @@ pub(super) fn row<'t>(line: &Line<'t>) -> Option<Row<'t>> {
         rate,
         rest: words.collect(),
     })
+}
+
+/// What a rate is called: with `-f K` or `-f M` it is one of bytes.
+pub(super) fn rate_name(unit: &str, of_interval: bool) -> &'static str {
+    match (unit.ends_with("bit/s"), of_interval) {
+        (true, true) => "interval_bits_per_second",
+        (true, false) => "bits_per_second",
+        (false, true) => "interval_throughput",
+        (false, false) => "throughput",
+    }
 }
 
 /// The jitter, the datagrams lost and all of them: `0.035 ms 3/77 (0%)`, also with blanks around the stroke.
@@ -121,7 +120,7 @@ impl First {
         out.line = self.line;
         out.put_at(
             Some(self.to),
-            "interval_bits_per_second",
+            rate_name(self.rate.1, true),
             self.rate.0,
             self.rate.1,
             &[("stream", &self.stream)],
@@ -132,7 +131,7 @@ impl First {
         out.line = self.line;
         let both = [("stream", self.stream.as_str()), ("side", "server")];
         let labels = if server { &both[..] } else { &both[..1] };
-        out.put("bits_per_second", self.rate.0, self.rate.1, labels);
+        out.put(rate_name(self.rate.1, false), self.rate.0, self.rate.1, labels);
         out.put("transfer", self.transfer.0, self.transfer.1, labels);
         out.put("duration", self.to, "s", labels);
         if let Some((jitter, lost, all)) = self.datagrams {

@@ -1,63 +1,46 @@
 //! The text and the JSON of iperf3.
 
-use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::json::Json;
-use super::super::line::Line;
-use super::super::number::{leading, number};
-use super::iperf::{Row, datagrams, row};
+use super::iperf::{Row, datagrams, rate_name, row};
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "iperf3",
     tool: "iperf3",
     command: "iperf3 -c HOST, iperf3 -c HOST -J",
     measured: &[
-        Measured::higher(
-            "bits_per_second",
-            "Mbit/s",
-            &["stream", "role", "side"],
-            "the rate over the whole time, as `sender` and `receiver` saw it; with `stream=SUM` of all streams. In JSON `sum_sent` and `sum_received`",
-        ),
-        Measured::plain("transfer", "MiB", &["stream", "side"], "`Transfer`; in JSON `bytes`"),
-        Measured::plain("duration", "s", &["stream", "side"], "the end of the interval over the whole time"),
-        Measured::lower("retransmits", "", &["stream", "side"], "`Retr`"),
-        Measured::higher(
-            "interval_bits_per_second",
-            "Mbit/s",
-            &["stream", "role", "omitted"],
-            "the rate of each interval; with `omitted=yes` of those that `-O` leaves out",
-        ),
-        Measured::lower("interval_retransmits", "", &["stream"], "`Retr` of each interval"),
-        Measured::lower("interval_jitter", "ms", &["stream"], "`Jitter` of each interval"),
-        Measured::lower("interval_lost", "", &["stream"], "`Lost` datagrams of each interval"),
-        Measured::plain("interval_datagrams", "", &["stream"], "`Total Datagrams` of each interval"),
-        Measured::lower("jitter", "ms", &["stream", "side"], "`Jitter` of datagrams"),
-        Measured::lower("lost", "", &["stream", "side"], "`Lost` datagrams"),
-        Measured::plain("datagrams", "", &["stream", "side"], "`Total Datagrams`"),
-        Measured::lower(
-            "rtt",
-            "us",
-            &["stat"],
-            "`min_rtt`, `mean_rtt`, `max_rtt` of the sender, in JSON only",
-        ),
-        Measured::plain("cpu", "%", &["of"], "`cpu_utilization_percent`, in JSON only"),
+        "higher bits_per_second,stream,role,side Mbit/s: the rate over the whole time, as `sender` and `receiver` saw it; with `stream=SUM` of all streams. In JSON `sum_sent` and `sum_received`",
+        "plain transfer,stream,side MiB: `Transfer`; in JSON `bytes`",
+        "plain duration,stream,side s: the end of the interval over the whole time",
+        "lower retransmits,stream,side: `Retr`",
+        "higher interval_bits_per_second,stream,role,omitted Mbit/s: the rate of each interval; with `omitted=yes` of those that `-O` leaves out",
+        "higher throughput,stream,role,side MiB/s: the rate in bytes, with `-f K` or `-f M`",
+        "higher interval_throughput,stream,role,omitted MiB/s: the rate of each interval in bytes",
+        "lower interval_retransmits,stream: `Retr` of each interval",
+        "plain interval_window,stream,role,omitted KiB: `Cwnd`: the congestion window at the end of the interval",
+        "lower interval_jitter,stream ms: `Jitter` of each interval",
+        "lower interval_lost,stream: `Lost` datagrams of each interval",
+        "plain interval_datagrams,stream: `Total Datagrams` of each interval",
+        "lower jitter,stream,side ms: `Jitter` of datagrams",
+        "lower lost,stream,side: `Lost` datagrams",
+        "plain datagrams,stream,side: `Total Datagrams`",
+        "lower rtt,stat us: `min_rtt`, `mean_rtt`, `max_rtt` of the sender, in JSON only",
+        "plain cpu,of %: `cpu_utilization_percent`, in JSON only",
     ],
     main: &["bits_per_second,stream=SUM,side=receiver", "bits_per_second,side=receiver", "bits_per_second"],
     checked: Checked::Run("3.12"),
-    text: Some(Text {
-        marks: &["Connecting to host", "Server listening on ", " sec ", "[ ID]"],
-        start: |line| {
-            let head = line.text.starts_with("Connecting to host")
-                || line.after("Server listening on").is_some_and(|rest| leading(rest).is_some());
-            if head {
-                return Some(Start::Head);
-            }
-            let heading = line.text.starts_with("[ ID]") && line.text.contains("Bitrate");
-            let whole = row(line).is_some_and(|row| side(&row).is_some());
-            (heading || whole).then_some(Start::Within)
-        },
-        opening: None,
-        reader: |_| Box::<Iperf3>::default(),
-    }),
+    marks: &["Connecting to host", "Server listening on ", "Test Complete", " sec ", "[ ID]"],
+    start: |line| {
+        let head = line.text.starts_with("Connecting to host")
+            || line.after("Server listening on").is_some_and(|rest| leading(rest).is_some());
+        if head {
+            return Some(Start::Head);
+        }
+        let heading = line.text.starts_with("[ ID]") && line.text.contains("Bitrate");
+        let is_own = |row: Row<'_>| side(&row).is_some() || row.role.is_some() || is_omitted(&row);
+        let within = heading || ends(line) || row(line).is_some_and(is_own);
+        within.then_some(Start::Within)
+    },
+    reader: Some(|_| Box::<Iperf3>::default()),
     json: Some(Document {
         is: |json| json.has(&["start", "intervals", "end"]),
         read: document,
@@ -70,11 +53,25 @@ fn side<'t>(row: &Row<'t>) -> Option<&'t str> {
     row.rest.last().copied().filter(|side| ["sender", "receiver"].contains(side))
 }
 
+/// Whether the tool leaves an interval out of its own results.
+fn is_omitted(row: &Row<'_>) -> bool {
+    row.rest.last() == Some(&"(omitted)")
+}
+
+/// Whether the figures over the whole time follow.
+fn ends(line: &Line<'_>) -> bool {
+    line.text.starts_with("Test Complete. Summary Results")
+}
+
 #[derive(Default)]
 struct Iperf3 {
     whole: Vec<(String, String)>,
     /// Whether the table has a column of retransmitted segments.
     retransmits: bool,
+    /// Whether the rule before the figures over the whole time has been read.
+    behind_rule: bool,
+    /// The longest interval, in seconds.
+    longest: f64,
 }
 
 impl Reader for Iperf3 {
@@ -83,26 +80,35 @@ impl Reader for Iperf3 {
             if line.text.starts_with("[ ID]") {
                 self.retransmits = line.text.contains("Retr");
             }
+            self.behind_rule |= line.text.starts_with("- - -") || ends(line);
             return if is_known(line) { Fit::Mine } else { Fit::Foreign };
         };
         let role = row.role.map(|role| ("role", role));
         let of_stream = || [("stream", row.stream)].into_iter().chain(role);
         let count = row.rest.first().and_then(|word| number(word));
-        let Some(side) = side(&row) else {
+        let side = side(&row);
+        // Version 3.1 names no side in the figures of datagrams, and a server none where no rule is above.
+        let is_long = self.longest > 0.0 && row.to > 3.0 * self.longest;
+        if side.is_none() && !(row.from == 0.0 && (self.behind_rule || is_long)) {
             if !self.whole.is_empty() {
                 return Fit::Next;
             }
             if row.to <= row.from {
                 return out.refuse("an interval of 0 s has no rate");
             }
-            // What the tool leaves out of its own results.
-            let omitted = row.rest.last() == Some(&"(omitted)");
+            self.longest = self.longest.max(row.to - row.from);
+            let omitted = is_omitted(&row);
             let labels: Vec<(&'static str, &str)> =
                 of_stream().chain(omitted.then_some(("omitted", "yes"))).collect();
             let mut put = |metric, value, unit| out.put_at(Some(row.to), metric, value, unit, &labels);
-            put("interval_bits_per_second", row.rate.0, row.rate.1);
+            put(rate_name(row.rate.1, true), row.rate.0, row.rate.1);
             if let Some((jitter, lost, all)) = datagrams(&row.rest) {
-                put("interval_jitter", jitter, "ms");
+                if is_possible(jitter, &row) {
+                    put("interval_jitter", jitter, "ms");
+                } else {
+                    out.refused = Some(NO_JITTER.to_owned());
+                }
+                let mut put = |metric, value, unit| out.put_at(Some(row.to), metric, value, unit, &labels);
                 put("interval_lost", lost, "");
                 put("interval_datagrams", all, "");
             } else if let Some(count) = count {
@@ -112,27 +118,48 @@ impl Reader for Iperf3 {
                 let metric =
                     if self.retransmits || window { "interval_retransmits" } else { "interval_datagrams" };
                 put(metric, count, "");
+                if let [_, size, of_size, ..] = row.rest[..]
+                    && let Some((size, of_size)) = number(size).zip(unit::bytes(of_size))
+                {
+                    put("interval_window", size, of_size);
+                }
             }
             return Fit::Mine;
-        };
-        let key = (format!("{} {}", row.stream, row.role.unwrap_or_default()), side.to_owned());
+        }
+        let role_of_stream = row.role.unwrap_or_default();
+        let key = (format!("{} {role_of_stream}", row.stream), side.unwrap_or_default().to_owned());
         if self.whole.contains(&key) {
             return Fit::Next;
         }
         self.whole.push(key);
-        let labels: Vec<(&'static str, &str)> = of_stream().chain([("side", side)]).collect();
-        out.put("bits_per_second", row.rate.0, row.rate.1, &labels);
+        let labels: Vec<(&'static str, &str)> = of_stream().chain(side.map(|side| ("side", side))).collect();
+        out.put(rate_name(row.rate.1, false), row.rate.0, row.rate.1, &labels);
         out.put("transfer", row.transfer.0, row.transfer.1, &labels);
         out.put("duration", row.to, "s", &labels);
         if let Some((jitter, lost, all)) = datagrams(&row.rest) {
-            out.put("jitter", jitter, "ms", &labels);
+            if is_possible(jitter, &row) {
+                out.put("jitter", jitter, "ms", &labels);
+            } else {
+                out.refused = Some(NO_JITTER.to_owned());
+            }
             out.put("lost", lost, "", &labels);
             out.put("datagrams", all, "", &labels);
         } else if let Some(count) = count {
-            out.put("retransmits", count, "", &labels);
+            out.put(
+                if side.is_some() || self.retransmits { "retransmits" } else { "datagrams" },
+                count,
+                "",
+                &labels,
+            );
         }
         Fit::Mine
     }
+}
+
+const NO_JITTER: &str = "impossible: the jitter is longer than the time in which it was measured";
+
+fn is_possible(jitter_ms: f64, row: &Row<'_>) -> bool {
+    jitter_ms <= 1e3 * (row.to - row.from)
 }
 
 fn is_known(line: &Line<'_>) -> bool {

@@ -1,32 +1,23 @@
 //! The tables of the kernel test robot, and its `stats.json`.
 
-use super::super::format::{Checked, Format, Measured, Text};
-use super::super::rules;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "lkp",
     tool: "the kernel test robot (lkp-tests)",
     command: "lkp compare",
     measured: &[
-        Measured::plain("mean", "", &["metric", "side"], "the means of both kernels"),
-        Measured::plain(
-            "deviation",
-            "%",
-            &["metric", "side"],
-            "`%stddev`: the relative standard deviation, where it is not below 2 %",
-        ),
-        Measured::plain("change", "%", &["metric"], "`%change`, as the robot has it"),
-        Measured::plain("change", "points", &["metric"], "the change of shares, in points"),
-        Measured::plain("value", "", &["metric"], "each value of `stats.json`"),
+        "plain mean,metric,side: the means of both kernels",
+        "plain deviation,metric,side %: `%stddev`: the relative standard deviation, where it is not below 2 %",
+        "plain change,metric %: `%change`, as the robot has it",
+        "plain change,metric points: the change of shares, in points",
+        "plain value,metric: each value of `stats.json`",
     ],
     main: &["value"],
     checked: Checked::Documented("https://github.com/intel/lkp-tests"),
-    text: Some(Text {
-        marks: &["%stddev", "stats.json:"],
-        start: |line| rules::start(LINES, line),
-        opening: None,
-        reader: |_| rules::reader(LINES),
-    }),
+    marks: &["%stddev", "stats.json:"],
+    start: |line| rules::start(LINES, line),
+    reader: Some(|_| rules::reader(LINES)),
     ..Format::EMPTY
 };
 

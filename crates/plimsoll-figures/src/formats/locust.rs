@@ -1,29 +1,24 @@
 //! The tables of `locust`, today's and those before version 2.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::leading;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "locust",
     tool: "locust",
     command: "locust --headless -u 10 -r 10 -t 30s",
     measured: &[
-        Measured::plain("requests", "", &["name"], "`# reqs`"),
-        Measured::lower("failures", "", &["name"], "`# fails`"),
-        Measured::lower("latency", "ms", &["name", "stat"], "`Avg` (mean), `Min`, `Max`, `Med`, `Median`"),
-        Measured::lower("latency", "ms", &["name", "percentile"], "`Response time percentiles`"),
-        Measured::higher("requests_per_second", "1/s", &["name"], "`req/s`"),
-        Measured::lower("failures_per_second", "1/s", &["name"], "`failures/s`"),
+        "plain requests,name: `# reqs`",
+        "lower failures,name: `# fails`",
+        "lower latency,name,stat ms: `Avg` (mean), `Min`, `Max`, `Med`, `Median`",
+        "lower latency,name,percentile ms: `Response time percentiles`",
+        "higher requests_per_second,name 1/s: `req/s`",
+        "lower failures_per_second,name 1/s: `failures/s`",
     ],
     main: &["requests_per_second,name=Aggregated", "requests_per_second"],
     checked: Checked::Documented("https://docs.locust.io/en/stable/running-without-web-ui.html"),
-    text: Some(Text {
-        marks: &["# reqs"],
-        start: |line| columns(line.text).map(|_| Start::Head),
-        opening: None,
-        reader: |_| Box::<Locust>::default(),
-    }),
+    marks: &["# reqs"],
+    start: |line| columns(line.text).map(|_| Start::Head),
+    reader: Some(|_| Box::<Locust>::default()),
     ..Format::EMPTY
 };
 

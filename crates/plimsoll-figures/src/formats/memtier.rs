@@ -1,29 +1,24 @@
 //! The totals of `memtier_benchmark`.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::number;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "memtier",
     tool: "memtier_benchmark",
     command: "memtier_benchmark -s HOST --hide-histogram",
     measured: &[
-        Measured::higher("operations_per_second", "1/s", &["operation"], "`Ops/sec`"),
-        Measured::plain("hits_per_second", "1/s", &["operation"], "`Hits/sec`"),
-        Measured::plain("misses_per_second", "1/s", &["operation"], "`Misses/sec`"),
-        Measured::lower("latency", "ms", &["operation", "stat"], "`Latency`, `Avg. Latency` (mean)"),
-        Measured::lower("latency", "ms", &["operation", "percentile"], "`p50 Latency` and the like"),
-        Measured::higher("throughput", "KiB/s", &["operation"], "`KB/sec`"),
+        "higher operations_per_second,operation 1/s: `Ops/sec`",
+        "plain hits_per_second,operation 1/s: `Hits/sec`",
+        "plain misses_per_second,operation 1/s: `Misses/sec`",
+        "lower latency,operation,stat ms: `Latency`, `Avg. Latency` (mean)",
+        "lower latency,operation,percentile ms: `p50 Latency` and the like",
+        "higher throughput,operation KiB/s: `KB/sec`",
     ],
     main: &["operations_per_second,operation=Totals"],
     checked: Checked::Documented("https://github.com/RedisLabs/memtier_benchmark"),
-    text: Some(Text {
-        marks: &["Ops/sec"],
-        start: |line| columns(line.text).map(|_| Start::Head),
-        opening: None,
-        reader: |_| Box::<Memtier>::default(),
-    }),
+    marks: &["Ops/sec"],
+    start: |line| columns(line.text).map(|_| Start::Head),
+    reader: Some(|_| Box::<Memtier>::default()),
     ..Format::EMPTY
 };
 

@@ -1,34 +1,20 @@
 //! The comparisons of mmtests.
 
-use super::super::format::{Checked, Format, Measured, Text};
-use super::super::rules;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "mmtests",
     tool: "mmtests",
     command: "compare-kernels.sh",
     measured: &[
-        Measured::plain(
-            "value",
-            "",
-            &["statistic", "subject", "side"],
-            "the values of both kernels, by the statistic (`Hmean`, `Amean`, `Stddev` ...) at the beginning of the row",
-        ),
-        Measured::plain(
-            "change",
-            "%",
-            &["statistic", "subject", "marked"],
-            "the change of the second, with `marked=yes` where mmtests marks it as significant; better is positive",
-        ),
+        "plain value,statistic,subject,side: the values of both kernels, by the statistic (`Hmean`, `Amean`, `Stddev` ...) at the beginning of the row",
+        "plain change,statistic,subject,marked %: the change of the second, with `marked=yes` where mmtests marks it as significant; better is positive",
     ],
     main: &["value"],
     checked: Checked::Documented("https://github.com/gormanm/mmtests"),
-    text: Some(Text {
-        marks: &["mean ", "Min ", "Max ", "Stddev ", "CoeffVar ", "Percentile"],
-        start: |line| rules::start(LINES, line),
-        opening: None,
-        reader: |_| rules::reader(LINES),
-    }),
+    marks: &["mean ", "Min ", "Max ", "Stddev ", "CoeffVar ", "Percentile"],
+    start: |line| rules::start(LINES, line),
+    reader: Some(|_| rules::reader(LINES)),
     ..Format::EMPTY
 };
 

@@ -3,6 +3,17 @@
 use super::error::ReadError;
 use super::format::Format;
 
+/// Imports that every format needs.
+mod prelude {
+    pub(super) use super::super::format::{Checked, Document, Fit, Format, Options, Out, Reader, Start};
+    pub(super) use super::super::json::Json;
+    pub(super) use super::super::line::Line;
+    pub(super) use super::super::number::{Decimal, clock, count, duration, leading, number, plain};
+    pub(super) use super::super::rules::{self, impossible_shares};
+    pub(super) use super::super::sysstat::{self, Clocked};
+    pub(super) use super::super::unit::{self, HeadingTime};
+}
+
 /// Declares a module for each format, and the list of them.
 macro_rules! formats {
     ($($name:ident,)+) => {
@@ -27,6 +38,8 @@ formats! {
     time,
     boom,
     artillery,
+    autocannon,
+    bombardier,
     stress_ng,
     ycsb,
     ping,
@@ -64,6 +77,7 @@ formats! {
     postal,
     pytest_benchmark,
     redis_benchmark,
+    sockperf,
     sar,
     ss,
     sysbench,

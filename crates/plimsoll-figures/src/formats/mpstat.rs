@@ -1,26 +1,19 @@
 //! The text and the JSON of `mpstat` (sysstat).
 
-use super::super::format::{Checked, Document, Format, Measured, Start, Text};
-use super::super::sysstat::{self, Clocked};
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "mpstat",
     tool: "mpstat (sysstat)",
     command: "mpstat -P ALL 1 10, mpstat -o JSON 1 10",
-    measured: &[Measured::plain(
-        "*",
-        "%",
-        &["cpu", "stat", "table"],
-        "each column, by the name that stands above it; averages with `stat=mean`. In JSON each field of `cpu-load`",
-    )],
+    measured: &[
+        "plain *,cpu,stat,table %: each column, by the name that stands above it; averages with `stat=mean`. In JSON each field of `cpu-load`",
+    ],
     main: &["%sys,cpu=all", "sys,cpu=all,table=cpu-load"],
     checked: Checked::Run("sysstat 12.6.1"),
-    text: Some(Text {
-        marks: &["%soft"],
-        start: |line| sysstat::heading(line.text).filter(|names| is_heading(names)).map(|_| Start::Within),
-        opening: None,
-        reader: |_| Box::<Clocked>::default(),
-    }),
+    marks: &["%soft"],
+    start: |line| sysstat::heading(line.text).filter(|names| is_heading(names)).map(|_| Start::Within),
+    reader: Some(|_| Box::<Clocked>::default()),
     json: Some(Document {
         is: |json| {
             let all = sysstat::statistics(json);

@@ -1,32 +1,21 @@
 //! The JSON (`mtr -j`), the report (`mtr -r`) and the screen of mtr.
 
-use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::json::Json;
-use super::super::line::Line;
-use super::super::number::leading;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "mtr",
     tool: "mtr",
     command: "mtr -j HOST, mtr -r HOST",
     measured: &[
-        Measured::lower("loss", "%", &["hop", "host"], "`Loss%`"),
-        Measured::plain("probes", "", &["hop", "host"], "`Snt`"),
-        Measured::lower(
-            "rtt",
-            "ms",
-            &["hop", "host", "stat"],
-            "`Last`, `Avg` (mean), `Best` (min), `Wrst` (max), `StDev` (stdev)",
-        ),
+        "lower loss,hop,host %: `Loss%`",
+        "plain probes,hop,host: `Snt`",
+        "lower rtt,hop,host,stat ms: `Last`, `Avg` (mean), `Best` (min), `Wrst` (max), `StDev` (stdev)",
     ],
     main: &["rtt,stat=mean"],
     checked: Checked::Run("0.95"),
-    text: Some(Text {
-        marks: &["Loss%", "My traceroute", "Packets "],
-        start: |line| (heading(line.text).is_some() || is_above(line)).then_some(Start::Head),
-        opening: None,
-        reader: |_| Box::<Mtr>::default(),
-    }),
+    marks: &["Loss%", "My traceroute", "Packets "],
+    start: |line| (heading(line.text).is_some() || is_above(line)).then_some(Start::Head),
+    reader: Some(|_| Box::<Mtr>::default()),
     json: Some(Document {
         is: |json| json.at(&["report", "hubs"]).is_some(),
         read: document,

@@ -1,71 +1,35 @@
 //! The classic tables of `netperf`, and its `KEY=VALUE` lines (`-- -k`).
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::number;
-use super::super::unit::HeadingTime;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "netperf",
     tool: "netperf",
     command: "netperf -t TCP_STREAM -H HOST, netperf -t TCP_RR -H HOST",
     measured: &[
-        Measured::higher(
-            "bits_per_second",
-            "Mbit/s",
-            &["side"],
-            "`Throughput` of STREAM tests, in the unit that the heading states; of UDP both sides",
-        ),
-        Measured::higher("bytes_per_second", "MiB/s", &["side"], "`Throughput`, with `-f M` and the like"),
-        Measured::lower(
-            "retransmits",
-            "",
-            &["side"],
-            "`Local Transport Retransmissions` and `Remote`, with `-o`",
-        ),
-        Measured::higher("transactions_per_second", "1/s", &[], "`Trans. Rate` of RR tests"),
-        Measured::higher("interval_bits_per_second", "Mbit/s", &[], "`Interim result`, with `-D`"),
-        Measured::higher("interval_transactions_per_second", "1/s", &[], "`Interim result` of RR tests"),
-        Measured::plain("duration", "s", &[], "`Elapsed Time`"),
-        Measured::plain(
-            "cpu",
-            "%",
-            &["side"],
-            "`Utilization`, `CPU`, with `-c` and `-C`; what was not measured is left out",
-        ),
-        Measured::lower(
-            "service_demand",
-            "us/KB, us/Tr",
-            &["side"],
-            "`Service Demand`, `S.dem`: CPU time for a KB of 1024 bytes, or for a transaction",
-        ),
-        Measured::lower(
-            "latency",
-            "us",
-            &["stat"],
-            "`MEAN_LATENCY`, `MIN_LATENCY`, `MAX_LATENCY`, `STDDEV_LATENCY` with `-k`",
-        ),
-        Measured::lower(
-            "latency",
-            "us",
-            &["percentile"],
-            "`P50_LATENCY`, `P90_LATENCY`, `P99_LATENCY` with `-k`",
-        ),
+        "higher bits_per_second,side Mbit/s: `Throughput` of STREAM tests, in the unit that the heading states; of UDP both sides",
+        "higher bytes_per_second,side MiB/s: `Throughput`, with `-f M` and the like",
+        "lower retransmits,side: `Local Transport Retransmissions` and `Remote`, with `-o`",
+        "higher transactions_per_second 1/s: `Trans. Rate` of RR tests",
+        "higher interval_bits_per_second Mbit/s: `Interim result`, with `-D`",
+        "higher interval_transactions_per_second 1/s: `Interim result` of RR tests",
+        "plain duration s: `Elapsed Time`",
+        "plain cpu,side %: `Utilization`, `CPU`, with `-c` and `-C`; what was not measured is left out",
+        "lower service_demand,side us/KB, us/Tr: `Service Demand`, `S.dem`: CPU time for a KB of 1024 bytes, or for a transaction",
+        "lower latency,stat us: `MEAN_LATENCY`, `MIN_LATENCY`, `MAX_LATENCY`, `STDDEV_LATENCY` with `-k`",
+        "lower latency,percentile us: `P50_LATENCY`, `P90_LATENCY`, `P99_LATENCY` with `-k`",
     ],
     main: &["bits_per_second", "transactions_per_second", "bytes_per_second"],
     checked: Checked::Run("2.7.0"),
-    text: Some(Text {
-        marks: &[" TEST ", " TEST,", "THROUGHPUT=", "Recv ", "Throughput Units,"],
-        start: |line| {
-            if kind(line.text).is_some() {
-                return Some(Start::Head);
-            }
-            let heading = is_heading(line.text) || is_heading_of_columns(line.text);
-            (heading || line.text.starts_with("THROUGHPUT=")).then_some(Start::Within)
-        },
-        opening: None,
-        reader: |_| Box::<Netperf>::default(),
-    }),
+    marks: &[" TEST ", " TEST,", "THROUGHPUT=", "Recv ", "Throughput Units,"],
+    start: |line| {
+        if kind(line.text).is_some() {
+            return Some(Start::Head);
+        }
+        let heading = is_heading(line.text) || is_heading_of_columns(line.text);
+        (heading || line.text.starts_with("THROUGHPUT=")).then_some(Start::Within)
+    },
+    reader: Some(|_| Box::<Netperf>::default()),
     ..Format::EMPTY
 };
 

@@ -1,56 +1,41 @@
 //! The report of NPAD (`pathdiag`), as text: its goal, its checks, its verdicts.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::{leading, number};
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "npad",
     tool: "NPAD (pathdiag)",
     command: "diag-client SERVER PORT RTT RATE",
     measured: &[
-        Measured::plain("target_rate", "Mbit/s", &[], "`End-to-end goal`, or `target application data rate`"),
-        Measured::plain(
-            "target_rtt",
-            "ms",
-            &[],
-            "`End-to-end goal`, or `Round-Trip-Time (RTT) to the target application`",
-        ),
-        Measured::higher("rate", "Mbit/s", &["verdict"], "`maximum data rate was`"),
-        Measured::lower("loss", "%", &["verdict"], "`loss event rate`"),
-        Measured::plain("loss_budget", "%", &[], "`loss budget is`"),
-        Measured::plain("mss", "B", &[], "`Maximum Segment Size`, or `MSS`"),
-        Measured::plain("rtt", "ms", &[], "`Round Trip Time for this path section`"),
-        Measured::plain("loss_interval", "packets", &["verdict"], "`pkts between loss events`"),
-        Measured::plain(
-            "loss_interval_budget",
-            "packets",
-            &[],
-            "`pkts between losses`, that the goal allows",
-        ),
-        Measured::plain("window_scale", "", &["of"], "`Received window scale is`, and `it should be`"),
-        Measured::plain("queue", "packets, B", &[], "`Measured queue size`"),
-        Measured::plain("queue_time", "ms", &[], "`drain time`"),
+        "plain target_rate Mbit/s: `End-to-end goal`, or `target application data rate`",
+        "plain target_rtt ms: `End-to-end goal`, or `Round-Trip-Time (RTT) to the target application`",
+        "higher rate,verdict Mbit/s: `maximum data rate was`",
+        "lower loss,verdict %: `loss event rate`",
+        "plain loss_budget %: `loss budget is`",
+        "plain mss B: `Maximum Segment Size`, or `MSS`",
+        "plain rtt ms: `Round Trip Time for this path section`",
+        "plain loss_interval,verdict packets: `pkts between loss events`",
+        "plain loss_interval_budget packets: `pkts between losses`, that the goal allows",
+        "plain window_scale,of: `Received window scale is`, and `it should be`",
+        "plain queue packets, B: `Measured queue size`",
+        "plain queue_time ms: `drain time`",
     ],
     main: &["rate"],
     checked: Checked::Documented(
         "NPAD 1.5.6, `Detailed information on messages`; IETF 62 tsvwg, `Example diagnostic tool output`",
     ),
-    text: Some(Text {
-        marks: &[
-            "Maximum Segment Size for this path section",
-            "End-to-end goal:",
-            "target application data rate",
-            "loss event rate:",
-            "maximum data rate was",
-        ],
-        start: |line| {
-            let head = line.text.starts_with("End-to-end goal:");
-            if head { Some(Start::Head) } else { Some(Start::Within).filter(|_| fact(line).is_some()) }
-        },
-        opening: None,
-        reader: |_| Box::new(Npad),
-    }),
+    marks: &[
+        "Maximum Segment Size for this path section",
+        "End-to-end goal:",
+        "target application data rate",
+        "loss event rate:",
+        "maximum data rate was",
+    ],
+    start: |line| {
+        let head = line.text.starts_with("End-to-end goal:");
+        if head { Some(Start::Head) } else { Some(Start::Within).filter(|_| fact(line).is_some()) }
+    },
+    reader: Some(|_| Box::new(Npad)),
     ..Format::EMPTY
 };
 

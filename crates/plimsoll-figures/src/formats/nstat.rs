@@ -1,28 +1,20 @@
 //! The text and the JSON of `nstat` (iproute2): counters of the network stack.
 
-use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::json::Json;
-use super::super::line::Line;
-use super::super::number::number;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "nstat",
     tool: "nstat (iproute2)",
     command: "nstat -a, nstat -a -j",
-    measured: &[Measured::plain(
-        "*",
-        "",
-        &["stat"],
-        "each counter, by its name; the rate beside it, where one is shown, with `stat=rate` in 1/s",
-    )],
+    measured: &["plain *,stat: each counter by its name. A rate beside it has `stat=rate`, in 1/s"],
     main: &["TcpRetransSegs"],
     checked: Checked::Run("iproute2 6.1.0"),
-    text: Some(Text {
-        marks: &["#kernel"],
-        start: |line| (line.text == "#kernel").then_some(Start::Head),
-        opening: None,
-        reader: |_| Box::new(Nstat),
-    }),
+    marks: &["#kernel", "TcpExt", "IpExt"],
+    start: |line| match line.text {
+        "#kernel" => Some(Start::Head),
+        _ => row(line).and_then(|(.., rate)| rate).map(|_| Start::Within),
+    },
+    reader: Some(|_| Box::new(Nstat)),
     json: Some(Document { is: is_document, read: document, by_line: false }),
     ..Format::EMPTY
 };
@@ -33,6 +25,17 @@ fn is_counter(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
+/// `TcpExtTCPTimeouts  5  0.0`: the counter, its value, and the rate where one is shown.
+fn row<'t>(line: &Line<'t>) -> Option<(&'t str, f64, Option<f64>)> {
+    let words: Vec<&str> = line.words().collect();
+    let (name, value, rate) = match words.as_slice() {
+        [name, value] => (name, value, None),
+        [name, value, rate] => (name, value, Some(number(rate)?)),
+        _ => return None,
+    };
+    is_counter(name).then(|| Some((*name, number(value)?, rate)))?
+}
+
 struct Nstat;
 
 impl Reader for Nstat {
@@ -40,13 +43,9 @@ impl Reader for Nstat {
         if line.text == "#kernel" {
             return Fit::Mine;
         }
-        let words: Vec<&str> = line.words().collect();
-        let [name, value, rate @ ..] = words.as_slice() else { return Fit::Foreign };
-        let Some(value) = number(value).filter(|_| is_counter(name) && rate.len() <= 1) else {
-            return Fit::Foreign;
-        };
+        let Some((name, value, rate)) = row(line) else { return Fit::Foreign };
         out.put(name, value, "", &[]);
-        if let Some(rate) = rate.first().and_then(|rate| number(rate)) {
+        if let Some(rate) = rate {
             out.put(name, rate, "1/s", &[("stat", "rate")]);
         }
         Fit::Mine

@@ -1,29 +1,20 @@
 //! Bare numbers: one figure after the other, between blanks, on one line or on many.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Text};
-use super::super::line::Line;
-use super::super::number::{Decimal, plain};
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "numbers",
     tool: "any, or hands",
     command: "hdparm -t /dev/sda | sed -n 's/.*= *//p'",
-    measured: &[Measured::plain(
-        "value",
-        "",
-        &[],
-        "each number of a line that has nothing but numbers, with an optional unit behind a single one",
-    )],
+    measured: &[
+        "plain value: each number of a line that has nothing but numbers, with an optional unit behind a single one",
+    ],
     main: &["value"],
     checked: Checked::Rule("a list of numbers between blanks or semicolons"),
-    text: Some(Text {
-        marks: &[],
-        start: |_| None,
-        opening: Some(|first, second| {
-            all(first, None).is_some() && second.is_none_or(|line| all(line, None).is_some())
-        }),
-        reader: |options| Box::new(Numbers { decimal: options.decimal }),
+    opening: Some(|first, second| {
+        all(first, None).is_some() && second.is_none_or(|line| all(line, None).is_some())
     }),
+    reader: Some(|options| Box::new(Numbers { decimal: options.decimal })),
     ..Format::EMPTY
 };
 

@@ -1,44 +1,27 @@
 //! The summary and the JSON (`-j`, `--output-format json`) of `oha`.
 
-use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::json::Json;
-use super::super::line::Line;
-use super::super::number::{leading, number};
-use super::super::unit;
 use super::hey::{percentile, responses};
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "oha",
     tool: "oha",
     command: "oha -n 2000 -c 8 URL, with --output-format json",
     measured: &[
-        Measured::higher("requests_per_second", "1/s", &[], "`Requests/sec`, `requestsPerSec`"),
-        Measured::higher(
-            "success",
-            "%",
-            &[],
-            "`Success rate`; in JSON `successRate`, which is a share of 1 there",
-        ),
-        Measured::lower("latency", "s", &["stat"], "`Average` (mean), `Fastest` (min), `Slowest` (max)"),
-        Measured::lower(
-            "latency",
-            "s",
-            &["percentile"],
-            "`Response time distribution`, `latencyPercentiles`",
-        ),
-        Measured::lower("first_byte_time", "s", &["percentile"], "`firstBytePercentiles`, in JSON only"),
-        Measured::plain("duration", "s", &[], "`Total`"),
-        Measured::plain("responses", "", &["status"], "`Status code distribution`"),
-        Measured::lower("errors", "", &["kind"], "`Error distribution`"),
+        "higher requests_per_second 1/s: `Requests/sec`, `requestsPerSec`",
+        "higher success %: `Success rate`; in JSON `successRate`, which is a share of 1 there",
+        "lower latency,stat s: `Average` (mean), `Fastest` (min), `Slowest` (max)",
+        "lower latency,percentile s: `Response time distribution`, `latencyPercentiles`",
+        "lower first_byte_time,percentile s: `firstBytePercentiles`, in JSON only",
+        "plain duration s: `Total`",
+        "plain responses,status: `Status code distribution`",
+        "lower errors,kind: `Error distribution`",
     ],
     main: &["requests_per_second"],
     checked: Checked::Kept("1.16.0"),
-    text: Some(Text {
-        marks: &["Success rate:"],
-        start: |line| line.text.starts_with("Success rate:").then_some(Start::Head),
-        opening: None,
-        reader: |_| Box::<Oha>::default(),
-    }),
+    marks: &["Success rate:"],
+    start: |line| line.text.starts_with("Success rate:").then_some(Start::Head),
+    reader: Some(|_| Box::<Oha>::default()),
     json: Some(Document {
         is: |json| json.get("summary").is_some_and(|summary| summary.has(&["requestsPerSec", "successRate"])),
         read: document,

@@ -1,48 +1,32 @@
 //! The output of `pathchar`: the hops of a path.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::{leading, number};
-use super::super::unit;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "pathchar",
     tool: "pathchar",
     command: "pathchar HOST",
     measured: &[
-        Measured::higher(
-            "bits_per_second",
-            "Mbit/s",
-            &["hop"],
-            "the rate of the link behind a hop; `??` is left out",
-        ),
-        Measured::lower(
-            "latency",
-            "ms",
-            &["hop"],
-            "how long a packet of no length travels over that link, one way",
-        ),
-        Measured::lower("rtt", "ms", &["hop"], "in brackets: the round-trip time up to the end of that link"),
-        Measured::lower("queue", "ms", &["hop"], "`+q`"),
-        Measured::lower("loss", "%", &["hop"], "`dropped`"),
-        Measured::higher("bottleneck", "Mbit/s", &[], "`bottleneck` of the last line"),
-        Measured::lower("path_rtt", "ms", &[], "`rtt` of the last line"),
-        Measured::plain("hops", "", &[], "the last line"),
-        Measured::plain("pipe", "B", &[], "`pipe` of the last line"),
+        "higher bits_per_second,hop Mbit/s: the rate of the link behind a hop; `??` is left out",
+        "lower latency,hop ms: how long a packet of no length travels over that link, one way",
+        "lower rtt,hop ms: in brackets: the round-trip time up to the end of that link",
+        "lower queue,hop ms: `+q`",
+        "lower loss,hop %: `dropped`",
+        "higher bottleneck Mbit/s: `bottleneck` of the last line",
+        "lower path_rtt ms: `rtt` of the last line",
+        "plain hops: the last line",
+        "plain pipe B: `pipe` of the last line",
     ],
     main: &["bottleneck"],
     checked: Checked::Documented("pathchar(1), `Typical Output` (binaries of 1997 only)"),
-    text: Some(Text {
-        marks: &["pathchar to ", "b/s,", "hops, rtt "],
-        start: |line| {
-            if line.text.starts_with("pathchar to ") {
-                return Some(Start::Head);
-            }
-            (link(line.text).is_some() || line.text.contains("hops, rtt ")).then_some(Start::Within)
-        },
-        opening: None,
-        reader: |_| Box::<Pathchar>::default(),
-    }),
+    marks: &["pathchar to ", "b/s,", "hops, rtt "],
+    start: |line| {
+        if line.text.starts_with("pathchar to ") {
+            return Some(Start::Head);
+        }
+        (link(line.text).is_some() || line.text.contains("hops, rtt ")).then_some(Start::Within)
+    },
+    reader: Some(|_| Box::<Pathchar>::default()),
     ..Format::EMPTY
 };
 

@@ -1,29 +1,24 @@
 //! The output of `pchar`: the hops of a path.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::{leading, number};
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "pchar",
     tool: "pchar",
     command: "pchar HOST",
     measured: &[
-        Measured::higher("bits_per_second", "kbit/s", &["hop"], "`bw` of `Hop char`; `--.---` is left out"),
-        Measured::lower("rtt", "ms", &["hop"], "`rtt` of `Hop char`, where it is there"),
-        Measured::lower("queue", "ms", &["hop"], "`Hop queueing`"),
-        Measured::lower("loss", "%", &["hop"], "`Partial loss`, up to this hop"),
-        Measured::higher("bottleneck", "kbit/s", &[], "`Path bottleneck`"),
-        Measured::plain("hops", "", &[], "`Path length`"),
+        "higher bits_per_second,hop kbit/s: `bw` of `Hop char`; `--.---` is left out",
+        "lower rtt,hop ms: `rtt` of `Hop char`, where it is there",
+        "lower queue,hop ms: `Hop queueing`",
+        "lower loss,hop %: `Partial loss`, up to this hop",
+        "higher bottleneck kbit/s: `Path bottleneck`",
+        "plain hops: `Path length`",
     ],
     main: &["bottleneck"],
     checked: Checked::Run("1.5"),
-    text: Some(Text {
-        marks: &["pchar to "],
-        start: |line| line.text.starts_with("pchar to ").then_some(Start::Head),
-        opening: None,
-        reader: |_| Box::<Pchar>::default(),
-    }),
+    marks: &["pchar to "],
+    start: |line| line.text.starts_with("pchar to ").then_some(Start::Head),
+    reader: Some(|_| Box::<Pchar>::default()),
     ..Format::EMPTY
 };
 

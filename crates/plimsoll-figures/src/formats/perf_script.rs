@@ -1,7 +1,6 @@
 //! What `perf script` prints. It is recognised, and read by another command.
 
-use super::super::format::{Checked, Fit, Format, Out, Reader, Start, Text};
-use super::super::line::Line;
+use super::prelude::*;
 use crate::perf_script as stacks;
 
 pub(super) const FORMAT: Format = Format {
@@ -9,12 +8,9 @@ pub(super) const FORMAT: Format = Format {
     tool: "perf script",
     command: "perf record -F 99 -a -g; perf script",
     checked: Checked::Run("6.1"),
-    text: Some(Text {
-        marks: &["cpu-clock:", "cycles:", "task-clock:"],
-        start: |line| stacks::head(line.text).is_some().then_some(Start::Within),
-        opening: None,
-        reader: |_| Box::new(PerfScript),
-    }),
+    marks: &["cpu-clock:", "cycles:", "task-clock:"],
+    start: |line| stacks::head(line.text).is_some().then_some(Start::Within),
+    reader: Some(|_| Box::new(PerfScript)),
     elsewhere: Some("plimsoll explain --before FILE --after FILE"),
     ..Format::EMPTY
 };

@@ -1,45 +1,38 @@
 //! The text and the JSON lines (`-j`) of `perf stat`.
 
-use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::json::Json;
-use super::super::line::Line;
-use super::super::number::{leading, number};
-use super::super::unit;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "perf-stat",
     tool: "perf stat",
-    command: "perf stat -r 5 COMMAND, perf stat -j -I 1000 COMMAND",
+    command: "perf stat -r 5 COMMAND, perf stat -I 1000 COMMAND, perf stat -j -I 1000 COMMAND",
     measured: &[
-        Measured::lower("elapsed", "s", &["of"], "`seconds time elapsed`; with `-r` the mean"),
-        Measured::lower("elapsed_each", "s", &[], "each run, with `--table`"),
-        Measured::plain("standard_error", "%", &["of"], "what stands behind `+-`, in per cent of the mean"),
-        Measured::plain("runs", "", &[], "the number of runs, with `-r`"),
-        Measured::plain("cpu", "s", &["mode"], "`seconds user` and `seconds sys`"),
-        Measured::plain(
-            "*",
-            "ms, counts",
-            &["cpu"],
-            "the count of each event, by its name; what was not counted or is not supported is left out",
-        ),
+        "lower elapsed,of s: `seconds time elapsed`; with `-r` the mean",
+        "lower elapsed_each s: each run, with `--table`",
+        "plain standard_error,of %: what stands behind `+-`, in per cent of the mean",
+        "plain runs: the number of runs, with `-r`",
+        "plain cpu,mode s: `seconds user` and `seconds sys`",
+        "plain *,cpu ms, counts: the count of each event, by its name; what was not counted or is not supported is left out",
     ],
     main: &["elapsed_each", "elapsed", "cycles", "task-clock"],
     checked: Checked::Run("6.1"),
-    text: Some(Text {
-        marks: &["Performance counter stats for", "time elapsed", "# ", "( +-"],
-        start: |line| {
-            if line.text.contains("Performance counter stats for") {
-                return Some(Start::Head);
-            }
-            let remark =
-                ["CPUs utilized", "insn per cycle", "insns per cycle", " GHz", "of all branches", "( +-"];
-            let counted =
-                counter(line.text).is_some() && remark.iter().any(|remark| line.text.contains(remark));
-            (counted || elapsed(line.text).is_some()).then_some(Start::Within)
-        },
-        opening: None,
-        reader: |_| Box::<PerfStat>::default(),
-    }),
+    marks: &["Performance counter stats for", "time elapsed", "# ", "( +-", "msec", "counts unit events"],
+    start: |line| {
+        if line.text.contains("Performance counter stats for") {
+            return Some(Start::Head);
+        }
+        let remark =
+            ["CPUs utilized", "insn per cycle", "insns per cycle", " GHz", "of all branches", "( +-"];
+        if is_heading(line.text) {
+            return Some(Start::Head);
+        }
+        if interval(line.text).is_some_and(|(.., rest)| counter(rest).is_some()) {
+            return Some(Start::Within);
+        }
+        let counted = counter(line.text).is_some() && remark.iter().any(|remark| line.text.contains(remark));
+        (counted || elapsed(line.text).is_some()).then_some(Start::Within)
+    },
+    reader: Some(|_| Box::<PerfStat>::default()),
     json: Some(Document { is: |json| json.has(&["counter-value", "event"]), read: document, by_line: true }),
     ..Format::EMPTY
 };
@@ -100,6 +93,22 @@ fn counter(text: &str) -> Option<(&str, f64, &'static str)> {
     }
 }
 
+/// The heading of `-I`: `#           time             counts unit events`.
+fn is_heading(text: &str) -> bool {
+    text.starts_with('#') && text.ends_with("counts unit events")
+}
+
+/// A line of `-I`: `123.100852112  5,109,360,888  cycles`, with `-A` a CPU behind the time: when, the CPU, and the rest.
+fn interval(text: &str) -> Option<(f64, Option<&str>, &str)> {
+    let (time, rest) = text.split_once(char::is_whitespace)?;
+    let (_, decimals) = time.split_once(['.', ','])?;
+    let rest = rest.trim_start();
+    let cpu = rest.split_once(char::is_whitespace).filter(|(cpu, _)| cpu.starts_with("CPU"));
+    let (cpu, rest) = cpu.map_or((None, rest), |(cpu, rest)| (Some(cpu.trim_start_matches("CPU")), rest));
+    // Nanoseconds, so that no count is taken for a time.
+    (decimals.len() == 9).then_some((number(time)?, cpu, rest.trim_start()))
+}
+
 /// `9.5136 +- 0.0394 seconds time elapsed`, perhaps behind a name: the name, and the seconds.
 fn elapsed(text: &str) -> Option<(Option<&str>, f64)> {
     let (before, _) = text.split_once(" seconds time elapsed")?;
@@ -114,6 +123,8 @@ fn elapsed(text: &str) -> Option<(Option<&str>, f64)> {
 struct PerfStat {
     /// Events that were read in this call.
     seen: Vec<String>,
+    /// When the last interval ended.
+    at: f64,
 }
 
 impl Reader for PerfStat {
@@ -125,6 +136,14 @@ impl Reader for PerfStat {
                 out.put("runs", runs, "", &[]);
             }
             return Fit::Mine;
+        }
+        if is_heading(text) {
+            return Fit::Mine;
+        }
+        if let Some((at, cpu, rest)) = interval(text)
+            && (counter(rest).is_some() || rest.starts_with("<not "))
+        {
+            return self.interval(at, cpu, rest, out);
         }
         let (event, value, unit, metric, of) = if let Some((name, value)) = elapsed(text) {
             ("elapsed", value, "s", "elapsed", name.map(|name| ("of", name)))
@@ -144,6 +163,24 @@ impl Reader for PerfStat {
         if let Some(error) = error(text) {
             out.put("standard_error", error, "%", &[("of", of.map_or(event, |(_, name)| name))]);
         }
+        Fit::Mine
+    }
+
+    /// The heading of `-I` comes again after each 25 intervals.
+    fn goes_on(&self, line: &Line<'_>) -> bool {
+        self.at > 0.0 && is_heading(line.text)
+    }
+}
+
+impl PerfStat {
+    fn interval(&mut self, at: f64, cpu: Option<&str>, rest: &str, out: &mut Out<'_>) -> Fit {
+        if at < self.at {
+            return Fit::Next;
+        }
+        let Some((event, value, unit)) = counter(rest) else { return other(rest, out) };
+        self.at = at;
+        let label = cpu.map(|cpu| ("cpu", cpu));
+        out.put_at(Some(at), event, value, unit, label.as_slice());
         Fit::Mine
     }
 }

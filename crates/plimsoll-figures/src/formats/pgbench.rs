@@ -1,53 +1,53 @@
 //! The output of `pgbench`.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::number;
-use super::super::unit;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "pgbench",
     tool: "pgbench (PostgreSQL)",
     command: "pgbench -c 4 -T 60 -P 1 postgres",
     measured: &[
-        Measured::higher(
-            "transactions_per_second",
-            "1/s",
-            &[],
-            "`tps`, without the time to connect where both are there",
-        ),
-        Measured::lower("latency", "ms", &["stat"], "`latency average` and `latency stddev`"),
-        Measured::lower("connection_time", "ms", &[], "`initial connection time`"),
-        Measured::plain("transactions", "", &[], "`number of transactions actually processed`"),
-        Measured::lower("errors", "", &[], "`number of failed transactions`"),
-        Measured::higher("interval_transactions_per_second", "1/s", &[], "`progress`, with `-P`"),
-        Measured::lower("interval_latency", "ms", &["stat"], "`progress`: lat and stddev"),
+        "higher transactions_per_second 1/s: `tps`, without the time to connect where both are there",
+        "lower latency,stat ms: `latency average` and `latency stddev`",
+        "lower connection_time ms: `initial connection time`, or with `-C` the `average connection time`",
+        "plain transactions: `number of transactions actually processed`",
+        "lower errors: `number of failed transactions`",
+        "higher interval_transactions_per_second 1/s: `progress`, with `-P`",
+        "lower interval_latency,stat ms: `progress`: lat and stddev",
     ],
     main: &["transactions_per_second", "interval_transactions_per_second"],
     checked: Checked::Run("15.18"),
-    text: Some(Text {
-        marks: &["pgbench (", "transaction type:", "tps = ", " tps, lat "],
-        start: |line| {
-            if line.text.starts_with("pgbench (") {
-                Some(Start::Head)
-            } else {
-                let within = ["transaction type:", "tps = "].iter().any(|key| line.text.starts_with(key));
-                (within || progress(line.text).is_some()).then_some(Start::Within)
-            }
-        },
-        opening: None,
-        reader: |_| Box::<Pgbench>::default(),
-    }),
+    marks: &[
+        "pgbench (",
+        "transaction type:",
+        "query mode:",
+        "number of clients:",
+        "number of transactions",
+        "latency average",
+        "tps = ",
+        " tps, lat ",
+    ],
+    start: |line| {
+        if line.text.starts_with("pgbench (") {
+            Some(Start::Head)
+        } else {
+            let within = HEADING.iter().chain(&["latency average =", "tps = "]);
+            let is_within = within.into_iter().any(|key| line.text.starts_with(key));
+            (is_within || progress(line.text).is_some()).then_some(Start::Within)
+        }
+    },
+    reader: Some(|_| Box::<Pgbench>::default()),
     ..Format::EMPTY
 };
 
-const KNOWN: [&str; 11] = [
+/// Heading or command above the figures of a call.
+const HEADING: [&str; 4] =
+    ["transaction type:", "query mode:", "number of clients:", "number of transactions actually processed:"];
+
+const KNOWN: [&str; 8] = [
     "pgbench (",
     "starting vacuum",
-    "transaction type:",
     "scaling factor:",
-    "query mode:",
-    "number of clients:",
     "number of threads:",
     "maximum number of tries:",
     "duration:",
@@ -97,10 +97,14 @@ impl Reader for Pgbench {
             out.put("transactions_per_second", value, "1/s", &[]);
             return Fit::Mine;
         }
+        if self.rate && HEADING.iter().any(|key| line.text.starts_with(key)) {
+            return Fit::Next;
+        }
         let timed = [
             ("latency average", "latency", Some("mean")),
             ("latency stddev", "latency", Some("stdev")),
             ("initial connection time", "connection_time", None),
+            ("average connection time", "connection_time", None),
         ];
         for (key, metric, stat) in timed {
             let Some(rest) = line.after(key).and_then(|rest| rest.strip_prefix(['=', ':'])) else { continue };
@@ -131,7 +135,7 @@ impl Pgbench {
         }
         self.statements |= line.text.starts_with("statement latencies");
         let is_statement = self.statements && line.words().next().and_then(number).is_some();
-        if is_statement || KNOWN.iter().any(|known| line.text.starts_with(known)) {
+        if is_statement || KNOWN.iter().chain(&HEADING).any(|known| line.text.starts_with(known)) {
             Fit::Mine
         } else {
             Fit::Foreign

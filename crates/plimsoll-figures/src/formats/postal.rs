@@ -1,33 +1,24 @@
 //! What `postal` prints each minute: `time,messages,data(K),errors,connections,SSL connections`.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::{clock, number};
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "postal",
     tool: "postal",
     command: "postal -t 4 -r 1000 127.0.0.1 users",
     measured: &[
-        Measured::higher("messages_per_minute", "1/min", &[], "`messages`"),
-        Measured::higher("kilobytes_per_minute", "KiB/min", &[], "`data(K)`"),
-        Measured::lower("errors_per_minute", "1/min", &[], "`errors`"),
-        Measured::higher("connections_per_minute", "1/min", &[], "`connections`"),
-        Measured::higher(
-            "tls_connections_per_minute",
-            "1/min",
-            &[],
-            "`SSL connections`, where it stands there",
-        ),
+        "higher messages_per_minute 1/min: `messages`",
+        "higher kilobytes_per_minute KiB/min: `data(K)`",
+        "lower errors_per_minute 1/min: `errors`",
+        "higher connections_per_minute 1/min: `connections`",
+        "higher tls_connections_per_minute 1/min: `SSL connections`, where it stands there",
     ],
     main: &["messages_per_minute"],
     checked: Checked::Run("0.76"),
-    text: Some(Text {
-        marks: &["time,messages,data"],
-        start: |line| line.text.starts_with("time,messages,data").then_some(Start::Head),
-        opening: Some(|first, second| row(first).is_some() && second.is_none_or(|line| row(line).is_some())),
-        reader: |_| Box::new(Postal),
-    }),
+    marks: &["time,messages,data"],
+    start: |line| line.text.starts_with("time,messages,data").then_some(Start::Head),
+    opening: Some(|first, second| row(first).is_some() && second.is_none_or(|line| row(line).is_some())),
+    reader: Some(|_| Box::new(Postal)),
     ..Format::EMPTY
 };
 

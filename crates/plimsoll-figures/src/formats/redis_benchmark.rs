@@ -1,52 +1,31 @@
 //! The output of `redis-benchmark`: text, quiet text and CSV.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::{leading, number};
-use super::super::unit::HeadingTime;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "redis-benchmark",
     tool: "redis-benchmark",
     command: "redis-benchmark -t set,get",
     measured: &[
-        Measured::higher("requests_per_second", "1/s", &["operation"], "`requests per second`"),
-        Measured::lower(
-            "latency",
-            "ms",
-            &["operation", "stat"],
-            "`latency summary`, and the columns of `--csv`: mean, min, max",
-        ),
-        Measured::lower(
-            "latency",
-            "ms",
-            &["operation", "percentile"],
-            "`latency summary`, `p50=` of `-q`, and the columns of `--csv`",
-        ),
-        Measured::lower(
-            "distribution",
-            "ms",
-            &["operation", "percentile"],
-            "`Latency by percentile distribution`, and the cumulative one",
-        ),
-        Measured::plain("requests", "", &["operation"], "`requests completed in`"),
-        Measured::plain("duration", "s", &["operation"], "`requests completed in`"),
+        "higher requests_per_second,operation 1/s: `requests per second`",
+        "lower latency,operation,stat ms: `latency summary`, and the columns of `--csv`: mean, min, max",
+        "lower latency,operation,percentile ms: `latency summary`, `p50=` of `-q`, and the columns of `--csv`",
+        "lower distribution,operation,percentile ms: `Latency by percentile distribution`, and the cumulative one",
+        "plain requests,operation: `requests completed in`",
+        "plain duration,operation s: `requests completed in`",
     ],
     main: &["requests_per_second"],
     checked: Checked::Run("7.0"),
-    text: Some(Text {
-        marks: &["====== ", " requests per second", "\"test\",\"rps\""],
-        start: |line| {
-            if line.text.starts_with("\"test\",\"rps\"") {
-                return Some(Start::Head);
-            }
-            let within =
-                heading(line.text).is_some() || quiet(line.text).is_some() || summary(line.text).is_some();
-            within.then_some(Start::Within)
-        },
-        opening: None,
-        reader: |_| Box::<Redis>::default(),
-    }),
+    marks: &["====== ", " requests per second", "\"test\",\"rps\""],
+    start: |line| {
+        if line.text.starts_with("\"test\",\"rps\"") {
+            return Some(Start::Head);
+        }
+        let within =
+            heading(line.text).is_some() || quiet(line.text).is_some() || summary(line.text).is_some();
+        within.then_some(Start::Within)
+    },
+    reader: Some(|_| Box::<Redis>::default()),
     ..Format::EMPTY
 };
 

@@ -1,54 +1,47 @@
 //! The text of `ss -ti` (iproute2): what the kernel knows of TCP connections.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::{leading, number};
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "ss",
     tool: "ss (iproute2)",
     command: "ss -ti",
     measured: &[
-        Measured::lower(
-            "rtt",
-            "ms",
-            &["connection", "stat"],
-            "`rtt`: smoothed (`mean`) and its variation (`stdev`); `minrtt` (`min`)",
-        ),
-        Measured::lower("rto", "ms", &["connection"], "`rto`"),
-        Measured::plain("cwnd", "segments", &["connection"], "`cwnd`"),
-        Measured::plain("ssthresh", "segments", &["connection"], "`ssthresh`"),
-        Measured::plain("mss", "B", &["connection"], "`mss`"),
-        Measured::higher("rate", "bit/s", &["connection", "of"], "`send`, `pacing_rate`, `delivery_rate`"),
-        Measured::lower("retransmits", "", &["connection"], "the second number of `retrans`: all so far"),
-        Measured::plain(
-            "bytes",
-            "B",
-            &["connection", "of"],
-            "`bytes_sent`, `bytes_acked`, `bytes_received`, `bytes_retrans`",
-        ),
-        Measured::plain(
-            "segments",
-            "",
-            &["connection", "of"],
-            "`segs_out`, `segs_in`, `data_segs_out`, `data_segs_in`",
-        ),
-        Measured::plain("limited", "ms", &["connection", "by"], "`busy`, `rwnd_limited`, `sndbuf_limited`"),
+        "lower rtt,connection,stat ms: `rtt`: smoothed (`mean`) and its mean deviation (`variation`); `minrtt` (`min`)",
+        "lower rto,connection ms: `rto`",
+        "plain cwnd,connection segments: `cwnd`",
+        "plain ssthresh,connection segments: `ssthresh`",
+        "plain mss,connection B: `mss`",
+        "higher rate,connection,of bit/s: `send`, `pacing_rate`, `delivery_rate`",
+        "lower retransmits,connection: the second number of `retrans`: all so far",
+        "plain bytes,connection,of B: `bytes_sent`, `bytes_acked`, `bytes_received`, `bytes_retrans`",
+        "plain segments,connection,of: `segs_out`, `segs_in`, `data_segs_out`, `data_segs_in`",
+        "plain limited,connection,by ms: `busy`, `rwnd_limited`, `sndbuf_limited`",
     ],
     main: &["rtt,stat=mean"],
     checked: Checked::Run("iproute2 6.1.0"),
-    text: Some(Text {
-        marks: &["Recv-Q", " cwnd:"],
-        start: |line| {
-            let heading = line.text.contains("Recv-Q") && line.text.contains("Send-Q");
-            let facts = line.text.contains(" cwnd:") && line.text.contains("rto:");
-            if heading { Some(Start::Head) } else { facts.then_some(Start::Within) }
-        },
-        opening: None,
-        reader: |_| Box::<Ss>::default(),
-    }),
+    marks: &["Recv-Q", " cwnd:"],
+    start: |line| {
+        let heading = line.text.contains("Recv-Q") && line.text.contains("Send-Q");
+        let facts = line.text.contains(" cwnd:") && line.text.contains("rto:");
+        if heading { Some(Start::Head) } else { facts.then_some(Start::Within) }
+    },
+    reader: Some(|_| Box::<Ss>::default()),
     ..Format::EMPTY
 };
+
+/// What begins facts that may stand in a line of their own.
+const WRAPPED: &[&str] = &[
+    "bytes_",
+    "segs_",
+    "data_segs_",
+    "delivery_rate",
+    "pacing_rate",
+    "retrans:",
+    "minrtt:",
+    "rcv_rtt:",
+    "rcv_space:",
+];
 
 #[derive(Default)]
 struct Ss {
@@ -61,7 +54,10 @@ impl Reader for Ss {
         if line.text.contains("Recv-Q") && line.text.contains("Send-Q") {
             return Fit::Mine;
         }
-        let facts = words.iter().any(|word| word.starts_with("rto:") || word.starts_with("cwnd:"));
+        let begins =
+            |begin: &[&str]| words.iter().any(|word| begin.iter().any(|begin| word.starts_with(begin)));
+        // Facts may be wrapped, by a terminal or by who pasted them.
+        let facts = begins(&["rto:", "cwnd:"]) || !self.connection.is_empty() && begins(WRAPPED);
         // With `-O` the facts stand behind the connection.
         if facts && !is_connection(&words) {
             self.facts(&words, out);
@@ -85,6 +81,13 @@ fn columns<'w, 't>(words: &'w [&'t str]) -> &'w [&'t str] {
     if words.first().is_some_and(|word| number(word).is_none()) { &words[1..] } else { words }
 }
 
+/// The unit of a rate. Versions before 5.0, and what was rewritten by hand, have prefixes.
+fn rate_unit(word: &str) -> Option<&'static str> {
+    const UNITS: [(&str, &str); 4] =
+        [("bps", "bit/s"), ("Kbps", "kbit/s"), ("Mbps", "Mbit/s"), ("Gbps", "Gbit/s")];
+    UNITS.iter().find(|(written, _)| *written == word).map(|(_, unit)| *unit)
+}
+
 fn is_connection(words: &[&str]) -> bool {
     matches!(columns(words), [receive, send, local, peer, ..]
         if number(receive).is_some() && number(send).is_some() && local.contains(':') && peer.contains(':'))
@@ -95,10 +98,11 @@ impl Ss {
         let connection = ("connection", self.connection.as_str());
         // `send 92104648649bps`: the name is the word before.
         for pair in words.windows(2) {
-            if let (of @ ("send" | "pacing_rate" | "delivery_rate"), Some((value, "bps"))) =
+            if let (of @ ("send" | "pacing_rate" | "delivery_rate"), Some((value, rate))) =
                 (pair[0], leading(pair[1]))
+                && let Some(rate) = rate_unit(rate)
             {
-                out.put("rate", value, "bit/s", &[connection, ("of", of)]);
+                out.put("rate", value, rate, &[connection, ("of", of)]);
             }
         }
         for (name, value) in words.iter().filter_map(|word| word.split_once(':')) {
@@ -110,7 +114,7 @@ impl Ss {
                 "rtt" => {
                     out.put("rtt", first, "ms", &[connection, ("stat", "mean")]);
                     if let Some(spread) = second {
-                        out.put("rtt", spread, "ms", &[connection, ("stat", "stdev")]);
+                        out.put("rtt", spread, "ms", &[connection, ("stat", "variation")]);
                     }
                 }
                 "minrtt" => out.put("rtt", first, "ms", &[connection, ("stat", "min")]),

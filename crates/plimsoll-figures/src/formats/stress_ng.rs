@@ -1,35 +1,29 @@
 //! The metrics of `stress-ng`.
 
-use super::super::format::{Checked, Format, Measured, Text};
-use super::super::rules;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "stress-ng",
     tool: "stress-ng",
     command: "stress-ng --matrix 1 -t 3 --metrics",
     measured: &[
-        Measured::plain("operations", "", &["stressor"], "`bogo ops`"),
-        Measured::plain("time", "s", &["stressor"], "`real time`"),
-        Measured::plain("cpu", "s", &["stressor", "mode"], "`usr time` and `sys time`"),
-        Measured::higher(
-            "operations_per_second",
-            "1/s",
-            &["stressor", "of"],
-            "`bogo ops/s`, of real time and of processor time",
-        ),
+        "plain operations,stressor: `bogo ops`",
+        "plain time,stressor s: `real time`",
+        "plain cpu,stressor,mode s: `usr time` and `sys time`",
+        "higher operations_per_second,stressor,of 1/s: `bogo ops/s`, of real time and of processor time",
+        "plain value,stressor,of: miscellaneous metrics: the number, with the words behind it as `of`",
     ],
     main: &["operations_per_second,of=real"],
     checked: Checked::Kept("0.15.06"),
-    text: Some(Text {
-        marks: &["bogo ops"],
-        start: |line| rules::start(LINES, line),
-        opening: None,
-        reader: |_| rules::reader(LINES),
-    }),
+    marks: &["bogo ops", "mean of "],
+    start: |line| rules::start(LINES, line),
+    reader: Some(|_| rules::reader(LINES)),
     ..Format::EMPTY
 };
 
 const LINES: &[&str] = &[
+    "stress-ng: {_} [{_}] {@stressor} {value} {@of*} ({_} mean of {#} instance{...}",
+    "stress-ng: {_} {_} [{_}] {@stressor} {value} {@of*} ({_} mean of {#} instance{...}",
     "^{...}stressor bogo ops real time usr time sys time bogo ops/s bogo ops/s{...}",
     "-{...}(secs) (secs) (secs) (real time) (usr+sys time){...}",
     "!{...}({_}) ({_}) ({_}) (real time) (usr+sys time){...}",

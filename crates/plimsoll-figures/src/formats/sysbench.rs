@@ -1,88 +1,59 @@
 //! The output of `sysbench` (1.0, and 0.4 and 0.5 before): cpu, memory, threads, mutex, fileio and the OLTP scripts.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::{leading, number};
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "sysbench",
     tool: "sysbench",
     command: "sysbench cpu --time=10 run",
     measured: &[
-        Measured::higher("events_per_second", "1/s", &[], "`events per second` of the cpu test"),
-        Measured::higher(
-            "operations_per_second",
-            "1/s",
-            &["operation"],
-            "`Total operations` of memory; `reads/s`, `writes/s`, `fsyncs/s` of fileio",
-        ),
-        Measured::higher(
-            "throughput",
-            "MiB/s",
-            &["operation"],
-            "`MiB transferred` of memory; `read, MiB/s` and `written, MiB/s` of fileio",
-        ),
-        Measured::higher(
-            "transactions_per_second",
-            "1/s",
-            &["threads"],
-            "`transactions` of the OLTP scripts; with the number before it, where a table of several calls was made by hand",
-        ),
-        Measured::higher("queries_per_second", "1/s", &[], "`queries` of the OLTP scripts"),
-        Measured::higher(
-            "read_write_requests_per_second",
-            "1/s",
-            &[],
-            "`read/write requests` before 1.0: queries without the other operations",
-        ),
-        Measured::plain("other_operations_per_second", "1/s", &[], "`other operations` before 1.0"),
-        Measured::lower("latency", "ms", &["stat"], "`Latency`: min, mean, max"),
-        Measured::lower("latency", "ms", &["percentile"], "`Latency`: the percentile of `--percentile`"),
-        Measured::lower("errors", "", &[], "`ignored errors` of the OLTP scripts"),
-        Measured::plain("events", "", &[], "`total number of events`"),
-        Measured::plain("duration", "s", &[], "`total time`"),
-        Measured::higher(
-            "interval_events_per_second",
-            "1/s",
-            &[],
-            "`eps` or `tps`, with `--report-interval`",
-        ),
-        Measured::higher("interval_queries_per_second", "1/s", &[], "`qps`, with `--report-interval`"),
-        Measured::lower("interval_errors_per_second", "1/s", &[], "`err/s`, with `--report-interval`"),
-        Measured::lower("interval_latency", "ms", &["percentile"], "`lat`, with `--report-interval`"),
+        "higher events_per_second 1/s: `events per second` of the cpu test",
+        "higher operations_per_second,operation 1/s: `Total operations` of memory; `reads/s`, `writes/s`, `fsyncs/s` of fileio",
+        "higher throughput,operation MiB/s: `MiB transferred` of memory; `read, MiB/s` and `written, MiB/s` of fileio",
+        "higher transactions_per_second,threads 1/s: `transactions` of the OLTP scripts; with the number before it, where a table of several calls was made by hand",
+        "higher queries_per_second 1/s: `queries` of the OLTP scripts",
+        "higher read_write_requests_per_second 1/s: `read/write requests` before 1.0: queries without the other operations",
+        "plain other_operations_per_second 1/s: `other operations` before 1.0",
+        "lower latency,stat ms: `Latency`: min, mean, max",
+        "lower latency,percentile ms: `Latency`: the percentile of `--percentile`",
+        "lower errors: `ignored errors` of the OLTP scripts",
+        "plain events: `total number of events`",
+        "plain duration s: `total time`",
+        "higher interval_events_per_second 1/s: `eps` or `tps`, with `--report-interval`",
+        "higher interval_queries_per_second 1/s: `qps`, with `--report-interval`",
+        "lower interval_errors_per_second 1/s: `err/s`, with `--report-interval`",
+        "lower interval_latency,percentile ms: `lat`, with `--report-interval`",
     ],
     main: &["events_per_second", "transactions_per_second", "throughput", "latency,stat=mean"],
     checked: Checked::Run("1.0.20"),
-    text: Some(Text {
-        marks: &[
-            "sysbench ",
-            "events per second:",
-            "General statistics:",
-            "] thds: ",
-            "OLTP test statistics:",
-            "Test execution summary:",
-            "transactions:",
-            "Number of threads:",
-        ],
-        start: |line| {
-            if line.text.starts_with("sysbench 1.") || line.text.starts_with("sysbench 0.") {
-                return Some(Start::Head);
-            }
-            let within = [
-                "events per second:",
-                "General statistics:",
-                "OLTP test statistics:",
-                "Test execution summary:",
-            ]
-            .iter()
-            .any(|key| line.text.starts_with(key))
+    marks: &[
+        "sysbench ",
+        "events per second:",
+        "General statistics:",
+        "] thds: ",
+        "] threads: ",
+        "OLTP test statistics:",
+        "Test execution summary:",
+        "transactions:",
+        "Number of threads:",
+        "Total operations:",
+        " transferred (",
+    ],
+    start: |line| {
+        if line.text.starts_with("sysbench 1.") || line.text.starts_with("sysbench 0.") {
+            return Some(Start::Head);
+        }
+        let within =
+            ["events per second:", "General statistics:", "OLTP test statistics:", "Test execution summary:"]
+                .iter()
+                .any(|key| line.text.starts_with(key))
                 || interval(line.text).is_some()
-                || transactions(line.text).is_some();
-            within.then_some(Start::Within)
-        },
-        opening: None,
-        reader: |_| Box::<Sysbench>::default(),
-    }),
+                || transactions(line.text).is_some()
+                || memory(line.text).is_some()
+                || transferred(line.text).is_some();
+        within.then_some(Start::Within)
+    },
+    reader: Some(|_| Box::<Sysbench>::default()),
     ..Format::EMPTY
 };
 
@@ -97,12 +68,24 @@ fn transactions(text: &str) -> Option<(Option<&str>, f64, f64)> {
     fits.then(|| Some((threads, number(count.trim())?, number(rate.trim())?)))?
 }
 
+/// `Total operations: 1310720 (1315434.24 per second)`: the rate.
+fn memory(text: &str) -> Option<f64> {
+    let (_, rate) = text.strip_prefix("Total operations:")?.split_once('(')?;
+    number(rate.strip_suffix(" per second)")?.trim())
+}
+
+/// `10240.00 MiB transferred (10276.83 MiB/sec)`: the rate.
+fn transferred(text: &str) -> Option<f64> {
+    let (_, rate) = text.split_once(" MiB transferred (")?;
+    number(rate.strip_suffix(" MiB/sec)")?)
+}
+
 /// `[ 1s ] thds: 2 eps: 1666.60 lat (ms,95%): 8.28`: the second, and the rest.
 fn interval(text: &str) -> Option<(f64, &str)> {
     let (at, rest) = text.strip_prefix('[')?.split_once(']')?;
     let (at, behind) = leading(at.trim())?;
     let rest = rest.trim();
-    (behind == "s" && rest.starts_with("thds:")).then_some((at, rest))
+    (behind == "s" && (rest.starts_with("thds:") || rest.starts_with("threads:"))).then_some((at, rest))
 }
 
 const KNOWN: [&str; 44] = [
@@ -157,6 +140,10 @@ struct Sysbench {
     /// Whether the lines below `Latency (ms):` are read.
     latency: bool,
     transactions: bool,
+    /// Whether the operations of the memory test have been read.
+    memory: bool,
+    /// Whether nothing was done: its latencies are initial values.
+    did_nothing: bool,
 }
 
 impl Reader for Sysbench {
@@ -173,15 +160,20 @@ impl Reader for Sysbench {
             out.put("transactions_per_second", rate, "1/s", threads.as_slice());
             return Fit::Mine;
         }
+        if let Some(rate) = memory(line.text) {
+            if std::mem::replace(&mut self.memory, true) {
+                return Fit::Next;
+            }
+            out.put("operations_per_second", rate, "1/s", &[("operation", "memory")]);
+            return Fit::Mine;
+        }
         if let Some((key, rest)) = line.text.split_once(':')
             && self.key(key.trim(), rest.trim(), out)
         {
             return Fit::Mine;
         }
-        if let Some((_, rate)) = line.text.split_once(" MiB transferred (")
-            && let Some(value) = rate.strip_suffix(" MiB/sec)").and_then(number)
-        {
-            out.put("throughput", value, "MiB/s", &[("operation", "memory")]);
+        if let Some(rate) = transferred(line.text) {
+            out.put("throughput", rate, "MiB/s", &[("operation", "memory")]);
             return Fit::Mine;
         }
         if line.text.starts_with("Latency (ms)") || is_response_time(line.text) {
@@ -202,7 +194,6 @@ impl Sysbench {
         match key {
             "events per second" => put(out, "events_per_second", number(first), "1/s", &[]),
             "queries" => put(out, "queries_per_second", rate(), "1/s", &[]),
-            "Total operations" => put(out, "operations_per_second", rate(), "1/s", &operation("memory")),
             "reads/s" => put(out, "operations_per_second", number(first), "1/s", &operation("read")),
             "writes/s" => put(out, "operations_per_second", number(first), "1/s", &operation("write")),
             "fsyncs/s" => put(out, "operations_per_second", number(first), "1/s", &operation("fsync")),
@@ -211,11 +202,15 @@ impl Sysbench {
             "read/write requests" => put(out, "read_write_requests_per_second", rate(), "1/s", &[]),
             "other operations" => put(out, "other_operations_per_second", rate(), "1/s", &[]),
             "ignored errors" | "deadlocks" => put(out, "errors", number(first), "", &[]),
-            "total number of events" => put(out, "events", number(first), "", &[]),
+            "total number of events" => {
+                self.did_nothing = number(first) == Some(0.0);
+                put(out, "events", number(first), "", &[])
+            }
             "total time" => {
                 let time = leading(first).filter(|(_, behind)| *behind == "s").map(|(value, _)| value);
                 put(out, "duration", time, "s", &[])
             }
+            _ if self.did_nothing => false,
             "min" | "max" if self.latency => put(out, "latency", of_ms(first), "ms", &[("stat", key)]),
             "avg" if self.latency => put(out, "latency", of_ms(first), "ms", &[("stat", "mean")]),
             // Versions before 1.0: `approx.  95 percentile: 1.82ms`.
@@ -231,6 +226,9 @@ impl Sysbench {
         }
     }
 }
+
+/// Rates above this are of a counter that wrapped around.
+const MOST_PER_SECOND: f64 = 1e12;
 
 /// The heading of latencies before version 1.0.
 fn is_response_time(text: &str) -> bool {
@@ -255,15 +253,24 @@ fn put(
     value.is_some()
 }
 
-/// `thds: 2 eps: 1666.60 lat (ms,95%): 8.28`, or `tps: 47.90 qps: ...`.
+/// `thds: 2 eps: 1666.60 lat (ms,95%): 8.28`, or `tps: 47.90 qps: ...`; before 1.0 `threads: 2, tps: 47.90, response time: 9.1ms (95%)`.
 fn progress(at: f64, rest: &str, out: &mut Out<'_>) -> Fit {
-    let words: Vec<&str> = rest.split_whitespace().collect();
+    let words: Vec<&str> = rest.split_whitespace().map(|word| word.trim_end_matches(',')).collect();
+    if words.iter().filter_map(|word| number(word)).any(|value| value > MOST_PER_SECOND) {
+        return out.refuse("impossible: more events in a second than a machine has cycles");
+    }
     for pair in words.windows(2) {
+        let percent = || pair[1].strip_prefix('(')?.strip_suffix("%)");
+        if let (Some(time), Some(percent)) = (pair[0].strip_suffix("ms").and_then(number), percent()) {
+            out.put_at(Some(at), "interval_latency", time, "ms", &[("percentile", percent)]);
+        }
         let Some(value) = number(pair[1]) else { continue };
         match pair[0] {
             "eps:" | "tps:" => out.put_at(Some(at), "interval_events_per_second", value, "1/s", &[]),
             "qps:" => out.put_at(Some(at), "interval_queries_per_second", value, "1/s", &[]),
-            "err/s" | "err/s:" => out.put_at(Some(at), "interval_errors_per_second", value, "1/s", &[]),
+            "err/s" | "err/s:" | "errors:" => {
+                out.put_at(Some(at), "interval_errors_per_second", value, "1/s", &[]);
+            }
             name => {
                 if let Some(percent) = name.strip_prefix("(ms,").and_then(|name| name.strip_suffix("%):")) {
                     out.put_at(Some(at), "interval_latency", value, "ms", &[("percentile", percent)]);

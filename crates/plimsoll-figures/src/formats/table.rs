@@ -1,28 +1,19 @@
 //! A table between vertical bars, as Markdown and terminals draw it.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::{Decimal, plain};
-use super::super::unit;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "table",
     tool: "people, and tools that draw tables",
     command: "plimsoll import FILE --metric COLUMN",
-    measured: &[Measured::plain(
-        "*",
-        "",
-        &["row", "of"],
-        "each number of a column, by the name above it. The first cell and cells of text are `row`. The unit is that of the cell, else that of the heading. Several values in a cell have the names that the heading has for them as `of`. What stands behind `±` has `of=±`",
-    )],
+    measured: &[
+        "plain *,row,of: each number of a column, by the name above it; below a heading of two rows, by both names. The first cell and cells of text are `row`. The unit is that of the cell, else that of the heading. Several values in a cell have the names that the heading has for them as `of`. What stands behind `±` has `of=±`",
+    ],
     main: &[],
     checked: Checked::Rule("https://github.github.com/gfm/#tables-extension-; outer bars may be missing"),
-    text: Some(Text {
-        marks: &["|"],
-        start: |line| heading(line.text).map(|_| Start::Perhaps),
-        opening: None,
-        reader: |options| Box::new(Table { decimal: options.decimal, columns: Vec::new() }),
-    }),
+    marks: &["|"],
+    start: |line| heading(line.text).map(|_| Start::Perhaps),
+    reader: Some(|options| Box::new(Table { decimal: options.decimal, ..Table::default() })),
     ..Format::EMPTY
 };
 
@@ -34,6 +25,19 @@ fn cells(text: &str) -> Vec<&str> {
     let text = text.trim();
     let text = text.strip_prefix('|').unwrap_or(text);
     text.strip_suffix('|').unwrap_or(text).split('|').map(str::trim).collect()
+}
+
+/// A line without the sign that a comparison of texts puts before it.
+fn undiffed(text: &str) -> &str {
+    let bare = text.strip_prefix(['+', '-']).map(str::trim_start);
+    bare.filter(|rest| rest.starts_with('|')).unwrap_or(text)
+}
+
+/// Where each cell of a line ends, in characters.
+fn ends(text: &str) -> Vec<usize> {
+    let text = text.strip_suffix('|').unwrap_or(text);
+    let bars = text.chars().enumerate().filter(|(at, c)| *at > 0 && *c == '|').map(|(at, _)| at);
+    bars.chain([text.chars().count()]).collect()
 }
 
 /// A column: its name without the unit, the unit, and the names of several values in a cell.
@@ -82,7 +86,7 @@ fn value(text: &str, decimal: Option<Decimal>) -> Option<(f64, Option<&'static s
     let is_part = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '+' | '-' | ' ');
     let (figure, word) = text.split_at(text.find(|c| !is_part(c)).unwrap_or(text.len()));
     let value = plain(figure.trim(), decimal)?;
-    match word.trim() {
+    match word.trim().trim_matches(['(', ')']) {
         "" => Some((value, None)),
         "x" | "×" => Some((value, Some("x"))),
         word => unit::any(word).map(|unit| (value, Some(unit))),
@@ -101,9 +105,36 @@ fn spread(cell: &str, decimal: Option<Decimal>) -> Option<Spread> {
     Some([(middle, its_unit.or(of_both)), (spread, unit.or(its_unit))])
 }
 
+#[derive(Default)]
 struct Table {
     decimal: Option<Decimal>,
     columns: Vec<Column>,
+    /// The names of the first row of the heading, and where its cells end.
+    first: Vec<(String, usize)>,
+    below: Below,
+}
+
+/// How far the table is below the first row of its heading.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Below {
+    #[default]
+    Nothing,
+    Rule,
+    Rows,
+}
+
+/// Columns with different names: figures of two columns are never one series.
+fn distinct(columns: Vec<Column>) -> Vec<Column> {
+    let mut found: Vec<Column> = Vec::with_capacity(columns.len());
+    for (at, mut column) in columns.into_iter().enumerate() {
+        if at > 0 && column.name.is_empty() {
+            column.name = format!("column {}", at + 1);
+        } else if found.iter().any(|other| other.name == column.name) {
+            column.name = format!("{} (column {})", column.name, at + 1);
+        }
+        found.push(column);
+    }
+    found
 }
 
 impl Table {
@@ -116,22 +147,67 @@ impl Table {
         let values: Option<Vec<_>> = parts.map(|part| value(part, self.decimal)).collect();
         values.or_else(|| Some(vec![value(cell, self.decimal)?]))
     }
+
+    /// Takes a row of names: the heading of a table, or the second row of one.
+    fn heading(&mut self, text: &str, names: &[&str]) -> Fit {
+        if self.below == Below::Rows {
+            return Fit::Next;
+        }
+        if let Some(columns) = self.second(text, names) {
+            self.columns = distinct(columns);
+            self.first.clear();
+        } else if self.columns.is_empty() || self.below == Below::Nothing {
+            self.first = names.iter().map(|name| (*name).to_owned()).zip(ends(text)).collect();
+            self.columns = distinct(names.iter().map(|name| Column::of(name)).collect());
+        }
+        Fit::Mine
+    }
+
+    /// The columns below two rows of names. The first row has a name for several columns: its cells are fewer, or some of them are empty.
+    fn second(&self, text: &str, names: &[&str]) -> Option<Vec<Column>> {
+        let spans = self.first.iter().skip(1).any(|(name, _)| name.is_empty()) || names[0].is_empty();
+        let is_drawn = (1..names.len()).contains(&self.first.len());
+        let is_below = spans && self.first.len() == names.len();
+        if !is_drawn && !is_below {
+            return None;
+        }
+        let mut above = "";
+        let columns = names.iter().zip(ends(text)).enumerate().map(|(at, (name, end))| {
+            if is_drawn {
+                // A cell of the first row is as wide as those below it.
+                let over = self.first.iter().find(|(_, first)| *first >= end).or(self.first.last());
+                above = over.map_or("", |(name, _)| name);
+            } else if !self.first[at].0.is_empty() || name.is_empty() {
+                above = &self.first[at].0;
+            }
+            let (group, own) = (Column::of(above), Column::of(name));
+            Column {
+                name: format!("{} {}", group.name, own.name).trim().to_owned(),
+                unit: if own.unit.is_empty() { group.unit } else { own.unit },
+                parts: if own.parts.len() > 1 { own.parts } else { group.parts },
+            }
+        });
+        Some(columns.collect())
+    }
 }
 
 impl Reader for Table {
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
         if line.text.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ' | '+' | '=')) {
+            if self.below == Below::Nothing && !self.columns.is_empty() {
+                self.below = Below::Rule;
+            }
             return Fit::Mine;
         }
-        if !line.text.contains('|') {
+        let text = undiffed(line.text);
+        if !text.contains('|') {
             return Fit::Foreign;
         }
-        let found = cells(line.text);
-        if let Some(names) = heading(line.text)
+        let found = cells(text);
+        if let Some(names) = heading(text)
             .filter(|_| self.columns.is_empty() || found.iter().all(|cell| self.values(cell).is_none()))
         {
-            self.columns = names.into_iter().map(Column::of).collect();
-            return Fit::Mine;
+            return self.heading(text, &names);
         }
         if found.len() != self.columns.len() {
             return Fit::Foreign;
@@ -159,17 +235,45 @@ impl Reader for Table {
                 out.put(&column.name, *value, unit.unwrap_or(column.unit), &labels);
             }
         }
-        if values[1..].iter().any(Option::is_some) { Fit::Mine } else { Fit::Foreign }
+        if values[1..].iter().all(Option::is_none) {
+            return Fit::Foreign;
+        }
+        self.below = Below::Rows;
+        Fit::Mine
     }
 
     fn blank(&mut self) {
         self.columns.clear();
+        self.first.clear();
+        if self.below == Below::Rule {
+            self.below = Below::Nothing;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_heading_of_two_rows_names_each_column_by_both() {
+        let names = |lines: [&str; 2]| {
+            let mut table = Table::default();
+            for line in lines {
+                table.heading(line, &heading(line).unwrap());
+            }
+            table
+                .columns
+                .into_iter()
+                .map(|column| format!("{} {}", column.name, column.unit))
+                .collect::<Vec<_>>()
+        };
+        let drawn = names(["| Item  | Time (ms)     | Change |", "|       | old   | new   |        |"]);
+        assert_eq!(drawn, ["Item ", "Time old ms", "Time new ms", "Change "]);
+        let markdown = names(["| case | Before | | After | |", "| | avg | p99 | avg | p99 |"]);
+        assert_eq!(markdown, ["case ", "Before avg ", "Before p99 ", "After avg ", "After p99 "]);
+        assert_eq!(names(["| a | b | b |", "| x | y | z |"]), ["x ", "y ", "z "]);
+    }
 
     #[test]
     fn a_heading_has_names_and_units() {

@@ -1,20 +1,15 @@
 //! What tcpdump prints. It is recognised, and read by another command.
 
-use super::super::format::{Checked, Fit, Format, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::clock;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "tcpdump",
     tool: "tcpdump",
     command: "tcpdump -tttt -n",
     checked: Checked::Run("4.99.3"),
-    text: Some(Text {
-        marks: &[" > "],
-        start: |line| is_packet(line.text).then_some(Start::Within),
-        opening: None,
-        reader: |_| Box::new(Tcpdump),
-    }),
+    marks: &[" > "],
+    start: |line| is_packet(line.text).then_some(Start::Within),
+    reader: Some(|_| Box::new(Tcpdump)),
     elsewhere: Some("plimsoll trace FILE"),
     ..Format::EMPTY
 };

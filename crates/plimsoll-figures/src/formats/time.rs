@@ -1,21 +1,17 @@
 //! What `time` of a shell prints.
 
-use super::super::format::{Checked, Format, Measured, Text};
-use super::super::rules;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "time",
     tool: "time (of a shell)",
     command: "time COMMAND",
-    measured: &[Measured::lower("time", "s", &["of"], "`real`, `user` and `sys`")],
+    measured: &["lower time,of s: `real`, `user` and `sys`"],
     main: &["time,of=real"],
     checked: Checked::Rule("bash(1), dash(1) and POSIX `time -p`"),
-    text: Some(Text {
-        marks: &["real", "user", "sys"],
-        start: |line| rules::start(LINES, line),
-        opening: None,
-        reader: |_| rules::reader(LINES),
-    }),
+    marks: &["real", "user", "sys"],
+    start: |line| rules::start(LINES, line),
+    reader: Some(|_| rules::reader(LINES)),
     ..Format::EMPTY
 };
 

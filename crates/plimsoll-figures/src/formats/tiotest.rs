@@ -1,39 +1,29 @@
 //! The tables of `tiotest` (tiobench).
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::number;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "tiotest",
     tool: "tiotest (tiobench)",
     command: "tiotest -t 4 -f 64",
     measured: &[
-        Measured::higher("throughput", "MiB/s", &["operation", "threads"], "`Rate`"),
-        Measured::plain("duration", "s", &["operation", "threads"], "`Time`"),
-        Measured::plain("cpu", "%", &["operation", "threads", "mode"], "`Usr CPU`, `Sys CPU`"),
-        Measured::lower(
-            "latency",
-            "ms",
-            &["operation", "threads", "stat"],
-            "`Average latency` (mean), `Maximum latency` (max)",
-        ),
-        Measured::lower("late", "%", &["operation", "threads", "above"], "`% >2 sec`, `% >10 sec`"),
+        "higher throughput,operation,threads MiB/s: `Rate`",
+        "plain duration,operation,threads s: `Time`",
+        "plain cpu,operation,threads,mode %: `Usr CPU`, `Sys CPU`",
+        "lower latency,operation,threads,stat ms: `Average latency` (mean), `Maximum latency` (max)",
+        "lower late,operation,threads,above %: `% >2 sec`, `% >10 sec`",
     ],
     main: &["throughput"],
     checked: Checked::Kept("0.4.2"),
-    text: Some(Text {
-        marks: &["Tiotest results for", "Tiotest latency results", "| Item", "|\tItem"],
-        start: |line| {
-            if line.text.starts_with("Tiotest results for") {
-                return Some(Start::Head);
-            }
-            let within = line.text.starts_with("Tiotest latency results") || is_heading(line.text);
-            within.then_some(Start::Within)
-        },
-        opening: None,
-        reader: |_| Box::<Tiotest>::default(),
-    }),
+    marks: &["Tiotest results for", "Tiotest latency results", "| Item", "|\tItem"],
+    start: |line| {
+        if line.text.starts_with("Tiotest results for") {
+            return Some(Start::Head);
+        }
+        let within = line.text.starts_with("Tiotest latency results") || is_heading(line.text);
+        within.then_some(Start::Within)
+    },
+    reader: Some(|_| Box::<Tiotest>::default()),
     ..Format::EMPTY
 };
 

@@ -1,33 +1,23 @@
 //! The head of `top`: load, tasks, the CPUs' time and memory, today's and that of 2001.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::{clock, leading, number};
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "top",
     tool: "top (procps)",
     command: "top -b -n 10 -d 1",
     measured: &[
-        Measured::plain("load_average", "", &["minutes"], "`load average`, of 1, 5 and 15 minutes"),
-        Measured::plain(
-            "cpu",
-            "%",
-            &["mode"],
-            "`%Cpu(s)`, by the letters that stand there (`us`, `sy` ...); in 2001 `CPU states`",
-        ),
-        Measured::plain("tasks", "", &["state"], "`Tasks`; in 2001 `processes`"),
-        Measured::plain("memory", "MiB", &["of"], "`Mem`: total, free, used ..."),
-        Measured::plain("swap", "MiB", &["of"], "`Swap`"),
+        "plain load_average,minutes: `load average`, of 1, 5 and 15 minutes",
+        "plain cpu,mode %: `%Cpu(s)`, by the letters that stand there (`us`, `sy` ...); in 2001 `CPU states`",
+        "plain tasks,state: `Tasks`; in 2001 `processes`",
+        "plain memory,of MiB: `Mem`: total, free, used ...",
+        "plain swap,of MiB: `Swap`",
     ],
     main: &["cpu,mode=sy", "cpu,mode=system"],
     checked: Checked::Run("procps-ng 4.0.2"),
-    text: Some(Text {
-        marks: &["load average:"],
-        start: |line| line.text.contains("load average:").then_some(Start::Within),
-        opening: None,
-        reader: |_| Box::<Top>::default(),
-    }),
+    marks: &["load average:"],
+    start: |line| line.text.contains("load average:").then_some(Start::Within),
+    reader: Some(|_| Box::<Top>::default()),
     ..Format::EMPTY
 };
 
@@ -108,6 +98,11 @@ impl Top {
                 let name = name.trim_end_matches([',', '.', ' ']);
                 if name.starts_with(char::is_alphabetic) {
                     found = true;
+                    // The page cache, and what is available of the memory, stand in the line of the swap.
+                    let of_memory = name.strip_suffix(" Mem").or((name == "cached").then_some(name));
+                    let (metric, name) = of_memory
+                        .filter(|_| metric == "swap")
+                        .map_or((metric, name), |name| ("memory", name));
                     out.put_at(self.at, metric, value, unit, &[(label, name)]);
                 }
             }

@@ -1,29 +1,21 @@
 //! The tables of `turbostat`.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::number;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "turbostat",
     tool: "turbostat (Linux kernel)",
     command: "turbostat --quiet --interval 1",
-    measured: &[Measured::plain(
-        "*",
-        "MHz, %, W, 1",
-        &["package", "core", "cpu"],
-        "each column, by its name; `-` in the columns of package, core and CPU stands for all, and is no label",
-    )],
+    measured: &[
+        "plain *,package,core,cpu MHz, %, W, 1: each column, by its name; `-` in the columns of package, core and CPU stands for all, and is no label",
+    ],
     main: &["Bzy_MHz", "TSC_MHz"],
     checked: Checked::Kept(
         "2024.07.26, in a virtual machine, which shows no MSRs; columns of MSRs as turbostat(8) has them",
     ),
-    text: Some(Text {
-        marks: &["Avg_MHz", "TSC_MHz"],
-        start: |line| is_heading(line).then_some(Start::Head),
-        opening: None,
-        reader: |_| Box::<Turbostat>::default(),
-    }),
+    marks: &["Avg_MHz", "TSC_MHz"],
+    start: |line| is_heading(line).then_some(Start::Head),
+    reader: Some(|_| Box::<Turbostat>::default()),
     ..Format::EMPTY
 };
 

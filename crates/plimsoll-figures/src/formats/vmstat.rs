@@ -1,33 +1,24 @@
 //! The output of `vmstat` (procps), today's and that of 2001.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::{clock, number};
-use super::super::rules::impossible_shares;
+use super::prelude::*;
 use crate::vmstat as columns;
 
 pub(super) const FORMAT: Format = Format {
     name: "vmstat",
     tool: "vmstat (procps)",
     command: "vmstat 1 10",
-    measured: &[Measured::plain(
-        "*",
-        "processes, KiB, KiB/s, blocks/s, 1/s, %",
-        &["since"],
-        "each column, by the name that stands above it. The first line is the mean since the start of the machine and has `since=boot`, if the whole heading begins the text or follows the call. It also does if its interrupts or switches are less than half or more than twice those of the next line. `-S` in a line above states the unit of memory; without it, amounts that are too small for KiB have no unit",
-    )],
+    measured: &[
+        "plain *,since processes, KiB, KiB/s, blocks/s, 1/s, %: each column, by the name that stands above it. The first line is the mean since the start of the machine and has `since=boot`, if the whole heading begins the text or follows the call. It also does if its interrupts or switches are less than half or more than twice those of the next line. `-S` in a line above states the unit of memory; without it, amounts that are too small for KiB have no unit",
+    ],
     main: &["sy"],
     checked: Checked::Run("procps-ng 4.0.2"),
-    text: Some(Text {
-        marks: &[" cs", "procs", "-procs-", "vmstat "],
-        start: |line| {
-            let heading = columns::header(line.text).is_some();
-            (heading || is_groups(line.text) || is_call(line.text) || stated_unit(line.text).is_some())
-                .then_some(Start::Head)
-        },
-        opening: None,
-        reader: |_| Box::<Vmstat>::default(),
-    }),
+    marks: &[" cs", "procs", "-procs-", "vmstat "],
+    start: |line| {
+        let heading = columns::header(line.text).is_some();
+        (heading || is_groups(line.text) || is_call(line.text) || stated_unit(line.text).is_some())
+            .then_some(Start::Head)
+    },
+    reader: Some(|_| Box::<Vmstat>::default()),
     ..Format::EMPTY
 };
 

@@ -1,28 +1,19 @@
 //! The output of FreeBSD's `vmstat`, whose columns of the same name as those of Linux have another meaning.
 
-use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
-use super::super::line::Line;
-use super::super::number::number;
-use super::super::rules::impossible_shares;
+use super::prelude::*;
 
 pub(super) const FORMAT: Format = Format {
     name: "vmstat-bsd",
     tool: "vmstat (FreeBSD)",
     command: "vmstat 1 10",
-    measured: &[Measured::plain(
-        "*",
-        "processes, B, KiB, 1/s, %",
-        &["group"],
-        "each column, by the name that stands above it, with `group=faults` and `group=cpu`. Memory that is in whole pages is in bytes, as since version 11, else in KiB",
-    )],
+    measured: &[
+        "plain *,group processes, B, KiB, 1/s, %: each column, by the name that stands above it, with `group=faults` and `group=cpu`. Memory that is in whole pages is in bytes, as since version 11, else in KiB",
+    ],
     main: &["sy,group=cpu"],
     checked: Checked::Documented("https://man.freebsd.org/vmstat"),
-    text: Some(Text {
-        marks: &[" avm ", "procs"],
-        start: |line| (names(line.text).is_some() || is_groups(line.text)).then_some(Start::Head),
-        opening: None,
-        reader: |_| Box::<VmstatBsd>::default(),
-    }),
+    marks: &[" avm ", "procs"],
+    start: |line| (names(line.text).is_some() || is_groups(line.text)).then_some(Start::Head),
+    reader: Some(|_| Box::<VmstatBsd>::default()),
     ..Format::EMPTY
 };
 

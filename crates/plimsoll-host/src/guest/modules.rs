@@ -78,7 +78,7 @@ fn unpacked(extension: Option<&OsStr>, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     let mut plain = Vec::new();
     match extension.and_then(OsStr::to_str) {
         Some("xz") => {
-            lzma_rs::xz_decompress(&mut &*bytes, &mut plain).map_err(io::Error::other)?;
+            lzma_rust2::XzReader::new(&*bytes, true).read_to_end(&mut plain)?;
         }
         Some("zst") => {
             let mut decoder = ruzstd::decoding::StreamingDecoder::new(&*bytes).map_err(io::Error::other)?;

@@ -161,13 +161,15 @@ fn tcp(kept: &[u8], wire_bytes: u32) -> Result<((u16, u16), Transport), Skip> {
     if header < 20 {
         return Err(Skip::Malformed);
     }
+    let mut options = options(kept.get(20..kept.len().min(header)).unwrap_or_default());
+    options.is_cut = kept.len() < header;
     let segment = Segment {
         seq: u32::from_be_bytes([fixed[4], fixed[5], fixed[6], fixed[7]]),
         ack: u32::from_be_bytes([fixed[8], fixed[9], fixed[10], fixed[11]]),
         flags: Flags(fixed[13]),
         window: u16::from_be_bytes([fixed[14], fixed[15]]),
         payload: wire_bytes.checked_sub(header as u32).ok_or(Skip::Malformed)?,
-        options: options(kept.get(20..kept.len().min(header)).unwrap_or_default()),
+        options,
     };
     Ok((ports(fixed), Transport::Tcp(segment)))
 }

@@ -1,5 +1,7 @@
 //! pcapng: <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html>.
 
+use plimsoll_model::units::counted;
+
 use super::link::LinkType;
 use super::pcap::MAX_KEPT;
 use super::sink::Sink;
@@ -267,11 +269,11 @@ impl Section {
             sink.dropped(dropped);
         }
         if self.unknown_interface > 0 {
-            let packets = super::sink::counted(self.unknown_interface, "packet");
+            let packets = counted(self.unknown_interface, "packet");
             sink.missing(format!("{packets} of an interface that the file does not describe"));
         }
         if self.simple > 0 {
-            let packets = super::sink::counted(self.simple, "packet");
+            let packets = counted(self.simple, "packet");
             sink.missing(format!("{packets} without a time of their own"));
         }
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use plimsoll_model::packet::{CaptureSummary, Packet};
+use plimsoll_model::packet::{CaptureSummary, Packet, Transport};
+use plimsoll_model::units::counted;
 
 use super::decoded::Skip;
 use super::headers;
@@ -15,6 +16,7 @@ pub(super) struct Sink<'v> {
     order: Order<'v>,
     summary: CaptureSummary,
     first_fragments: u64,
+    options_cut: u64,
     skipped: BTreeMap<Skip, u64>,
 }
 
@@ -24,6 +26,7 @@ impl<'v> Sink<'v> {
             order: Order::new(visit),
             summary: CaptureSummary::default(),
             first_fragments: 0,
+            options_cut: 0,
             skipped: BTreeMap::new(),
         }
     }
@@ -38,6 +41,8 @@ impl<'v> Sink<'v> {
         match decoded {
             Ok(decoded) => {
                 self.first_fragments += u64::from(decoded.is_fragment);
+                let is_cut = matches!(&decoded.transport, Transport::Tcp(segment) if segment.options.is_cut);
+                self.options_cut += u64::from(is_cut);
                 self.order.push(Packet {
                     time_ns,
                     wire_bytes,
@@ -99,6 +104,12 @@ impl<'v> Sink<'v> {
         if fragments > 0 {
             self.skipped.insert(Skip::LaterFragment, fragments);
         }
+        if self.options_cut > 0 {
+            missing.push(format!(
+                "the snapshot length cut off the TCP options of {} (time stamps, SACK, window scale)",
+                counted(self.options_cut, "packet")
+            ));
+        }
         missing.extend(self.skipped.iter().filter_map(|(skip, &count)| in_words(*skip, count)));
         let Order { backwards, too_late, .. } = self.order;
         if backwards > 0 {
@@ -140,9 +151,4 @@ fn in_words(skip: Skip, count: u64) -> Option<String> {
         Skip::UnknownLink(link) => format!("{packets} of link type {link}, which is not decoded here"),
         Skip::Undecoded(carrier) => format!("{packets} in {carrier}, which is not decoded here"),
     })
-}
-
-/// A count with its noun: `1 packet`, `2 packets`.
-pub(super) fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

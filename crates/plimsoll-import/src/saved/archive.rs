@@ -7,6 +7,7 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+use lzma_rust2::XzReader;
 use thiserror::Error;
 
 /// The most entries of a folder or an archive.
@@ -16,6 +17,8 @@ const MOST_BYTES: u64 = 4 << 30;
 /// The largest file that is read, and the most of all files together.
 const LARGEST_FILE: u64 = 16 << 20;
 const MOST_KEPT: u64 = 64 << 20;
+/// The most memory that a packed archive may ask for, in KiB: `xz -9` takes 65 MiB (xz(1)).
+const MOST_XZ_MEMORY: u32 = 96 << 10;
 /// The deepest folder.
 const DEEPEST: usize = 16;
 /// The longest name of an entry.
@@ -46,10 +49,20 @@ pub struct Member {
     pub text: String,
 }
 
+/// The known texts of a folder or an archive.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Members {
+    /// The texts that were read.
+    pub members: Vec<Member>,
+    /// Paths of those that the limits left out.
+    pub left_out: Vec<String>,
+}
+
 /// How an archive is packed.
 enum Packing {
     Plain,
     Gzip,
+    Xz,
 }
 
 /// Whether a file is an archive, by how it begins; nothing where it is none.
@@ -57,6 +70,7 @@ fn packing(head: &[u8]) -> Option<Packing> {
     let is_tar = head.get(257..262) == Some(b"ustar");
     match head {
         [0x1f, 0x8b, ..] => Some(Packing::Gzip),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Packing::Xz),
         _ => is_tar.then_some(Packing::Plain),
     }
 }
@@ -65,18 +79,18 @@ fn packing(head: &[u8]) -> Option<Packing> {
 ///
 /// # Errors
 /// The system refuses, the archive is damaged or of an unknown packing, or a limit is exceeded.
-pub fn members(path: &Path) -> Result<Option<Vec<Member>>, ArchiveError> {
+pub fn members(path: &Path) -> Result<Option<Members>, ArchiveError> {
     let mut kept = Kept::default();
     if path.is_dir() {
         kept.folder(path, &mut PathBuf::new(), 0)?;
-        return Ok(Some(kept.members));
+        return Ok(Some(kept.found));
     }
     let mut head = vec![0; BLOCK];
     let mut file = File::open(path)?;
     let length = fill(&mut file, &mut head)?;
     head.truncate(length);
-    if head.starts_with(&[0xfd, b'7', b'z', b'X', b'Z']) || head.starts_with(b"BZh") {
-        let what = "it is packed with xz or bzip2; unpack it first: `tar -xf FILE`, and give the folder";
+    if head.starts_with(b"BZh") {
+        let what = "it is packed with bzip2; unpack it first: `tar -xf FILE`, and give the folder";
         return Err(ArchiveError::Damaged(what.to_owned()));
     }
     let Some(packing) = packing(&head) else { return Ok(None) };
@@ -84,13 +98,17 @@ pub fn members(path: &Path) -> Result<Option<Vec<Member>>, ArchiveError> {
     match packing {
         Packing::Plain => kept.archive(whole)?,
         Packing::Gzip => kept.archive(MultiGzDecoder::new(BufReader::new(whole)))?,
+        Packing::Xz => kept.archive(XzReader::new_mem_limit(BufReader::new(whole), true, MOST_XZ_MEMORY))?,
     }
-    Ok(Some(kept.members))
+    Ok(Some(kept.found))
 }
+
+/// How much of a file is read to see what wrote it, in bytes.
+const LONGEST_HEAD: u64 = 2048;
 
 #[derive(Default)]
 struct Kept {
-    members: Vec<Member>,
+    found: Members,
     entries: u64,
     bytes: u64,
     kept: u64,
@@ -105,14 +123,18 @@ impl Kept {
         Ok(())
     }
 
-    /// Whether a reader knows this path, and its size fits the limits.
-    fn wants(&self, path: &str, size: u64) -> bool {
-        super::is_known(path) && size <= LARGEST_FILE && self.kept + size <= MOST_KEPT
+    /// Whether its size fits the limits. A file with a known name that does not fit is noted.
+    fn has_room(&mut self, path: &str, size: u64) -> bool {
+        let fits = size <= LARGEST_FILE && self.kept + size <= MOST_KEPT;
+        if !fits && super::is_known(path) {
+            self.found.left_out.push(path.to_owned());
+        }
+        fits
     }
 
     fn keep(&mut self, path: String, bytes: &[u8]) {
         self.kept += bytes.len() as u64;
-        self.members.push(Member { path, text: String::from_utf8_lossy(bytes).into_owned() });
+        self.found.members.push(Member { path, text: String::from_utf8_lossy(bytes).into_owned() });
     }
 
     fn folder(&mut self, root: &Path, inside: &mut PathBuf, depth: usize) -> Result<(), ArchiveError> {
@@ -134,10 +156,14 @@ impl Kept {
             } else if kind.is_file() {
                 // A file of /proc says that it is empty.
                 let path = inside.to_string_lossy().into_owned();
-                if self.wants(&path, entry.metadata()?.len()) {
+                if self.has_room(&path, entry.metadata()?.len()) {
+                    let mut file = File::open(entry.path())?.take(LARGEST_FILE);
                     let mut bytes = Vec::new();
-                    File::open(entry.path())?.take(LARGEST_FILE).read_to_end(&mut bytes)?;
-                    self.keep(path, &bytes);
+                    file.by_ref().take(LONGEST_HEAD).read_to_end(&mut bytes)?;
+                    if is_wanted(&path, &bytes) {
+                        file.read_to_end(&mut bytes)?;
+                        self.keep(path, &bytes);
+                    }
                 }
             }
             inside.pop();
@@ -170,11 +196,22 @@ impl Kept {
                 }
                 b'0' | 0 => {
                     let path = long_name.take().unwrap_or(head.path);
-                    if self.wants(&path, head.size) {
-                        let bytes = content(&mut input, head.size)?;
+                    let length = head.size.min(LONGEST_HEAD);
+                    let mut bytes = Vec::new();
+                    if self.has_room(&path, head.size) {
+                        input.by_ref().take(length).read_to_end(&mut bytes)?;
+                    }
+                    let rest = padded(head.size) - bytes.len() as u64;
+                    if bytes.len() as u64 == length && is_wanted(&path, &bytes) {
+                        input.by_ref().take(head.size - length).read_to_end(&mut bytes)?;
+                        if (bytes.len() as u64) < head.size {
+                            let why = "the archive ends within a file".to_owned();
+                            return Err(ArchiveError::Damaged(why));
+                        }
+                        skip(&mut input, padded(head.size) - head.size)?;
                         self.keep(path, &bytes);
                     } else {
-                        skip(&mut input, padded(head.size))?;
+                        skip(&mut input, rest)?;
                     }
                 }
                 // Folders, links, devices: nothing that could be read.
@@ -185,6 +222,11 @@ impl Kept {
             }
         }
     }
+}
+
+/// Whether a reader knows the path of a file, or how it begins.
+fn is_wanted(path: &str, head: &[u8]) -> bool {
+    super::is_known(path) || super::commands::begins_known(&String::from_utf8_lossy(head))
 }
 
 /// The header of an entry: tar(5), the format ustar.
@@ -287,7 +329,7 @@ mod tests {
 
     fn read(input: impl Read) -> Result<Vec<Member>, ArchiveError> {
         let mut kept = Kept::default();
-        kept.archive(input).map(|()| kept.members)
+        kept.archive(input).map(|()| kept.found.members)
     }
 
     fn entry(path: &str, text: &str, kind: u8) -> Vec<u8> {
@@ -313,6 +355,37 @@ mod tests {
         let paths: Vec<&str> = found.iter().map(|member| member.path.as_str()).collect();
         assert_eq!(paths, ["sos/proc/uptime", &long, "a/sos_commands/networking/netstat_-s"]);
         assert_eq!(found[0].text, "12.5 3.0\n");
+    }
+
+    /// The file `sos/proc/uptime` with a line in it: `tar --format=ustar -c sos | xz -9 --check=crc32`, in hexadecimal digits.
+    const XZ: &str = "\
+         fd377a585a0000016922de36020021011c00000010cf58cce027ff00775d00399bcac924d1131de7f72da88a064b82e979fcaa66be9de30879927727\
+         edca44452ba4917cab0410eaf650b005dc784d7c1c836093b88a675d85d06c1152ff6e48abd64cd37ccf7856069d9098162b659222e29f39a27272d0\
+         a5858bc410123c64c3b46cd2f2f21687b4c43591d1c81b88e567dacfd2000000b5a8b3b400018f0180500000ebc336903e300d8b020000000001595a\
+         ";
+
+    #[test]
+    fn an_archive_of_xz_is_read_and_a_damaged_one_ends_with_a_message() {
+        let digits = XZ.trim().as_bytes().chunks(2).map(|pair| str::from_utf8(pair).unwrap());
+        let mut bytes: Vec<u8> = digits.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sos.tar.xz");
+        std::fs::write(&path, &bytes).unwrap();
+        let found = members(&path).unwrap().unwrap();
+        let expected = Member { path: "sos/proc/uptime".to_owned(), text: "12.5 3.0\n".to_owned() };
+        assert_eq!(found, Members { members: vec![expected], left_out: Vec::new() });
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0x55;
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(matches!(members(&path), Err(ArchiveError::Io(_) | ArchiveError::Damaged(_))));
+    }
+
+    #[test]
+    fn texts_beyond_the_limits_are_named() {
+        let mut kept = Kept { kept: MOST_KEPT - 5, ..Kept::default() };
+        assert!(kept.has_room("sos/proc/stat", 5) && !kept.has_room("sos/proc/vmstat", 6));
+        assert!(!kept.has_room("sos/proc/uptime", LARGEST_FILE + 1) && !kept.has_room("sos/etc/passwd", 6));
+        assert_eq!(kept.found.left_out, ["sos/proc/vmstat", "sos/proc/uptime"]);
     }
 
     /// One block again and again.

@@ -14,7 +14,8 @@ mod vmstat;
 
 use thiserror::Error;
 
-pub use archive::{ArchiveError, Member, members};
+pub use archive::{ArchiveError, Member, Members, members};
+pub use commands::kernel_log_signs;
 pub use counters::{Counters, Reading, Unread, Window};
 pub use stacks::Stacks;
 pub use table::{Column, ColumnKind, Table};

@@ -3,12 +3,15 @@
 //! `tests/samples` has the output of the tools themselves (`make.sh` makes it, `commands.tsv` has each command and version), and `tests/pages` has
 //! pages in the style of what people post.
 
+mod blocks;
 mod damaged;
+mod details;
 mod headings;
 mod mixed;
 mod pages;
 mod registry;
 mod samples;
+mod seeds;
 mod stands_in;
 mod tools;
 

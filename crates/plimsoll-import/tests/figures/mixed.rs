@@ -3,8 +3,8 @@
 
 use plimsoll_import::figures::{self, Options};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 
+use super::seeds;
 use super::stands_in::stands_in;
 use super::{names, text};
 
@@ -128,46 +128,43 @@ fn text_built_from_all_samples_never_yields_a_value_that_is_not_there_with_that_
     // Lines change their places, and are there twice.
     let moves = proptest::collection::vec((any::<usize>(), any::<usize>(), any::<bool>()), 0..6);
     let strategy = (pieces, moves);
-    let mut runner = TestRunner::new(Config { cases: 3000, failure_persistence: None, ..Config::default() });
-    runner
-        .run(&strategy, |(pieces, moves)| {
-            let mut lines: Vec<String> = Vec::new();
-            for (sample, from, length, changes) in &pieces {
-                let sample = &pool[sample % pool.len()];
-                let from = from % sample.len();
-                let taken = sample[from..].iter().take(*length).zip(changes);
-                lines.extend(taken.map(|(line, change)| changed(line, change)));
-            }
-            for (from, to, is_copy) in moves {
-                let (from, to) = (from % lines.len(), to % lines.len());
-                if is_copy { lines.insert(to, lines[from].clone()) } else { lines.swap(from, to) }
-            }
-            let whole = lines.join("\n");
-            let mut wrong = None;
-            figures::stream(whole.as_bytes(), &Options::default(), &mut |figure| {
-                let at = usize::try_from(figure.line).unwrap() - 1;
-                // Marks of Markdown stand in numbers, and between them and their units; a wrapped line goes on in the next.
-                let line = lines[at].replace("**", "").replace('\\', "");
-                let mut joined = line.clone();
-                for next in &lines[at + 1..] {
-                    let goes_on = joined.trim_end().ends_with('=');
-                    joined = joined.trim_end().trim_end_matches('=').to_owned() + next;
-                    if !goes_on {
-                        break;
-                    }
+    seeds::holds("mixed", 750, &strategy, |(pieces, moves)| {
+        let mut lines: Vec<String> = Vec::new();
+        for (sample, from, length, changes) in &pieces {
+            let sample = &pool[sample % pool.len()];
+            let from = from % sample.len();
+            let taken = sample[from..].iter().take(*length).zip(changes);
+            lines.extend(taken.map(|(line, change)| changed(line, change)));
+        }
+        for (from, to, is_copy) in moves {
+            let (from, to) = (from % lines.len(), to % lines.len());
+            if is_copy { lines.insert(to, lines[from].clone()) } else { lines.swap(from, to) }
+        }
+        let whole = lines.join("\n");
+        let mut wrong = None;
+        figures::stream(whole.as_bytes(), &Options::default(), &mut |figure| {
+            let at = usize::try_from(figure.line).unwrap() - 1;
+            // Marks of Markdown stand in numbers, and between them and their units; a wrapped line goes on in the next.
+            let line = lines[at].replace("**", "").replace('\\', "");
+            let mut joined = line.clone();
+            for next in &lines[at + 1..] {
+                let goes_on = joined.trim_end().ends_with('=');
+                joined = joined.trim_end().trim_end_matches('=').to_owned() + next;
+                if !goes_on {
+                    break;
                 }
-                let stands = stands_in(&line, figure.value) || stands_in(&joined, figure.value);
-                let units = units_behind(&line, figure.value);
-                // Other units, such as shares, may stand before words that are units elsewhere.
-                let is_checked = UNITS.iter().any(|(_, unit)| *unit == figure.unit);
-                let has_unit = units.is_empty() || !is_checked || units.contains(&figure.unit);
-                if !stands || !has_unit {
-                    wrong = Some(format!("{figure:?} in {line:?}"));
-                }
-            })
-            .unwrap();
-            prop_assert!(wrong.is_none(), "{wrong:?} of\n{whole}");
-            Ok(())
+            }
+            let stands = stands_in(&line, figure.value) || stands_in(&joined, figure.value);
+            let units = units_behind(&line, figure.value);
+            // Other units, such as shares, may stand before words that are units elsewhere.
+            let is_checked = UNITS.iter().any(|(_, unit)| *unit == figure.unit);
+            let has_unit = units.is_empty() || !is_checked || units.contains(&figure.unit);
+            if !stands || !has_unit {
+                wrong = Some(format!("{figure:?} in {line:?}"));
+            }
         })
         .unwrap();
+        prop_assert!(wrong.is_none(), "{wrong:?} of\n{whole}");
+        Ok(())
+    });
 }

@@ -37,7 +37,7 @@ fn what_a_format_documents_is_what_it_reads() {
     }
     let mut unseen = Vec::new();
     for format in formats::ALL.iter().filter(|format| format.elsewhere().is_none()) {
-        for measured in format.measured {
+        for measured in format.measured() {
             let key = (format.name, measured.metric.to_owned());
             if !read_of.contains(&key) {
                 unseen.push(key);

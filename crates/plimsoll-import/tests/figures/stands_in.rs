@@ -11,12 +11,12 @@ pub(crate) fn stands_in(line: &str, value: f64) -> bool {
             let longest = digit + bytes[digit..].iter().take_while(|byte| is_part(**byte)).count();
             (digit + 1..=longest).any(|end| {
                 let word = &line[start..end];
-                let commas = word.matches(',').count();
-                let grouped = || word.replace(',', "").parse::<f64>().ok();
-                let found = match commas {
-                    0 => word.parse::<f64>().ok(),
-                    1 if !word.contains('.') => word.replace(',', ".").parse().ok(),
-                    _ => grouped(),
+                let count = |mark: u8| word.bytes().filter(|byte| *byte == mark).count();
+                let (commas, points) = (count(b','), count(b'.'));
+                let found = match (commas, points) {
+                    (0, _) => word.parse::<f64>().ok(),
+                    (1, 0) => word.replace(',', ".").parse().ok(),
+                    _ => word.replace(',', "").parse::<f64>().ok(),
                 };
                 let factor = match bytes.get(end) {
                     Some(b'k' | b'K') => 1e3,
@@ -24,7 +24,10 @@ pub(crate) fn stands_in(line: &str, value: f64) -> bool {
                     Some(b'G') => 1e9,
                     _ => 1.0,
                 };
-                let thousands = word.replace(['.', ','], "").parse::<f64>().ok();
+                let thousands = || match commas + points {
+                    0 => found,
+                    _ => word.replace([',', '.'], "").parse::<f64>().ok(),
+                };
                 let minutes = || match bytes.get(end) {
                     Some(b'm') => {
                         seconds(&line[end + 1..]).zip(found).map(|(rest, minutes)| minutes * 60.0 + rest)
@@ -32,7 +35,7 @@ pub(crate) fn stands_in(line: &str, value: f64) -> bool {
                     _ => None,
                 };
                 let direct = found.is_some_and(|found| found == value || found * factor == value);
-                direct || thousands == Some(value) || minutes() == Some(value)
+                direct || thousands() == Some(value) || minutes() == Some(value)
             })
         })
     })

@@ -229,11 +229,16 @@ CODE
 # turbostat of Linux 6.12 (linux-cpupower), the first that can do without MSRs; it needs CAP_SYS_RESOURCE
 turbostat --help 2>&1 | grep -q no-msr &&
     keep turbostat.txt "$(version turbostat --version)" turbostat --no-msr --no-perf --quiet --interval 1 --num_iterations 2
-# iputils-ping, rt-tests, coreutils, linux-perf, stress-ng, fio
+# iputils-ping, sockperf, rt-tests, coreutils, linux-perf, stress-ng, fio
 keep ping.txt "$(version ping -V)" ping -c 4 -i 0.2 127.0.0.1
+sockperf server -i 127.0.0.1 -p 8935 >/dev/null 2>&1 &
+sleep 1
+keep sockperf.txt "sockperf 3.7" sockperf ping-pong -i 127.0.0.1 -p 8935 -t 2
+keep sockperf-throughput.txt "sockperf 3.7" sockperf throughput -i 127.0.0.1 -p 8935 -t 2 -m 1400
 keep cyclictest.txt "$(cyclictest --help | head -n 1)" cyclictest -q -D 2 -t 2
 keep dd.txt "$(version dd --version)" dd if=/dev/zero of=disk bs=1M count=16
 keep perf-stat.txt "$(version perf --version)" perf stat -r 3 --table sleep 0.05
+keep perf-stat-I.txt "$(version perf --version)" "perf stat -e cpu-clock,context-switches,page-faults -I 100 timeout 0.35 sh -c 'while :; do :; done'"
 keep perf-bench.txt "$(version perf --version)" "perf bench sched pipe -l 20000; perf bench mem memcpy -l 16"
 perf record -e cpu-clock dd if=/dev/zero of=/dev/null bs=64k count=20000 >/dev/null 2>&1
 keep perf-report.txt "$(version perf --version)" "perf report --stdio --no-children -g none | grep -v '^$' | head -24"

@@ -73,7 +73,8 @@ pub struct Facts {
 }
 
 /// The subject of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Check {
     /// The rate itself.
     Rate,
@@ -92,14 +93,7 @@ pub enum Check {
 impl Check {
     /// The public name.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Loss => "loss",
-            Self::Buffer => "buffer",
-            Self::SendBuffer => "send_buffer",
-            Self::ReceiveBuffer => "receive_buffer",
-            Self::WindowScaling => "window_scaling",
-        }
+        self.into()
     }
 }
 

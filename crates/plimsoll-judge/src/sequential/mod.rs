@@ -2,8 +2,8 @@
 //!
 //! When the largest number of pairs is known, looks are those of a group-sequential test with Pocock's constant boundary
 //! (Pocock 1977; Jennison & Turnbull, Group Sequential Methods, chapter 2): every look uses the same nominal level, small
-//! enough that all looks together raise no more false alarms than asked. When it is not known, a mixture sequential
-//! probability ratio test is used ([`evidence`]), which is valid at every time without end.
+//! enough that all looks together raise no more false alarms than asked. When it is not known, the signs of the pairs are bet on
+//! ([`Evidence`]), which is valid at every time without end.
 //!
 //! Two tests share the level at each look of the group-sequential test. Student's t sees a large effect in few pairs; the
 //! tamed sign flip keeps its power when a neighbour spoils some of them.
@@ -12,12 +12,13 @@ pub mod evidence;
 mod family;
 pub mod pocock;
 
+pub use evidence::Evidence;
 pub use family::Family;
 
-use crate::compare::{CompareSettings, Comparison, Evidence, distances, effect_to_resolve, pairs_needed};
+use crate::compare::{self, CompareSettings, Comparison, distances, effect_to_resolve, pairs_needed};
 use crate::input::JudgeError;
 use crate::stats::rank::{sign_flip, tamed_sign_flip};
-use crate::stats::shift::{Location, centre};
+use crate::stats::shift::{Location, centre, hodges_lehmann};
 use crate::stats::{dist, mean, sd};
 use crate::wording;
 use plimsoll_model::verdict::Outcome;
@@ -69,6 +70,7 @@ pub struct Decider {
     settings: SequentialSettings,
     rule: Rule,
     d: Vec<f64>,
+    evidence: Evidence,
     decision: Decision,
 }
 
@@ -78,12 +80,12 @@ enum Rule {
     /// At each of these numbers of pairs, at these nominal two-sided levels.
     Group { looks: Vec<usize>, difference: f64, equivalence: f64 },
     /// After every pair, by the weight of evidence.
-    Mixture,
+    Open,
 }
 
 impl Rule {
     fn new(settings: &SequentialSettings) -> Self {
-        let Some(most) = settings.most else { return Self::Mixture };
+        let Some(most) = settings.most else { return Self::Open };
         let looks = pocock::looks(settings.first, most);
         let level = |alpha: f64| dist::normal_two_sided(pocock::boundary(&looks, alpha));
         Self::Group {
@@ -111,7 +113,7 @@ impl Decider {
         }
         let rule = Rule::new(&settings);
         let decision = Decision::NotYet { more: Some(settings.first) };
-        Ok(Self { settings, rule, d: Vec::new(), decision })
+        Ok(Self { settings, rule, d: Vec::new(), evidence: Evidence::default(), decision })
     }
 
     /// Takes one pair, in the metric's unit, and says what is known now.
@@ -119,14 +121,17 @@ impl Decider {
     /// # Errors
     /// A value that is not finite or not above 0; the pair is then not counted.
     pub fn push(&mut self, a: f64, b: f64) -> Result<Decision, JudgeError> {
-        self.d.extend(distances(&[a], &[b], self.settings.compare.scale)?);
+        for d in distances(&[a], &[b], self.settings.compare.scale)? {
+            self.d.push(d);
+            self.evidence.push(d);
+        }
         if matches!(self.decision, Decision::NotYet { .. }) {
             self.decision = self.look();
         }
         Ok(self.decision)
     }
 
-    /// Raises the level of a mixture test, whose evidence holds at all levels together, and looks again.
+    /// Raises the level of an open-ended test, whose evidence holds at all levels together, and looks again.
     fn relax(&mut self, alpha: f64) {
         self.settings.compare.alpha = alpha;
         if matches!(self.decision, Decision::NotYet { .. }) && !self.d.is_empty() {
@@ -189,9 +194,9 @@ impl Decider {
             Rule::Group { looks, .. } => {
                 format!("Pocock's boundary for {}", wording::count(looks.len(), "look"))
             }
-            Rule::Mixture => "a mixture SPRT".into(),
+            Rule::Open => "sequential bets on signs".into(),
         };
-        let evidence = Evidence {
+        let evidence = compare::Evidence {
             location: self.location(),
             p,
             n: self.d.len(),
@@ -210,24 +215,24 @@ impl Decider {
         }
         let (due, difference) = match &self.rule {
             Rule::Group { looks, difference, .. } => (looks.contains(&n), *difference),
-            Rule::Mixture => (true, compare.alpha),
+            Rule::Open => (true, compare.alpha),
         };
         let within = self.within();
         let margin = compare.bound();
         if due && within.lo >= -margin && within.hi <= margin {
             Decision::Equivalent
         } else if due && self.p() <= difference {
-            Decision::Different(compare.direction(within.estimate))
+            Decision::Different(compare.direction(self.location().estimate))
         } else {
             Decision::NotYet { more: self.more(within.estimate) }
         }
     }
 
-    /// The p-value at this look; of the mixture test, the always-valid one.
+    /// The p-value at this look; of the open-ended test, the always-valid one.
     fn p(&self) -> f64 {
         match self.rule {
             Rule::Group { .. } => (2.0 * student_p(&self.d).min(tamed_sign_flip(&self.d))).min(1.0),
-            Rule::Mixture => (1.0 / evidence::against_no_difference(&self.d)).min(1.0),
+            Rule::Open => (1.0 / self.evidence.against_no_difference()).min(1.0),
         }
     }
 
@@ -235,7 +240,7 @@ impl Decider {
     fn within(&self) -> Location {
         match self.rule {
             Rule::Group { equivalence, .. } => centre(&self.d, 1.0 - equivalence),
-            Rule::Mixture => evidence::interval(&self.d, 2.0 * EQUIVALENCE_ALPHA),
+            Rule::Open => evidence::interval(&self.d, 2.0 * EQUIVALENCE_ALPHA),
         }
     }
 
@@ -245,7 +250,11 @@ impl Decider {
     fn location(&self) -> Location {
         match self.rule {
             Rule::Group { .. } => centre(&self.d, self.settings.compare.confidence),
-            Rule::Mixture => evidence::interval(&self.d, 1.0 - self.settings.compare.confidence),
+            Rule::Open => Location {
+                // One wild pair may turn the sign of the mean, but not the evidence.
+                estimate: hodges_lehmann(&self.d),
+                ..evidence::interval(&self.d, 1.0 - self.settings.compare.confidence)
+            },
         }
     }
 
@@ -253,7 +262,7 @@ impl Decider {
         let compare = &self.settings.compare;
         let level = match self.rule {
             Rule::Group { difference, .. } => difference,
-            Rule::Mixture => compare.alpha,
+            Rule::Open => compare.alpha,
         };
         let effect = effect_to_resolve(estimate, compare.bound());
         let needed = pairs_needed(sd(&self.d), effect, level, PLANNED_POWER)?;
@@ -312,6 +321,19 @@ mod tests {
         assert_eq!(stop(open, 0.05, 3).decision(), Decision::Different(Outcome::Slower));
         assert_eq!(stop(open, -0.05, 3).decision(), Decision::Different(Outcome::Faster));
         assert_eq!(stop(open, 0.0, 3).decision(), Decision::Equivalent);
+    }
+
+    #[test]
+    fn one_wild_pair_does_not_turn_the_direction() {
+        let open = SequentialSettings { most: None, ..SequentialSettings::default() };
+        let mut decider = Decider::new(open).unwrap();
+        decider.push(100.0, 3000.0).unwrap();
+        while matches!(decider.decision(), Decision::NotYet { .. }) {
+            decider.push(100.0, 90.0 + 0.01 * decider.pairs() as f64).unwrap();
+        }
+        assert_eq!(decider.decision(), Decision::Different(Outcome::Faster));
+        let ratio = decider.verdict("wall").unwrap().verdict.estimate.unwrap();
+        assert!((ratio - 0.9).abs() < 0.01, "{ratio}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use plimsoll_load::{Control, run};
-use plimsoll_model::frame::{LoadKind, LoadSpec};
+use plimsoll_model::frame::{LoadKind, LoadSpec, Trust};
 use plimsoll_model::observation::LoadResult;
 use serde::de::DeserializeOwned;
 
@@ -43,7 +43,8 @@ pub(crate) fn carry_out(
     authority: Option<String>,
     show: impl FnOnce(&LoadResult),
 ) -> Outcome<()> {
-    let spec = LoadSpec { name: "load".into(), targets, sources: Vec::new(), authority, volume: None, kind };
+    let trust = authority.map(Trust::Authority);
+    let spec = LoadSpec { name: "load".into(), targets, sources: Vec::new(), trust, volume: None, kind };
     let abort = AtomicBool::new(false);
     let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
     let result = run(&spec, &control)?;

@@ -17,6 +17,8 @@ pub(super) struct Course {
     pub(super) requests: Option<u64>,
     pub(super) duration: Option<Duration>,
     pub(super) open: Option<OpenLoop>,
+    /// The most requests a second in closed loop, over all generators.
+    pub(super) most_per_second: Option<f64>,
     /// How long a connection or a request may take.
     pub(super) timeout: Duration,
     /// After how many requests a connection is closed; 0 keeps it for good.

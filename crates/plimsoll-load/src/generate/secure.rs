@@ -1,23 +1,28 @@
 //! TLS 1.3 between a load and the kernel: handshakes, what is sealed, what is opened.
 //!
 //! A session stands between what a protocol says and the socket of its connection, and takes the same calls as the socket does. The
-//! certificate of the server is checked against the authority that the run has made for itself, and for nothing else.
+//! certificate of the server is checked against the authority that the run has made for itself. A server that ran before has a certificate of
+//! its own. The session then checks that the server has its key, and not who signed the certificate.
 
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nix::errno::Errno;
-use plimsoll_model::frame::{CERTIFIED_NAME, Failure};
+use plimsoll_model::frame::{CERTIFIED_NAME, Failure, Trust};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{
     ClientConnectionData, ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls13ClientSessionValue,
     UnbufferedClientConnection,
 };
-use rustls::crypto::ring;
+use rustls::crypto::{WebPkiSupportedAlgorithms, ring, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData};
-use rustls::{ClientConfig, HandshakeKind, NamedGroup, RootCertStore};
+use rustls::{
+    ClientConfig, DigitallySignedStruct, Error, HandshakeKind, NamedGroup, PeerIncompatible, RootCertStore,
+    SignatureScheme,
+};
 
 use super::protocol::Pieces;
 use crate::clock;
@@ -47,22 +52,33 @@ pub(super) struct Secure {
 }
 
 impl Secure {
-    /// Trusts the authority whose certificate is given in PEM, and speaks `protocol` (RFC 7301). Later connections resume what earlier
-    /// ones agreed on where `resume` says so.
-    pub(super) fn new(authority: &str, protocol: &[u8], resume: bool) -> Result<Self, Failure> {
+    /// Speaks `protocol` (RFC 7301). Later connections resume what earlier ones agreed on where `resume` says so.
+    pub(super) fn new(trust: &Trust, protocol: &[u8], resume: bool) -> Result<Self, Failure> {
         let failed = |error: &dyn std::error::Error| other("prepare TLS", &error.to_string());
-        let mut roots = RootCertStore::empty();
-        let authority =
-            CertificateDer::from_pem_slice(authority.as_bytes()).map_err(|error| failed(&error))?;
-        roots.add(authority).map_err(|error| failed(&error))?;
-        let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+        let provider = ring::default_provider();
+        let algorithms = provider.signature_verification_algorithms;
+        let builder = ClientConfig::builder_with_provider(Arc::new(provider));
         let builder =
             builder.with_protocol_versions(&[&rustls::version::TLS13]).map_err(|error| failed(&error))?;
-        let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+        let builder = match trust {
+            Trust::Authority(authority) => {
+                let mut roots = RootCertStore::empty();
+                let authority =
+                    CertificateDer::from_pem_slice(authority.as_bytes()).map_err(|error| failed(&error))?;
+                roots.add(authority).map_err(|error| failed(&error))?;
+                builder.with_root_certificates(roots)
+            }
+            Trust::AnySigner => {
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(AnySigner(algorithms)))
+            }
+        };
+        let name = ServerName::try_from(CERTIFIED_NAME).map_err(|error| failed(&error))?;
+        let mut config = builder.with_no_client_auth();
         config.alpn_protocols = vec![protocol.to_vec()];
+        // A stranger's server does not know the name of the run's certificate.
+        config.enable_sni = matches!(trust, Trust::Authority(_));
         config.resumption =
             if resume { Resumption::store(Arc::new(Tickets::default())) } else { Resumption::disabled() };
-        let name = ServerName::try_from(CERTIFIED_NAME).map_err(|error| failed(&error))?;
         Ok(Self { config: Arc::new(config), name })
     }
 
@@ -82,6 +98,45 @@ impl Secure {
             closed: false,
             fault: None,
         }))
+    }
+}
+
+/// Takes the certificate of any server that has its key.
+#[derive(Debug)]
+struct AnySigner(WebPkiSupportedAlgorithms);
+
+impl ServerCertVerifier for AnySigner {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(PeerIncompatible::ServerDoesNotSupportTls12Or13.into())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signed, &self.0)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_schemes()
     }
 }
 

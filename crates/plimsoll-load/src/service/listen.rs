@@ -1,7 +1,9 @@
 //! Sockets that listen.
 
-use std::net::{SocketAddr, TcpListener};
+use std::convert::Infallible;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::thread::{Builder, sleep};
 
 use nix::sys::socket::{
     AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, bind, listen, setsockopt, socket, sockopt,
@@ -9,6 +11,7 @@ use nix::sys::socket::{
 use plimsoll_model::frame::Failure;
 
 use crate::failure::{other, refused_without};
+use crate::process::SHORTAGE;
 
 /// A socket for each address, listening, in the same order; with `shared`, others may listen at the same addresses, and the kernel
 /// spreads connections over them (SO_REUSEPORT).
@@ -27,6 +30,37 @@ pub(super) fn listen_all(
 pub(super) fn addresses(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>, Failure> {
     let found: std::io::Result<_> = listeners.iter().map(TcpListener::local_addr).collect();
     found.map_err(|error| other("read a listening address", &error))
+}
+
+/// A connection that waits at a socket which does not block.
+pub(super) fn next(listener: &TcpListener) -> Option<TcpStream> {
+    let taken = listener.accept();
+    if let Err(error) = &taken
+        && matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM))
+    {
+        sleep(SHORTAGE);
+    }
+    taken.ok().map(|(stream, _)| stream)
+}
+
+/// Accepts connections in a thread for each listener, until killed.
+pub(super) fn accept_in_threads<A: FnOnce() + Send + 'static>(
+    listeners: Vec<TcpListener>,
+    tell: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
+    mut accept: impl FnMut(TcpListener) -> Result<A, Failure>,
+) -> Result<Infallible, Failure> {
+    let addresses = addresses(&listeners)?;
+    let start = |listener| {
+        let accepting = Builder::new().name("accept".into()).spawn(accept(listener)?);
+        accepting.map_err(|error| other("start the thread that accepts connections", &error))
+    };
+    let accepting: Vec<_> = listeners.into_iter().map(start).collect::<Result<_, Failure>>()?;
+    tell(&addresses)?;
+    for thread in accepting {
+        // The thread ends only by an error.
+        thread.join().ok();
+    }
+    Err(other("keep the service going", &"a thread that accepts connections has ended"))
 }
 
 fn listen_at(address: SocketAddr, backlog: u32, shared: bool) -> Result<TcpListener, Failure> {

@@ -3,14 +3,13 @@
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::Path;
 
-use nix::fcntl::OFlag;
 use plimsoll_model::observation::MailLedger;
-use plimsoll_path::Folder;
 
 use super::stamp::ReceivedStamp;
+use crate::records::RecordReader;
 
 /// The name of the list in the sink's folder.
 const NAME: &str = "ledger";
@@ -58,11 +57,7 @@ impl Writer {
 
 /// Reads a list while it grows.
 pub struct LedgerReader {
-    /// Folder of the service, which may have left a link in it.
-    folder: PathBuf,
-    file: Option<File>,
-    /// Bytes of a record that is not complete yet.
-    piece: Vec<u8>,
+    records: RecordReader<RECORD>,
     seen: HashSet<(u64, u32)>,
     ledger: MailLedger,
 }
@@ -71,13 +66,8 @@ impl LedgerReader {
     /// Reads the list in a sink's folder.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
-        Self {
-            folder: folder.to_owned(),
-            file: None,
-            piece: Vec::new(),
-            seen: HashSet::new(),
-            ledger: MailLedger::default(),
-        }
+        let records = RecordReader::new(folder, NAME);
+        Self { records, seen: HashSet::new(), ledger: MailLedger::default() }
     }
 
     /// What the list says until now.
@@ -85,24 +75,9 @@ impl LedgerReader {
     /// # Errors
     /// When it cannot be read. That there is none yet is no error.
     pub fn read(&mut self) -> io::Result<&MailLedger> {
-        if self.file.is_none() {
-            self.file = match Folder::open(&self.folder)
-                .and_then(|folder| folder.file(Path::new(NAME), OFlag::O_RDONLY))
-            {
-                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(&self.ledger),
-                opened => Some(opened?),
-            };
-        }
-        if let Some(file) = &mut self.file {
-            file.read_to_end(&mut self.piece)?;
-        }
-        let whole = self.piece.len() / RECORD * RECORD;
-        let (records, _) = self.piece[..whole].as_chunks::<RECORD>();
-        for record in records {
-            take(record, &mut self.seen, &mut self.ledger);
-        }
-        self.piece.drain(..whole);
-        Ok(&self.ledger)
+        let Self { records, seen, ledger } = self;
+        records.each(|record| take(record, seen, ledger))?;
+        Ok(ledger)
     }
 }
 

@@ -126,7 +126,7 @@ fn a_congestion_control_that_the_kernel_has_not_got_is_named() {
         name: "load".into(),
         targets: bulk.addresses.clone(),
         sources: Vec::new(),
-        authority: None,
+        trust: None,
         volume: None,
         kind,
     };
@@ -166,7 +166,7 @@ fn an_aborted_load_ends_soon() {
         name: "load".into(),
         targets: bulk.addresses.clone(),
         sources: Vec::new(),
-        authority: None,
+        trust: None,
         volume: None,
         kind,
     };

@@ -22,7 +22,7 @@ pub(crate) fn spec(targets: &[SocketAddr], load: HttpLoad) -> LoadSpec {
         name: "load".into(),
         targets: targets.to_vec(),
         sources: Vec::new(),
-        authority: None,
+        trust: None,
         volume: None,
         kind: LoadKind::Http(load),
     }
@@ -36,7 +36,7 @@ pub(crate) fn run_kind(targets: &[SocketAddr], kind: LoadKind) -> LoadResult {
         name: "load".into(),
         targets: targets.to_vec(),
         sources: Vec::new(),
-        authority: None,
+        trust: None,
         volume: None,
         kind,
     };

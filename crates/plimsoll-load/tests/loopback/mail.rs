@@ -131,6 +131,23 @@ fn a_rate_per_minute_is_an_open_loop() {
 }
 
 #[test]
+fn a_cap_holds_back_sessions_that_could_go_faster() {
+    let sink = Sink::start(SmtpSinkService::default());
+    let load = SmtpLoad {
+        messages: None,
+        duration: Some(Span::secs(2)),
+        most_per_minute: Some(1200.0),
+        messages_per_session: 0,
+        generators: 2,
+        ..messages(1, 5)
+    };
+    let found = send(&sink.addresses(), load);
+    assert!((30..=42).contains(&found.requests), "{}", found.requests);
+    assert_eq!((found.failed(), found.offer), (0, None), "{:?}", found.errors);
+    assert_eq!(sink.ledger().arrived.len(), found.requests);
+}
+
+#[test]
 fn large_messages_arrive_whole() {
     let sink = Sink::start(SmtpSinkService::default());
     let size = MessageSize { least: ByteSize(3 << 20), most: ByteSize(9 << 20), ..MessageSize::default() };

@@ -11,7 +11,7 @@ use plimsoll_load::{Control, run};
 use plimsoll_model::experiment::load::http::{HttpFacts, HttpVersion, Side};
 use plimsoll_model::experiment::service::WebModel;
 use plimsoll_model::experiment::{HttpLoad, Metric, WebService};
-use plimsoll_model::frame::{CERTIFIED_NAME, Certificate, ServiceKind};
+use plimsoll_model::frame::{CERTIFIED_NAME, Certificate, Failure, LoadSpec, ServiceKind, Trust};
 use plimsoll_model::observation::{ErrorKind, LoadResult};
 use rcgen::{CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::CertificateDer;
@@ -40,11 +40,13 @@ fn serve(options: WebService, certificate: &Certificate) -> Service {
 }
 
 fn drive(to: SocketAddr, authority: &str, load: HttpLoad) -> LoadResult {
+    drive_trusting(to, Some(Trust::Authority(authority.to_owned())), load).unwrap()
+}
+
+fn drive_trusting(to: SocketAddr, trust: Option<Trust>, load: HttpLoad) -> Result<LoadResult, Failure> {
     let abort = AtomicBool::new(false);
     let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
-    let mut spec = spec(&[to], load);
-    spec.authority = Some(authority.to_owned());
-    run(&spec, &control).unwrap()
+    run(&LoadSpec { trust, ..spec(&[to], load) }, &control)
 }
 
 const MODELS: [WebModel; 5] = [
@@ -116,6 +118,14 @@ fn a_certificate_of_another_authority_is_refused_and_the_reason_told() {
     assert_eq!(found.errors, [(ErrorKind::Handshake, 5)].into());
     assert!(found.first_error.unwrap().contains("certificate"));
     assert_eq!(found.connections, 0);
+}
+
+#[test]
+fn a_certificate_of_any_signer_is_taken_only_where_the_load_says_so() {
+    let web = serve(WebService { clients: 4, tls: true, ..WebService::default() }, &certificate());
+    let load = || HttpLoad { tls: true, ..connections(5, 1) };
+    assert_eq!(drive_trusting(web.address(), Some(Trust::AnySigner), load()).unwrap().connections, 5);
+    assert!(drive_trusting(web.address(), None, load()).is_err(), "no server is trusted");
 }
 
 #[test]

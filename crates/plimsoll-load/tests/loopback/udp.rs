@@ -74,7 +74,7 @@ fn a_load_whose_service_is_not_there_does_not_start() {
         name: "load".into(),
         targets,
         sources: Vec::new(),
-        authority: None,
+        trust: None,
         volume: None,
         kind: LoadKind::Udp(rated(1)),
     };

@@ -1,12 +1,7 @@
 //! Packets as a probe: which are captured, and how much of each is kept.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::Load;
-use crate::units::ByteSize;
+use crate::experiment::prelude::*;
 
 /// Packets of the experiment's own flows are captured while a phase is measured, and the report says where their connections stood
 /// still. Needs the right to capture (CAP_NET_RAW), which every host of kind `namespace` has.

@@ -1,11 +1,7 @@
 //! The CPUs of a host: a number of them, or certain ones.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::Host;
+use crate::experiment::prelude::*;
 
 /// CPUs of the machine: how many, or which.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,15 +1,8 @@
 //! Hooks: programs that are run around what is measured, on a host or in a phase.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::action::{Action, RunProgram};
-use super::problem::{Checked, Part, problem};
 use super::{Experiment, Host, Phase};
-use crate::effect::Effect;
-use crate::units::Span;
+use crate::experiment::prelude::*;
 
 /// A program that is run once on the host whose hook it is. It is confined as a service that is a program of your own is; that it fails ends
 /// the run.
@@ -25,7 +18,7 @@ pub struct Hook {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub privileged: bool,
     /// How long it may take; then it is killed.
-    #[serde(default = "RunProgram::default_at_most")]
+    #[serde(default = "Span::of_secs::<60>")]
     pub at_most: Span,
     /// Its name, by which `skip` finds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,7 +44,7 @@ pub struct PhaseHook {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub privileged: bool,
     /// How long it may take; then it is killed.
-    #[serde(default = "RunProgram::default_at_most")]
+    #[serde(default = "Span::of_secs::<60>")]
     pub at_most: Span,
     /// Its name, by which `skip` finds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,7 +71,8 @@ impl Hook {
 }
 
 /// When a hook is run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum HookMoment {
     /// Before all else: of a host, when it is there and before its services are started; of a phase, when it begins.
     Prepare,
@@ -96,12 +90,7 @@ impl HookMoment {
 
     /// Its key in the file.
     pub fn key(self) -> &'static str {
-        match self {
-            Self::Prepare => "prepare",
-            Self::BeforeEach => "before_each",
-            Self::AfterEach => "after_each",
-            Self::Cleanup => "cleanup",
-        }
+        self.into()
     }
 }
 

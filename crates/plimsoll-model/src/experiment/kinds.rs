@@ -112,14 +112,17 @@ macro_rules! kinds {
             }
         )+
 
-        impl $name {
-            /// What every kind answers.
-            fn as_dyn(&self) -> &dyn $of_every {
+        impl ::std::ops::Deref for $name {
+            type Target = dyn $of_every;
+
+            fn deref(&self) -> &Self::Target {
                 match self {
                     $(Self::$kind(it) => it,)+
                 }
             }
+        }
 
+        impl $name {
             $(
                 #[doc = concat!("What it says, where it is of the kind `", stringify!($key), "`.")]
                 pub fn $key(&self) -> Option<&$type> {

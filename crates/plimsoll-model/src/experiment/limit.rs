@@ -1,9 +1,6 @@
 //! The phase that searches for the highest rate that holds a bound of latency.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::units::Span;
+use crate::experiment::prelude::*;
 
 /// How to search for the highest rate. Its load offers a constant rate (`open.rate`) for a time (`duration`): the least that is tried, and
 /// how long each probe takes. A `limit` claim says which bound a probe has to hold.
@@ -15,21 +12,14 @@ pub struct Search {
     /// The most that is tried, in requests per second.
     pub to: f64,
     /// The most probes in a trial (6 to 1000).
-    #[serde(default = "Search::default_most")]
+    #[serde(default = "crate::units::number::<30>")]
     pub most: u32,
     /// How long the system is left alone after each probe.
-    #[serde(default = "Search::default_rest")]
+    #[serde(default = "Span::of_millis::<200>")]
     pub rest: Span,
 }
 
 impl Search {
     /// The fewest probes that a search is given: with less it tells nothing.
     pub const FEWEST: u32 = 6;
-
-    fn default_most() -> u32 {
-        30
-    }
-    fn default_rest() -> Span {
-        Span::millis(200)
-    }
 }

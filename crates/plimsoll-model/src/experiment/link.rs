@@ -2,72 +2,56 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::units::{BitRate, QueueLength, Share, Span};
+use crate::experiment::prelude::*;
+use crate::units::QueueLength;
 
 /// A virtual Ethernet link between two hosts. What is said of packets holds in both directions, unless `back` says otherwise.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// The two hosts that it joins.
     pub between: [String; 2],
     /// The largest packet, in bytes (68 to 65535).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u32>,
     /// How many bits of Ethernet frames it carries per second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
     /// How long a packet travels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,
     /// How much longer or shorter it may travel, every value as likely; packets keep their order. At most `delay`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Span>,
     /// The share of packets that are lost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Share>,
     /// How many packets are lost in a row, on average (1 or more); by default, as chance has it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_burst: Option<f64>,
     /// The share of packets that do not travel for `delay` and so overtake others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Share>,
     /// How much may wait to be sent where there is a `rate`, in packets or bytes; 1000 packets by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueLength>,
     /// What differs on the way from the second host to the first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<LinkDirection>,
     /// What the ends of the link do in the place of the kernel's own work on each packet. The default is all that a virtual link can. On a link that
     /// does something to packets it is nothing, so that packets are as long as on a cable.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offload: Option<Offloads>,
     /// Fixes which packets are lost and how they jitter; by default that differs from trial to trial. Netem knows it from Linux 6.7 on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// What does all that to packets. By default the kernel's netem, and a link emulator of Plimsoll's own where there is none, or it cannot say what
     /// was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<LinkShaper>,
 }
 
 /// What a network interface does in the place of the kernel's own work on each packet (ethtool(8), `-K`). What is not named stays as it is.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Offloads {
     /// Generic segmentation offload: packets are cut to size as late as possible.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub gso: Option<bool>,
     /// Generic receive offload: packets that belong together are taken as one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub gro: Option<bool>,
     /// TCP segmentation offload: the interface cuts packets to size.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tso: Option<bool>,
     /// Large receive offload: the interface puts packets together. A virtual link has none, and refuses `true`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lro: Option<bool>,
 }
 
@@ -82,29 +66,23 @@ pub enum LinkShaper {
 }
 
 /// One direction of a link.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkDirection {
     /// How many bits of Ethernet frames it carries per second.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
     /// How long a packet travels.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,
     /// How much longer or shorter it may travel.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Span>,
     /// The share of packets that are lost.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<Share>,
     /// How many packets are lost in a row, on average (1 or more).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_burst: Option<f64>,
     /// The share of packets that overtake others.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Share>,
     /// How much may wait to be sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueLength>,
 }
 

@@ -16,8 +16,11 @@ pub(super) const ABORTED_SHARE: &str = "aborted_share";
 pub(super) const SERVFAIL_SHARE: &str = "servfail_share";
 
 /// A figure that claims can be about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Metric {
     /// Connections completed without error, per second.
     #[default]
@@ -36,6 +39,7 @@ pub enum Metric {
     P99Ms,
     /// The 99.9th percentile of the time of a request, in milliseconds.
     #[serde(rename = "p99_9_ms")]
+    #[strum(serialize = "p99_9_ms")]
     P999Ms,
     /// Bits that arrived per second, without headers, both directions together.
     BitsPerSecond,
@@ -161,30 +165,8 @@ impl Metric {
     /// The public name.
     pub fn name(self) -> &'static str {
         match self {
-            Self::ConnectionsPerSecond => "connections_per_second",
-            Self::RequestsPerSecond => "requests_per_second",
-            Self::MessagesPerMinute => "messages_per_minute",
-            Self::MedianMs => "median_ms",
-            Self::P90Ms => "p90_ms",
-            Self::P95Ms => "p95_ms",
-            Self::P99Ms => "p99_ms",
-            Self::P999Ms => "p99_9_ms",
-            Self::BitsPerSecond => "bits_per_second",
-            Self::PacketsPerSecond => "packets_per_second",
-            Self::LossShare => "loss_share",
-            Self::JitterMs => "jitter_ms",
-            Self::StallShare => "stall_share",
-            Self::MegabytesPerSecond => "megabytes_per_second",
-            Self::MeanMs => "mean_ms",
-            Self::MaxMs => "max_ms",
-            Self::CpuUsPerRequest => "cpu_us_per_request",
-            Self::DeviceShare => "device_share",
-            Self::ErrorShare => "error_share",
-            Self::HandshakesPerSecond => "handshakes_per_second",
-            Self::HandshakeMedianMs => "handshake_median_ms",
-            Self::HandshakeP99Ms => "handshake_p99_ms",
-            Self::ResumedShare => "resumed_share",
             Self::Named(Named(metric)) => &metric.name,
+            known => known.into(),
         }
     }
 

@@ -24,6 +24,7 @@ pub mod metric;
 pub mod open_loop;
 pub mod phase;
 mod placeholder;
+mod prelude;
 pub mod service;
 mod share;
 pub mod storage;
@@ -63,6 +64,7 @@ pub use storage::{BackgroundLoad, DeviceLimit, Filesystem, FolderVolume, LoopVol
 use crate::units::{ByteSize, PortRange, Span};
 
 /// An experiment: a question, and the hosts, links, services, loads and phases that answer it.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
@@ -70,7 +72,7 @@ pub struct Experiment {
     pub question: String,
     /// Where the JSON Schema of such files is (`plimsoll check --schema` prints it), for editors that complete and check; nothing is read from
     /// there.
-    #[serde(default, rename = "$schema", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     /// What it stresses and why, for `plimsoll describe`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -95,10 +97,8 @@ pub struct Experiment {
     /// What happens in a trial, in order.
     pub phases: Vec<Phase>,
     /// A second rig of the same kind that is spared some phases, so that drift of the machine is not taken for an effect.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
     /// Which packets are captured while it is measured; without it, none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<Capture>,
     /// Factors that trials vary, by name. All combinations of the levels are run, each block of them in random order.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -111,7 +111,6 @@ pub struct Experiment {
     #[serde(default)]
     pub claims: Vec<Claim>,
     /// What to try when the verdict is `not_recovered`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedies: Option<Remedies>,
     /// How often to repeat, and how often to sample.
     #[serde(default)]
@@ -314,7 +313,7 @@ pub struct Remedies {
     #[serde(default = "Remedies::default_ladder")]
     pub ladder: Vec<Rung>,
     /// How long the first rung waits.
-    #[serde(default = "Remedies::default_wait")]
+    #[serde(default = "Span::of_secs::<10>")]
     pub wait: Span,
 }
 
@@ -322,14 +321,14 @@ impl Remedies {
     fn default_ladder() -> Vec<Rung> {
         vec![Rung::WaitLonger, Rung::RestartService, Rung::DropCaches, Rung::RebuildHost]
     }
-    fn default_wait() -> Span {
-        Span::secs(10)
-    }
 }
 
 /// One thing to try.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Rung {
     /// Leave it alone for longer.
     WaitLonger,
@@ -344,12 +343,7 @@ pub enum Rung {
 impl Rung {
     /// The public name.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::WaitLonger => "wait_longer",
-            Self::RestartService => "restart_service",
-            Self::DropCaches => "drop_caches",
-            Self::RebuildHost => "rebuild_host",
-        }
+        self.into()
     }
 }
 

@@ -1,12 +1,9 @@
 //! Open loop: requests that begin when they are due, whether or not those before them have been answered.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::problem::{Checked, Part, one_of, problem, up_to, within};
-use crate::units::Span;
+use crate::experiment::prelude::*;
 
 /// The rate of an open loop, over all generators of a load. Either `rate`, by itself or with `ramp_to` or `sine`, or `steps` is given.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OpenLoop {
@@ -15,10 +12,8 @@ pub struct OpenLoop {
     /// How requests follow one another at that rate.
     pub arrivals: Arrivals,
     /// Requests per second at the end; the rate changes evenly from `rate` to it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ramp_to: Option<f64>,
     /// Let the rate swing about `rate`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sine: Option<Sine>,
     /// Requests per second in each of several steps, which share the load's duration evenly and are reported one by one.
     #[serde(skip_serializing_if = "Vec::is_empty")]

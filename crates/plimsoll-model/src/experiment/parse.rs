@@ -8,7 +8,7 @@ use std::ops::Range;
 use toml_edit::{DocumentMut, Item, Value};
 
 use super::problem::{Part, Problem, nearest};
-use super::{Claim, Experiment, Host, RunOptions, validate};
+use super::{Experiment, Host, RunOptions, validate};
 
 /// An experiment file that cannot be used: what is wrong, where, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -178,7 +178,7 @@ pub fn parse(text: &str, overrides: &[Override]) -> Result<Experiment, FileError
     let document: Option<DocumentMut> = text.parse().ok();
     let says = |path: &dyn Fn(&DocumentMut) -> Option<&Item>| document.as_ref().and_then(path).is_some();
     if !says(&|document| document.get("run")?.get("max_trials"))
-        && experiment.claims.iter().any(Claim::compares_cells)
+        && experiment.claims.iter().any(|claim| claim.compares_cells())
     {
         experiment.run.max_trials = RunOptions::MOST_OF_A_COMPARISON.max(experiment.run.min_trials);
     }

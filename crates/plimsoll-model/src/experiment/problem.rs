@@ -35,7 +35,7 @@ pub(super) enum Part {
 
 /// Something in the experiment that makes no sense, and the path to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Problem {
+pub struct Problem {
     pub(super) path: Vec<Part>,
     pub(super) message: String,
     pub(super) expected: Option<String>,

@@ -1,24 +1,20 @@
 //! Storage: volumes that exist for a trial, and the loads that read and write them.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::units::{ByteSize, Span};
+use crate::experiment::prelude::*;
 
 /// A place to store. Exactly one of `folder`, `loop` and `device` says what it is.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Volume {
     /// The host that has it.
     pub on: String,
     /// A folder made for the trial in a file system that is there already. Needs no root.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<FolderVolume>,
     /// A loop device made for the trial, on an unnamed file; raw, or with a file system. Needs root.
-    #[serde(rename = "loop", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "loop")]
     pub image: Option<LoopVolume>,
     /// A block device of this machine, such as `"/dev/sdb"`, as it is. A load that writes to it is refused unless `--destroy` names it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     /// How the kernel queues requests to it; read before, and put back afterwards. Needs root.
     #[serde(default, skip_serializing_if = "Queueing::is_default")]
@@ -37,14 +33,13 @@ impl Volume {
 
 /// How much a block device may do. Where control groups are of version 1, everything that reaches the device counts, also what the journal of
 /// its file system writes (`blkio.throttle.*` of the root group). With version 2, what the processes of the host ask for (`io.max`).
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DeviceLimit {
     /// Reads per second, and as many writes (1 to 1000000). A flush counts as a write.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub iops: Option<u32>,
     /// Bytes per second that are read, and as many written (from 64k).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<ByteSize>,
 }
 
@@ -65,22 +60,21 @@ pub struct FolderVolume {
 }
 
 /// A loop device on a file that goes with the trial.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoopVolume {
     /// How large it is (1M to 1T). The file is sparse: it takes up what is written to it.
     pub size: ByteSize,
     /// The existing folder in which the file is made; by default that for temporary files (`TMPDIR`, or `/tmp`).
-    #[serde(rename = "in", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "in")]
     pub parent: Option<String>,
     /// The file system that is made on it; without it, loads use the device itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filesystem: Option<Filesystem>,
     /// Mount options, as for mount(8): `"noatime,data=journal"`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub options: String,
     /// The existing folder at which the host sees the file system mounted; by default one that is made for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
     /// Whether the device goes past the page cache to its file. Otherwise what was read or written once may come from the cache of the
     /// file beneath, whatever is done to the cache of the file above.
@@ -113,21 +107,18 @@ impl Filesystem {
 }
 
 /// How the kernel queues requests to a block device (`/sys/block/*/queue`).
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Queueing {
     /// The I/O scheduler, such as `"none"`, `"mq-deadline"`, `"kyber"` or `"bfq"`; one that the kernel knows.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
     /// How many requests may wait in the scheduler (`nr_requests`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
     /// How many requests the device itself may hold at a time (`device/queue_depth`: NCQ of SATA, tagged queueing of SCSI; 1 to 1024). Only of
     /// a `device` that has such a queue.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ncq: Option<u32>,
     /// How far the kernel reads ahead of a sequential reader (`read_ahead_kb`; 0 to 1G).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub read_ahead: Option<ByteSize>,
 }
 
@@ -139,6 +130,7 @@ impl Queueing {
 }
 
 /// A load that is there beside what is measured, on a host of the same rig.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BackgroundLoad {
@@ -151,10 +143,8 @@ pub struct BackgroundLoad {
     #[serde(default = "yes")]
     pub present: bool,
     /// Let it come and go: it comes so long after it came last. It changes between two slices of what is measured, never within one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Span>,
     /// How long it stays each time; less than `every`, beside which it stands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stays: Option<Span>,
 }
 

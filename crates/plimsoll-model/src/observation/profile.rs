@@ -208,20 +208,13 @@ impl Profile {
         let is_foreign = |stack: &[&Frame]| {
             begins_with(stack, FrameKind::Plimsoll) || knows_hosts && begins_with(stack, FrameKind::Others)
         };
-        let mut own = ProfileBuilder::new(self.arm, self.clock, self.hertz);
-        for (stack, samples) in self.stacks().filter(|(stack, _)| !is_foreign(stack)) {
-            own.add(stack, samples);
-        }
-        own.miss(self.lost, self.idle);
-        self.calls.iter().for_each(|call| own.call(call));
         let mut seen = self.seen.clone();
         for (stack, samples) in self.stacks() {
             if let [owner, Frame { kind: FrameKind::Process, name }, ..] = stack[..] {
                 seen.cpu(CpuUse { owner: owner.clone(), process: name.clone(), samples });
             }
         }
-        own.see(&seen);
-        own.build()
+        self.without(is_foreign, &seen)
     }
 
     /// Without the stacks of processes of other names. What belongs to no process stays.
@@ -231,13 +224,17 @@ impl Profile {
             let process = stack.get(1).filter(|frame| frame.kind == FrameKind::Process);
             process.is_some_and(|process| !names.contains(&process.name))
         };
+        self.without(is_foreign, &self.seen)
+    }
+
+    fn without(&self, is_foreign: impl Fn(&[&Frame]) -> bool, seen: &Seen) -> Self {
         let mut own = ProfileBuilder::new(self.arm, self.clock, self.hertz);
         for (stack, samples) in self.stacks().filter(|(stack, _)| !is_foreign(stack)) {
             own.add(stack, samples);
         }
         own.miss(self.lost, self.idle);
         self.calls.iter().for_each(|call| own.call(call));
-        own.see(&self.seen);
+        own.see(seen);
         own.build()
     }
 

@@ -10,18 +10,16 @@ use serde_json::Value;
 use super::{Better, NamedMetric};
 
 /// Where a figure stands in what a program prints. Exactly one of `regex`, `json` and `csv` is given.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pick {
     /// A pattern whose first group is the number: `"took ([0-9.]+) ms"`. Where it is found several times, the last counts. It is looked for on
     /// standard output, and then on standard error.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regex: Option<String>,
     /// A pointer (RFC 6901) into the JSON that is printed, such as `"/latency/p99"`. Lines before the JSON are passed over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json: Option<String>,
     /// The name of a column of the CSV that is printed, whose first line has the names; the figure is the mean of its rows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub csv: Option<String>,
     /// The unit, for reports: `"per second"`, `"per minute"`, `"ms"`, `"us"`, `"MB/s"`, `"bit/s"`, `"share"` (0 to 1), or any other word.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -1,13 +1,28 @@
 //! The kinds of stall, and the sides of a connection.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr, VariantArray};
 
 /// Why a connection stood still. The names are a public contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    Display,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Class {
     /// A request that got no answer until the client gave up, or until the capture ended.
     Unanswered,
@@ -45,46 +60,11 @@ pub enum Class {
 
 impl Class {
     /// Every class, in the order of the reference.
-    pub const ALL: [Self; 16] = [
-        Self::Unanswered,
-        Self::DelayedAck,
-        Self::SenderHeld,
-        Self::SenderWaited,
-        Self::Rto,
-        Self::FastRetransmit,
-        Self::TailLoss,
-        Self::PathDelay,
-        Self::SynRetry,
-        Self::SynackRetry,
-        Self::SynIgnored,
-        Self::ZeroWindow,
-        Self::SmallWindow,
-        Self::ServerThink,
-        Self::ClientIdle,
-        Self::CaptureGap,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The public name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unanswered => "unanswered",
-            Self::DelayedAck => "delayed_ack",
-            Self::SenderHeld => "sender_held",
-            Self::SenderWaited => "sender_waited",
-            Self::Rto => "rto",
-            Self::FastRetransmit => "fast_retransmit",
-            Self::TailLoss => "tail_loss",
-            Self::PathDelay => "path_delay",
-            Self::SynRetry => "syn_retry",
-            Self::SynackRetry => "synack_retry",
-            Self::SynIgnored => "syn_ignored",
-            Self::ZeroWindow => "zero_window",
-            Self::SmallWindow => "small_window",
-            Self::ServerThink => "server_think",
-            Self::ClientIdle => "client_idle",
-            Self::CaptureGap => "capture_gap",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Whether somebody had something to send in it. Else a side worked, or had nothing to say, or the packets do not
@@ -94,15 +74,10 @@ impl Class {
     }
 }
 
-impl fmt::Display for Class {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.name())
-    }
-}
-
 /// The side that had to act for a stall to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Actor {
     /// The side that opened the connection.
     Client,
@@ -114,24 +89,13 @@ pub enum Actor {
     Capture,
 }
 
-impl fmt::Display for Actor {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Client => "client",
-            Self::Server => "server",
-            Self::Path => "path",
-            Self::Capture => "capture",
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_class_has_its_public_name_in_json() {
-        for class in Class::ALL {
+        for &class in Class::ALL {
             assert_eq!(serde_json::to_value(class).unwrap(), class.name());
         }
     }

@@ -101,6 +101,9 @@ pub struct ConnectionReport {
 pub struct HandshakeReport {
     /// Whether SYN, SYN-ACK and the acknowledgement of it were all seen.
     pub complete: bool,
+    /// Whether the server refused the connection: it answered the SYN with a reset.
+    #[serde(default)]
+    pub refused: bool,
     /// SYNs seen.
     pub syns: u32,
     /// SYN-ACKs seen.

@@ -7,6 +7,7 @@
 //! Packets are taken without their link headers, so that every kind of interface gives the same: IP from its first byte on.
 
 mod filter;
+pub mod headers;
 mod pcapng;
 mod ring;
 
@@ -109,6 +110,9 @@ pub fn interfaces() -> Result<Vec<Interface>, CaptureError> {
     Ok(found.into_iter().map(|(name, addresses)| Interface { name, addresses }).collect())
 }
 
+/// What becomes of a packet's bytes before they are written; `false` leaves it out.
+pub type Edit = Box<dyn FnMut(&mut Vec<u8>) -> bool + Send>;
+
 /// A capture on one interface, under way.
 pub struct Capture {
     interface: String,
@@ -130,17 +134,32 @@ impl Capture {
     /// # Errors
     /// When the interface cannot be listened to, or the file not be written.
     pub fn start(interface: &str, path: &Path, file: File, wanted: &Wanted) -> Result<Self, CaptureError> {
+        Self::start_edited(interface, path, file, wanted, interface, None)
+    }
+
+    /// Like [`Capture::start`], for packets that are edited. `title` is the name of the interface in the file.
+    ///
+    /// # Errors
+    /// When the interface cannot be listened to, or the file not be written.
+    pub fn start_edited(
+        interface: &str,
+        path: &Path,
+        file: File,
+        wanted: &Wanted,
+        title: &str,
+        edit: Option<Edit>,
+    ) -> Result<Self, CaptureError> {
         let of_interface =
             |source: io::Error| CaptureError::Interface { interface: interface.to_owned(), source };
         let of_file = |source: io::Error| CaptureError::File { path: path.to_owned(), source };
         let ring = Ring::open(interface, wanted).map_err(of_interface)?;
         let file = BufWriter::with_capacity(1 << 20, file);
-        let out = Pcapng::begin(file, interface, wanted.snap).map_err(of_file)?;
+        let out = Pcapng::begin(file, title, wanted.snap).map_err(of_file)?;
         let stop = Arc::new(AtomicBool::new(false));
         let stopping = Arc::clone(&stop);
         let thread = Builder::new()
             .name(format!("capture {interface}"))
-            .spawn(move || follow(ring, out, &stopping))
+            .spawn(move || follow(ring, out, &stopping, edit))
             .map_err(of_interface)?;
         Ok(Self { interface: interface.to_owned(), path: path.to_owned(), stop, thread })
     }
@@ -168,9 +187,14 @@ impl Capture {
 }
 
 /// The life of the capturing thread.
-fn follow(mut ring: Ring, mut out: Pcapng<impl Write>, stop: &AtomicBool) -> (Counts, io::Result<()>) {
+fn follow(
+    mut ring: Ring,
+    mut out: Pcapng<impl Write>,
+    stop: &AtomicBool,
+    edit: Option<Edit>,
+) -> (Counts, io::Result<()>) {
     let mut counts = Counts::default();
-    let done = write_all(&mut ring, &mut out, stop, &mut counts.packets);
+    let done = write_all(&mut ring, &mut out, stop, &mut counts.packets, edit);
     // Each read resets the kernel's counts, so they are read once.
     counts.dropped = ring.dropped();
     counts.cpu_us = cpu_us();
@@ -183,7 +207,9 @@ fn write_all(
     out: &mut Pcapng<impl Write>,
     stop: &AtomicBool,
     packets: &mut u64,
+    mut edit: Option<Edit>,
 ) -> io::Result<()> {
+    let mut edited = Vec::new();
     loop {
         // Looked at before the ring is: what came before the end was asked for is in it by then.
         let last = stop.load(Ordering::Acquire);
@@ -191,8 +217,17 @@ fn write_all(
             Ring::let_last_block_come();
         }
         while ring.next_block(|packet| {
+            let mut bytes = packet.bytes;
+            if let Some(edit) = &mut edit {
+                edited.clear();
+                edited.extend_from_slice(bytes);
+                if !edit(&mut edited) {
+                    return Ok(());
+                }
+                bytes = &edited;
+            }
             *packets += 1;
-            out.packet(packet.time_ns, packet.length, packet.bytes)
+            out.packet(packet.time_ns, packet.length, bytes)
         })? {}
         if last {
             return Ok(());

@@ -19,9 +19,12 @@
 //! | `sockstat.PROTOCOL.FIELD`; `machine.sockstat.{TCP.alloc,TCP.mem,TCP.orphan,UDP.mem}` | `net/sockstat`, `net/sockstat6` | each sample, each second | sockets in use, in TIME_WAIT (`tw`); memory in pages, over all namespaces |
 //! | `nf_conntrack.count` | `sys/net/netfilter/nf_conntrack_count` | each second | connections tracked |
 //! | `nf_conntrack.FIELD` | `net/stat/nf_conntrack` | each second | summed over CPUs: `insert_failed`, `drop`, `early_drop`, `search_restart` ... |
+//! | `neighbour.FIELD` | `1/net/stat/arp_cache` | each second | of the table that all namespaces share (IPv4), summed over CPUs: `table_fulls`, `unresolved_discards`, `forced_gc_runs` ... |
 //! | `netstat.PROTOCOL.FIELD` | `net/netstat` | each second | Linux's own counters: `netstat.TcpExt.ListenDrops` |
 //! | `dev.INTERFACE.FIELD` | `net/dev` | each second | bytes, packets, errors, drops, each way |
-//! | `qdisc.KIND.{drops,overlimits}` | route netlink | each second | of the queueing disciplines that limit a rate (`tc qdisc`): packets dropped; times that one had to wait because the rate was used up |
+//! | `qdisc.KIND.drops`, `qdisc.KIND.overlimits` | route netlink | each second | packets that queueing disciplines dropped (`tc -s qdisc`); of those that limit a rate, times that one had to wait because the rate was used up |
+//! | `machine.group.PATH.at_limit` | `memory.failcnt`, `memory.events` of control groups with a limit | each second | times that the group came to its limit of memory (`high` and `max` in version 2) |
+//! | `machine.drops.REASON` | tracepoint `skb/kfree_skb` (root) | each second | packets that the kernel dropped, by its own reason: `netfilter_drop`, `qdisc_drop`, `tc_ingress` ... |
 //! | `machine.vmstat.FIELD` | `vmstat` | each second | memory management, in pages and events |
 //! | `machine.meminfo.FIELD` | `meminfo` | each second | memory by use |
 //! | `machine.diskstats.DEVICE.FIELD` | `diskstats` | each second | `reads`, `read_bytes`, `read_time`, `busy`, `queue_time`, `flushes` ... |
@@ -40,7 +43,11 @@
 //! | `locks.{held,blocked}` | `locks` | deep | file locks |
 //! | `tcp.STATE`, `tcp.backlog` | socket diagnostics, else `net/tcp`, `net/tcp6` | deep | TCP sockets by state; connections that wait to be accepted |
 //! | `tcp.listener.ADDRESS.limit` | socket diagnostics | deep | connections that may wait there to be accepted |
+//! | `listen.looks`, `listen.ADDRESS.filled` | socket diagnostics | each second | looks at listening sockets; of each that ever had a connection waiting, the sum over looks of the share of its queue that is used, in per cent |
+//! | `dns.questions` | socket diagnostics | each second | sum over the same looks of the UDP sockets that wait for a name server (port 53) |
+//! | `listen.ADDRESS.{waiting,excess}` | socket diagnostics | each second | where several sockets listen on one address (SO_REUSEPORT): sums over looks of the connections that wait, and of those that wait in the longest queue beyond an equal share |
 //! | `rules`, `routes`, `neighbours` | route netlink | deep | routing-policy rules, routes and neighbours of all families |
+//! | `rules.iptables` | `net/ip_tables_names`, getsockopt(2) | deep | rules of iptables-legacy, of all tables and both families |
 //! | `rules.nftables` | netfilter netlink | deep | rules of nftables, of all families and tables |
 //! | `filesystem.MOUNTED.free.{bytes,inodes}` | `self/mounts`, statvfs(3) | deep | what is free on file systems that are on a device |
 //! | `processes.{count,threads}` | `PID/stat` | deep | of the host's network namespace |
@@ -59,10 +66,14 @@
 //! asked. `lab/examples/sampling_cost.rs` measures each file.
 
 pub(crate) mod cpu_time;
+mod drops;
 mod filesystems;
 mod group;
+mod iptables;
 mod journals;
+mod listeners;
 mod machine;
+mod memory_groups;
 mod network;
 mod processes;
 mod source;
@@ -79,6 +90,9 @@ use plimsoll_model::observation::Snapshot;
 use crate::clock::raw_now_ns;
 use crate::connections;
 use crate::netlink::{RouteObject, count_nft_rules, count_route_objects, queueing_disciplines};
+use drops::Drops;
+use listeners::Listeners;
+use memory_groups::MemoryGroups;
 use source::{Source, Tier};
 use table::Table;
 
@@ -124,6 +138,9 @@ pub struct Counters {
     sources: Vec<Source>,
     table: Table,
     buffer: Vec<u8>,
+    listeners: Listeners,
+    drops: Drops,
+    memory_groups: MemoryGroups,
     /// Files that could not be read at the last attempt.
     absent_files: BTreeMap<PathBuf, String>,
     /// What else could not be had at the last deep reading.
@@ -171,10 +188,16 @@ impl Counters {
             sources,
             table: Table::default(),
             buffer: Vec::new(),
+            listeners: Listeners::default(),
+            drops: Drops::default(),
+            memory_groups: MemoryGroups::default(),
             absent_files: BTreeMap::new(),
             absent_state: Vec::new(),
             listed: Vec::new(),
         };
+        if counters.live && scope == Scope::MachineAndHost {
+            counters.drops = Drops::open();
+        }
         counters.check_required()?;
         counters.refresh(Tier::Deep);
         counters.list_absences();
@@ -259,14 +282,22 @@ impl Counters {
         }
         if tier >= Tier::Slow && self.live {
             self.read_queueing_disciplines();
+            self.listeners.look(&mut self.table);
+        }
+        if tier == Tier::Deep && self.live && self.scope == Scope::MachineAndHost {
+            self.memory_groups.find();
+        }
+        if tier >= Tier::Slow {
+            self.drops.read(&mut self.table);
+            self.memory_groups.read(&mut self.table);
         }
     }
 
     /// Reads the queueing disciplines. Without permission, or without any, the snapshot has none.
     fn read_queueing_disciplines(&mut self) {
         for (kind, counts) in queueing_disciplines().unwrap_or_default() {
+            self.table.set_named(&format!("qdisc.{kind}.drops"), counts.drops as f64);
             if SHAPERS.contains(&kind.as_str()) {
-                self.table.set_named(&format!("qdisc.{kind}.drops"), counts.drops as f64);
                 self.table.set_named(&format!("qdisc.{kind}.overlimits"), counts.overlimits as f64);
             }
         }
@@ -300,8 +331,8 @@ impl Counters {
                     self.table.set_named(&format!("tcp.{state}"), count as f64);
                 }
                 self.table.set_named("tcp.backlog", sockets.backlog as f64);
-                for (address, limit) in &sockets.listeners {
-                    self.table.set_named(&format!("tcp.listener.{address}.limit"), f64::from(*limit));
+                for (address, it) in &sockets.listeners {
+                    self.table.set_named(&format!("tcp.listener.{address}.limit"), f64::from(it.limit));
                 }
             }
             Err(error) => {
@@ -325,6 +356,9 @@ impl Counters {
                 Ok(count) => self.table.set_named(name, count as f64),
                 Err(why) => self.absent_state.push(Absence { file: name.to_owned(), why }),
             }
+        }
+        if let Some(count) = self.live.then(|| iptables::count_rules(&self.proc)).flatten() {
+            self.table.set_named("rules.iptables", count as f64);
         }
         // Without permission or support, this host has made no rules either.
         if let Some(count) = self.live.then(count_nft_rules).and_then(Result::ok) {
@@ -425,7 +459,18 @@ fn network_sources(proc: &Path) -> Vec<Source> {
             no_conntrack,
             network::setting("nf_conntrack.count"),
         ),
-        Source::new(net.join("stat/nf_conntrack"), Tier::Slow, no_conntrack, network::conntrack),
+        Source::new(
+            net.join("stat/nf_conntrack"),
+            Tier::Slow,
+            no_conntrack,
+            network::per_cpu("nf_conntrack."),
+        ),
+        Source::new(
+            proc.join("1/net/stat/arp_cache"),
+            Tier::Slow,
+            Some("the first process is in another network namespace, or hidden"),
+            network::per_cpu("neighbour."),
+        ),
         Source::new(net.join("netstat"), Tier::Slow, no_inet, network::protocols("netstat")),
         Source::new(net.join("dev"), Tier::Slow, no_inet, network::dev),
         Source::new(net.join("snmp6"), Tier::Deep, no_ipv6, machine::pairs("snmp6.")),
@@ -443,18 +488,22 @@ fn network_sources(proc: &Path) -> Vec<Source> {
     sources
 }
 
+const OF_FIRST_NAMESPACE: &str = "visible only in the initial network namespace";
+
 /// Settings that are limits which a flood may run into; each a file below `/proc/sys`, its name, and when it is missing.
-const LIMITS: [(&str, &str, &str); 6] = [
+const LIMITS: [(&str, &str, &str); 8] = [
     (
         "net/netfilter/nf_conntrack_max",
         "limit.net.netfilter.nf_conntrack_max",
         "connections are not tracked: the module nf_conntrack is not loaded",
     ),
+    ("net/core/netdev_max_backlog", "limit.net.core.netdev_max_backlog", OF_FIRST_NAMESPACE),
+    ("net/ipv4/neigh/default/gc_thresh3", "limit.net.ipv4.neigh.default.gc_thresh3", OF_FIRST_NAMESPACE),
     ("net/core/somaxconn", "limit.net.core.somaxconn", "some containers hide it"),
     ("net/ipv4/tcp_max_tw_buckets", "limit.net.ipv4.tcp_max_tw_buckets", "some containers hide it"),
     ("net/ipv4/tcp_max_syn_backlog", "limit.net.ipv4.tcp_max_syn_backlog", "some containers hide it"),
     ("net/ipv4/ip_local_port_range", "limit.net.ipv4.ip_local_port_range", "some containers hide it"),
-    ("net/ipv4/tcp_mem", "limit.net.ipv4.tcp_mem", "visible only in the initial network namespace"),
+    ("net/ipv4/tcp_mem", "limit.net.ipv4.tcp_mem", OF_FIRST_NAMESPACE),
 ];
 
 /// The files of the control group in which this process is, of version 2 or 1.

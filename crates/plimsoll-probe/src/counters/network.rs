@@ -67,9 +67,13 @@ pub(super) fn dev(rows: &mut Rows, table: &mut Table, text: &[u8]) {
     }
 }
 
-/// `/proc/net/stat/nf_conntrack`: a line of names, then a line of hexadecimal numbers for each CPU. `entries` is the same number
-/// on every line; all others are summed.
-pub(super) fn conntrack(rows: &mut Rows, table: &mut Table, text: &[u8]) {
+/// A file of `/proc/net/stat`: a line of names, then a line of hexadecimal numbers for each CPU. `entries` is the same number on every line; all
+/// others are summed.
+pub(super) fn per_cpu(prefix: &'static str) -> impl Fn(&mut Rows, &mut Table, &[u8]) + Send {
+    move |rows, table, text| sum_over_cpus(prefix, rows, table, text)
+}
+
+fn sum_over_cpus(prefix: &str, rows: &mut Rows, table: &mut Table, text: &[u8]) {
     let mut all = lines(text);
     let Some(header) = all.next() else { return };
     let mut sums: Vec<Option<f64>> = vec![None; words(header).count()];
@@ -79,7 +83,7 @@ pub(super) fn conntrack(rows: &mut Rows, table: &mut Table, text: &[u8]) {
             *sum = if index == 0 { value } else { value.map(|value| sum.unwrap_or(0.0) + value).or(*sum) };
         }
     }
-    let names = || words(header).map(|column| format!("nf_conntrack.{}", name(column))).collect();
+    let names = || words(header).map(|column| format!("{prefix}{}", name(column))).collect();
     rows.set(table, header, names, sums.into_iter());
 }
 

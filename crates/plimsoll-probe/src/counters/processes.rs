@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::cpu_time;
+use crate::small_file;
 use plimsoll_inventory::Absence;
 
 /// What the processes say together.
@@ -77,7 +78,7 @@ struct Sum {
 
 impl Sum {
     fn add(&mut self, directory: &Path) {
-        let Some(stat) = fs::read(directory.join("stat"))
+        let Some(stat) = small_file::read(&directory.join("stat"))
             .ok()
             .and_then(|text| Stat::parse(&String::from_utf8_lossy(&text)))
         else {
@@ -93,7 +94,7 @@ impl Sum {
             Ok(entries) => {
                 let open = entries.count();
                 self.descriptors += open;
-                let limits = fs::read_to_string(directory.join("limits")).ok();
+                let limits = small_file::text(&directory.join("limits")).ok();
                 if let Some(limit) = limits.and_then(|text| limit_of_files(&text)) {
                     self.fullest = self.fullest.max(100.0 * open as f64 / limit);
                 }
@@ -102,13 +103,13 @@ impl Sum {
         }
         let tasks = fs::read_dir(directory.join("task")).into_iter().flatten().flatten();
         for task in tasks {
-            self.add_wait(task.path().join("wchan"));
+            self.add_wait(&task.path().join("wchan"));
         }
     }
 
     /// A task that runs has no wait site; the kernel writes 0 for it.
-    fn add_wait(&mut self, wchan: PathBuf) {
-        let Ok(symbol) = fs::read_to_string(wchan) else { return };
+    fn add_wait(&mut self, wchan: &Path) {
+        let Ok(symbol) = small_file::text(wchan) else { return };
         let symbol = symbol.trim();
         if !symbol.is_empty() && symbol != "0" {
             *self.waits.entry(symbol.to_owned()).or_default() += 1;
@@ -164,7 +165,7 @@ fn limit_of_files(text: &str) -> Option<f64> {
 /// The second number of `/proc/PID/schedstat`, in nanoseconds; there without CONFIG_SCHEDSTATS, but not without
 /// CONFIG_SCHED_INFO.
 fn run_delay_ns(directory: &Path) -> Option<f64> {
-    fs::read_to_string(directory.join("schedstat")).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
+    small_file::text(&directory.join("schedstat")).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 #[cfg(test)]

@@ -49,6 +49,8 @@ const VICTIM: usize = 8;
 const SENT_TO: (usize, usize, usize) = (20, 36, 16);
 
 /// Counters on tracepoints, on each CPU. There are none of those that this kernel does not have.
+///
+/// They count until they are dropped. Turning one on or off interrupts its CPU, at dozens of counters in each slice; the calls are rare.
 pub(super) struct CallRings {
     samplers: Vec<(TracedCall, &'static str, Sampler)>,
     untraced: Vec<&'static str>,
@@ -73,16 +75,9 @@ impl CallRings {
         &self.untraced
     }
 
-    pub(super) fn enable(&mut self) {
-        for (.., sampler) in &mut self.samplers {
-            let _ = sampler.enable();
-        }
-    }
-
-    pub(super) fn disable(&mut self) {
-        for (.., sampler) in &mut self.samplers {
-            let _ = sampler.disable();
-        }
+    /// Drops the calls made so far.
+    pub(super) fn discard(&mut self) {
+        self.empty_into(|_, _, _, _| {});
     }
 
     /// Takes everything out of the buffers: when which call was made, and by which process; with its name where the kernel gives it.
@@ -130,7 +125,7 @@ fn sent_to(raw: &[u8]) -> Option<(u32, String)> {
 }
 
 fn sampler(tracepoint: u64, name: &str, cpu: usize) -> io::Result<Sampler> {
-    let sampler = Builder::new(Tracepoint::with_id(tracepoint))
+    let mut sampler = Builder::new(Tracepoint::with_id(tracepoint))
         .any_pid()
         .one_cpu(cpu)
         .include_kernel()
@@ -143,6 +138,7 @@ fn sampler(tracepoint: u64, name: &str, cpu: usize) -> io::Result<Sampler> {
     if let Some((_, filter)) = FILTERS.iter().find(|(tracepoint, _)| *tracepoint == name) {
         set_filter(&sampler, filter)?;
     }
+    sampler.enable()?;
     Ok(sampler)
 }
 
@@ -171,14 +167,12 @@ mod tests {
     fn a_process_that_is_killed_and_one_that_aborts_are_told_and_one_that_exits_is_not() {
         let cpus = super::super::rings::cpus().unwrap();
         let mut rings = CallRings::open(&cpus);
-        rings.enable();
         let end = |command: &str| {
             let mut child = std::process::Command::new("sh").args(["-c", command]).spawn().unwrap();
             child.wait().unwrap();
             child.id()
         };
         let ids = ["kill -9 $$", "kill -ABRT $$", "exit 1"].map(end);
-        rings.disable();
         let mut told = Vec::new();
         rings.empty_into(|_, call, pid, _| told.push((call, pid)));
         let crashed = ids.map(|id| told.contains(&(TracedCall::Crash, id)));

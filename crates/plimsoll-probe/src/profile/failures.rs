@@ -154,11 +154,11 @@ fn sampler(tracepoint: u64, cpu: usize) -> io::Result<Sampler> {
 }
 
 /// Lets through what the kernel finds this to be true of.
-pub(super) fn set_filter(sampler: &Sampler, filter: &str) -> io::Result<()> {
+pub(crate) fn set_filter(event: &impl AsRawFd, filter: &str) -> io::Result<()> {
     let filter = CString::new(filter)?;
     #[expect(unsafe_code, reason = "ioctl(2) has no safe form")]
     // SAFETY: the descriptor is that of a perf event, and the filter a string that ends with a zero and outlives the call, which copies it.
-    let done = unsafe { libc::ioctl(sampler.as_raw_fd(), SET_FILTER, filter.as_ptr()) };
+    let done = unsafe { libc::ioctl(event.as_raw_fd(), SET_FILTER, filter.as_ptr()) };
     nix::errno::Errno::result(done).map(drop).map_err(Into::into)
 }
 

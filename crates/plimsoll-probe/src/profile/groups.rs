@@ -25,6 +25,11 @@ impl ControlGroups {
         }
     }
 
+    /// What groups count is counted from now on.
+    pub(super) fn begin(&mut self) {
+        self.quotas.begin();
+    }
+
     /// Adds what was counted since each group of these hosts was looked at last.
     pub(super) fn look(&mut self, is_of_now: impl Fn(u64) -> bool, groups: &mut Groups) {
         self.quotas.look(is_of_now, groups);

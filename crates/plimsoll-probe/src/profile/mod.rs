@@ -21,21 +21,28 @@ mod quotas;
 mod rings;
 mod states;
 mod symbols;
+mod threads;
 mod tracefs;
 mod waits;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use plimsoll_model::observation::{Arm, Profile, ProfileBuilder, ProfileClock};
 
+pub(crate) use self::failures::set_filter;
 use self::failures::{FailureWindows, Failures};
+pub use self::processes::ServiceGroup;
 use self::rings::Rings;
+pub(crate) use self::rings::cpus;
 use self::symbols::Symbols;
+pub(crate) use self::tracefs::TraceFs;
 use self::waits::Looker;
+use crate::budget::Budget;
 
 /// Samples per second and CPU. Not a round number, so that they do not fall in step with what happens 100 or 250 times a second.
 pub const HERTZ: u32 = 99;
@@ -68,7 +75,20 @@ pub type HostNamespaces = BTreeMap<u64, String>;
 enum Command {
     Start { hosts: HostNamespaces, started: Sender<()> },
     Stop { arm: Arm, stopped: Sender<()> },
-    Take { profiles: Sender<Vec<Profile>> },
+    Take { profiles: Sender<Vec<(Profile, Vec<LineSamples>)>> },
+}
+
+/// Samples of a line of source: of its function itself, without what that calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineSamples {
+    /// The function that the line was compiled into.
+    pub function: String,
+    /// The file.
+    pub file: PathBuf,
+    /// The line.
+    pub line: u32,
+    /// How many.
+    pub samples: u64,
 }
 
 /// What would make the samples here. Nothing is started for that, not even a thread.
@@ -76,7 +96,7 @@ enum Command {
 /// # Errors
 /// The kernel does not allow it, or cannot do it.
 pub fn usable_clock() -> Result<ProfileClock, ProfilerError> {
-    Rings::open(&rings::cpus()?, HERTZ).map(|rings| rings.clock())
+    Rings::open(&cpus()?, HERTZ, None).map(|rings| rings.clock())
 }
 
 /// Samples in a thread of its own, from [`Profiler::start`] to [`Profiler::stop`], until it is dropped.
@@ -93,16 +113,37 @@ impl Profiler {
     /// # Errors
     /// There can be no thread for it.
     pub fn open() -> Result<Self, ProfilerError> {
-        Self::open_with(HERTZ, Some(Looker::new(waits::MOST_COST)), true)
+        Self::open_with(
+            HERTZ,
+            Some(Looker::new(Budget::new(waits::MOST_COST))),
+            || Symbols::new(true),
+            None,
+            None,
+        )
     }
 
-    /// Prepares to sample a machine in use, which may be disturbed less than one that measures: half as often, and threads are looked at for a fifth
-    /// of the time. Files that any of its users could change while they are read give no names.
+    /// As [`Self::open`]; the processes of a control group, and of those below it, are parts of its service.
+    ///
+    /// # Errors
+    /// There can be no thread for it.
+    pub fn of_group(group: ServiceGroup) -> Result<Self, ProfilerError> {
+        Self::open_with(
+            HERTZ,
+            Some(Looker::new(Budget::new(waits::MOST_COST))),
+            || Symbols::new(true),
+            None,
+            Some(group),
+        )
+    }
+
+    /// Prepares to sample a machine in use, which may be disturbed less than one that measures: half as often, and threads are looked at for two fifths
+    /// of the time, later for an eighth. Files that any of its users could change while they are read give no names.
     ///
     /// # Errors
     /// There can be no thread for it.
     pub fn of_a_machine_in_use() -> Result<Self, ProfilerError> {
-        Self::open_with(HERTZ / 2, Some(Looker::new(waits::MOST_COST / 5.0)), false)
+        let looker = Looker::new(Budget::new(waits::MOST_COST / 2.5).later(waits::MOST_COST / 8.0));
+        Self::open_with(HERTZ / 2, Some(looker), || Symbols::new(false), None, None)
     }
 
     /// Prepares to sample all CPUs `hertz` times per second, and nothing else that would show in the samples.
@@ -110,12 +151,32 @@ impl Profiler {
     /// # Errors
     /// There can be no thread for it.
     pub fn of_functions(hertz: u32) -> Result<Self, ProfilerError> {
-        Self::open_with(hertz, None, true)
+        Self::open_with(hertz, None, || Symbols::new(true), None, None)
     }
 
-    fn open_with(hertz: u32, looker: Option<Looker>, trusts_hosts: bool) -> Result<Self, ProfilerError> {
-        let opened =
-            rings::cpus().and_then(|cpus| Ok((Rings::open(&cpus, hertz)?, FailureWindows::new(&cpus))));
+    /// Prepares to sample this process's children, which are this service, and the lines of source that they are in. They may be short.
+    ///
+    /// # Errors
+    /// There can be no thread for it.
+    pub fn of_commands(hertz: u32, service: &str) -> Result<Self, ProfilerError> {
+        Self::open_with(hertz, None, || Symbols::new(true).with_lines(), Some(service), None)
+    }
+
+    fn open_with(
+        hertz: u32,
+        mut looker: Option<Looker>,
+        symbols: fn() -> Symbols,
+        commands: Option<&str>,
+        group: Option<ServiceGroup>,
+    ) -> Result<Self, ProfilerError> {
+        let mut opened =
+            cpus().and_then(|cpus| Ok((Rings::open(&cpus, hertz, commands)?, FailureWindows::new(&cpus))));
+        if let Ok((rings, _)) = &mut opened {
+            rings.processes.services.group.clone_from(&group);
+        }
+        if let Some(looker) = &mut looker {
+            looker.services.group = group;
+        }
         let (sampling, denied) = match opened {
             Ok(sampling) => (Some(sampling), None),
             Err(error) => (None, Some(error)),
@@ -124,7 +185,7 @@ impl Profiler {
         let (commands, inbox) = channel();
         let thread = thread::Builder::new()
             .name("profiler".into())
-            .spawn(move || Worker::new(sampling, hertz, looker).work(&inbox, Symbols::new(trusts_hosts)))
+            .spawn(move || Worker::new(sampling, hertz, looker).work(&inbox, symbols()))
             .map_err(|source| ProfilerError::Absent { source })?;
         Ok(Self { commands: Some(commands), thread: Some(thread), denied, untraced })
     }
@@ -151,6 +212,11 @@ impl Profiler {
 
     /// Samples since the last call, a profile for each rig.
     pub fn take(&self) -> Vec<Profile> {
+        self.take_with_lines().into_iter().map(|(profile, _)| profile).collect()
+    }
+
+    /// Profiles since the last call with their lines of source, where the programs have debug information.
+    pub fn take_with_lines(&self) -> Vec<(Profile, Vec<LineSamples>)> {
         self.ask(|profiles| Command::Take { profiles }).unwrap_or_default()
     }
 
@@ -267,7 +333,7 @@ impl Worker {
             windows.begin();
         }
         if let Some(looker) = &mut self.looker {
-            looker.begin();
+            looker.begin(&self.of_now);
         }
         self.is_on = true;
         self.emptied = Instant::now();
@@ -289,16 +355,19 @@ impl Worker {
         self.sampled.entry(arm).or_default().merge(std::mem::take(&mut self.now));
     }
 
-    fn take(&mut self, symbols: &mut Symbols) -> Vec<Profile> {
+    fn take(&mut self, symbols: &mut Symbols) -> Vec<(Profile, Vec<LineSamples>)> {
         let clock = self.sampling.as_ref().map(|(rings, _)| rings.clock());
         let named = std::mem::take(&mut self.sampled).into_iter().map(|(arm, sampled)| {
             // Without samples no time stands for one.
             let hertz = if clock.is_some() { self.hertz } else { 0 };
             let profile = ProfileBuilder::new(arm, clock.unwrap_or(ProfileClock::CpuClock), hertz);
-            symbols.name(&sampled, &self.hosts, profile)
+            (symbols.name(&sampled, &self.hosts, profile), symbols.lines(&sampled))
         });
         let named = named.collect();
         self.hosts.clear();
+        if let Some(looker) = &mut self.looker {
+            looker.taken();
+        }
         named
     }
 }

@@ -2,15 +2,18 @@
 
 use std::cell::LazyCell;
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::service::SERVICE_MARK;
 
-use super::jit;
+use super::{groups, jit};
+use crate::small_file;
 
 /// Code that a process has mapped from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,11 +55,47 @@ const MOST_ANCESTORS: usize = 6;
 /// How much of an environment is read, in bytes.
 const MOST_OF_ENVIRONMENT: u64 = 1 << 16;
 
+/// A control group whose processes are a service.
+#[derive(Clone, Debug)]
+pub struct ServiceGroup {
+    /// Its path from the root of its hierarchy, as `/proc/PID/cgroup` has it.
+    pub path: String,
+    /// The service.
+    pub service: Arc<str>,
+}
+
+impl Services {
+    /// Forgets who was asked: numbers of processes may belong to others by now.
+    pub(super) fn forget(&mut self) {
+        self.known.clear();
+    }
+}
+
+impl ServiceGroup {
+    /// Whether the groups of a process are this one or one below it.
+    fn has(&self, of_process: &str) -> bool {
+        let mut paths = of_process.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+        let is_below = |path: &str| {
+            path.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        paths.any(is_below)
+    }
+}
+
 /// The services of processes that were asked before.
-pub(super) type Services = HashMap<u32, Option<Arc<str>>>;
+#[derive(Debug, Default)]
+pub(super) struct Services {
+    known: HashMap<u32, Option<Arc<str>>>,
+    pub(super) group: Option<ServiceGroup>,
+}
 
 /// The service that a process is part of: its environment, or that of a process above it, says so. Some programs write over theirs.
-pub(super) fn service_of(pid: u32, known: &mut Services) -> Option<Arc<str>> {
+pub(super) fn service_of(pid: u32, services: &mut Services) -> Option<Arc<str>> {
+    let Services { known, group } = services;
+    let is_in = |group: &&ServiceGroup| groups::of_process(pid).is_some_and(|groups| group.has(&groups));
+    if let Some(group) = group.as_ref().filter(is_in) {
+        return Some(Arc::clone(&group.service));
+    }
     let mut walked = Vec::new();
     let mut above = Some(pid);
     let mut service = None;
@@ -75,7 +114,7 @@ pub(super) fn service_of(pid: u32, known: &mut Services) -> Option<Arc<str>> {
 }
 
 fn parent_of(pid: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = small_file::text(Path::new(&format!("/proc/{pid}/stat"))).ok()?;
     let parent = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace().nth(1)?.parse().ok()?;
     (parent > 1).then_some(parent)
 }
@@ -130,29 +169,82 @@ pub(super) struct Process {
     pub(super) identity: Identity,
     /// Read when it is sampled for the first time; a program that was not sampled need not be asked.
     mappings: Option<Arc<Vec<Mapping>>>,
+    /// What tells it from others that get its id; absent where it was not asked, as of one that is known by its parent.
+    birth: Option<Birth>,
+    /// The last window in which it was seen.
+    window: u64,
+    /// When it was asked last for what it has mapped.
+    mapped_at: Option<Instant>,
 }
 
 impl Process {
     /// A place in its code as a file and an offset in it.
-    pub(super) fn locate(&self, address: u64) -> Option<(Arc<Path>, u64)> {
+    fn locate(&self, address: u64) -> Option<(Arc<Path>, u64)> {
         let mapping = self.mappings.as_ref()?.iter().find(|it| (it.start..it.end).contains(&address))?;
         Some((Arc::clone(&mapping.file), address - mapping.start + mapping.offset))
     }
 }
+
+/// When a process began, what it is called, and where the code of its program begins, which is elsewhere in the next program that it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Birth {
+    name: String,
+    started: u64,
+    code: u64,
+}
+
+impl Birth {
+    fn of(pid: u32) -> Option<Self> {
+        parse_birth(&small_file::text(Path::new(&format!("/proc/{pid}/stat"))).ok()?)
+    }
+
+    /// Whether what has its id now is something else. What has ended has no code any more, or cannot be asked, and is still what it was.
+    fn is_gone(&self, pid: u32) -> bool {
+        Self::of(pid).is_some_and(|now| {
+            let ended = now.code == 0 && self.code != 0;
+            now.started != self.started || !ended && now != *self
+        })
+    }
+}
+
+/// Fields 2, 22 and 26 of `/proc/PID/stat` (proc_pid_stat(5)).
+fn parse_birth(stat: &str) -> Option<Birth> {
+    let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace();
+    let started = fields.nth(22 - 3)?.parse().ok()?;
+    Some(Birth { name: name.to_owned(), started, code: fields.nth(26 - 22 - 1)?.parse().ok()? })
+}
+
+/// How often a process is asked again for what it has mapped.
+const MAPPED_EVERY: Duration = Duration::from_secs(1);
+/// For how many windows a process is known that nothing was sampled of.
+const KNOWN_FOR: u64 = 64;
 
 /// The processes that were seen since sampling began. Processes fork and end between two looks, so that they come from
 /// the kernel's fork events, and from `/proc` only if an event is missing.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
     known: HashMap<u32, Process>,
-    services: Services,
+    pub(super) services: Services,
+    /// The process whose children are the measured commands, and the service that they are; absent where `/proc` tells it.
+    commands: Option<(u32, Arc<str>)>,
+    window: u64,
 }
 
 impl Processes {
-    /// Forgets all: their ids may belong to others by now.
-    pub(super) fn forget(&mut self) {
-        self.known.clear();
-        self.services.clear();
+    /// Learns all of this process's children from the kernel's records, since commands may end before anybody can look at `/proc`.
+    pub(super) fn of_commands(service: &str) -> Self {
+        Self { commands: Some((std::process::id(), service.into())), ..Self::default() }
+    }
+
+    /// Begins a new window. What happened since the last one is unknown, so that each process is asked in it whether it still is the one that it was;
+    /// those that cannot be asked are forgotten.
+    pub(super) fn begin(&mut self) {
+        self.window += 1;
+        let since = self.window.saturating_sub(KNOWN_FOR);
+        let follows = self.commands.is_some();
+        self.known.retain(|_, process| !follows && process.birth.is_some() && process.window >= since);
+        self.services.forget();
     }
 
     pub(super) fn get(&mut self, pid: u32) -> &Process {
@@ -160,26 +252,69 @@ impl Processes {
     }
 
     fn get_mut(&mut self, pid: u32) -> &mut Process {
-        let Self { known, services } = self;
-        known.entry(pid).or_insert_with(|| read(pid, services))
+        let Self { known, services, commands, window } = self;
+        let before = known.get(&pid).filter(|known| known.window < *window);
+        if before.and_then(|known| known.birth.as_ref()).is_some_and(|birth| birth.is_gone(pid)) {
+            known.remove(&pid);
+        }
+        let process = known.entry(pid).or_insert_with(|| {
+            let mut process = read(pid, services);
+            process.mapped_at = Some(Instant::now());
+            if commands.is_some() {
+                // By its environment it could be a command of another Plimsoll.
+                process.identity.service = None;
+            }
+            process
+        });
+        process.window = *window;
+        process
+    }
+
+    /// The file that a process has mapped where this address is, and the offset in it. Where there is none it is asked again, but not often: many frames of
+    /// programs without frame pointers are no code at all.
+    pub(super) fn locate(&mut self, pid: u32, address: u64) -> Option<(Arc<Path>, u64)> {
+        let follows = self.commands.is_some();
+        let process = self.get_mut(pid);
+        let place = process.locate(address);
+        let is_recent = process.mapped_at.is_some_and(|at| at.elapsed() < MAPPED_EVERY);
+        if place.is_some() || follows || is_recent {
+            return place;
+        }
+        process.mapped_at = Some(Instant::now());
+        process.mappings = Some(mappings(pid));
+        process.locate(address)
     }
 
     /// A process that code was sampled of.
     pub(super) fn sampled(&mut self, pid: u32) -> &Process {
         let process = self.get_mut(pid);
-        process.mappings.get_or_insert_with(|| {
-            let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-            Arc::new(parse(&maps, || jit::map_of(pid)))
-        });
+        process.mappings.get_or_insert_with(|| mappings(pid));
         process
     }
 
     /// A process has forked: the child is as its parent.
     pub(super) fn forked(&mut self, parent: u32, child: u32) {
         if parent != child {
-            let copy = self.get(parent).clone();
+            let mut copy = Process { birth: None, ..self.get(parent).clone() };
+            if let Some((_, service)) = self.commands.as_ref().filter(|(own, _)| *own == parent) {
+                copy.identity.service = Some(Arc::clone(service));
+            }
             self.known.insert(child, copy);
         }
+    }
+
+    /// A process runs another program now, and has nothing of the old one in its memory.
+    pub(super) fn executed(&mut self, pid: u32) {
+        if self.commands.is_some() {
+            self.get_mut(pid).mappings = Some(Arc::default());
+        }
+    }
+
+    /// A process has mapped code.
+    pub(super) fn mapped(&mut self, pid: u32, mapping: Mapping) {
+        let mappings = &mut self.get_mut(pid).mappings;
+        // The newest is in force where two overlap.
+        Arc::make_mut(mappings.get_or_insert_default()).insert(0, mapping);
     }
 
     /// A process has another name, mostly because it runs another program now.
@@ -191,12 +326,21 @@ impl Processes {
             if process.identity.kind != ProcessKind::KernelThread {
                 process.identity.kind = kind;
             }
-            if process.identity.service.is_none() {
+            if process.identity.service.is_none() && self.commands.is_none() {
                 process.identity.service = service_of(pid, &mut self.services);
             }
-            process.mappings = None;
+            if self.commands.is_none() {
+                process.mappings = None;
+                process.birth = None;
+            }
         }
     }
+}
+
+/// The code that a process has mapped; none where it has ended.
+fn mappings(pid: u32) -> Arc<Vec<Mapping>> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    Arc::new(parse(&maps, || jit::map_of(pid)))
 }
 
 fn read(pid: u32, services: &mut Services) -> Process {
@@ -205,16 +349,27 @@ fn read(pid: u32, services: &mut Services) -> Process {
         let identity = Identity { name: "idle".into(), kind: ProcessKind::Idle, ..Identity::default() };
         return Process { identity, ..Process::default() };
     }
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok();
+    let birth = Birth::of(pid);
     let maps = fs::read_to_string(format!("/proc/{pid}/maps"));
     let is_of_kernel = maps.as_ref().is_ok_and(String::is_empty);
-    let name = name.as_deref().map_or("unknown", str::trim_end);
+    let name = birth.as_ref().map_or("unknown", |birth| &birth.name);
     let (name, kind) =
         if is_of_kernel { (name.into(), ProcessKind::KernelThread) } else { identify(pid, name) };
     let namespace = fs::metadata(format!("/proc/{pid}/ns/net")).ok().map(|inode| inode.ino());
     let service = if is_of_kernel { None } else { service_of(pid, services) };
     let identity = Identity { name, namespace, kind, service };
-    Process { identity, mappings: maps.ok().map(|maps| Arc::new(parse(&maps, || jit::map_of(pid)))) }
+    let mappings = maps.ok().map(|maps| Arc::new(parse(&maps, || jit::map_of(pid))));
+    Process { identity, mappings, birth, ..Process::default() }
+}
+
+/// Code that the kernel says a process has mapped; nothing where it is of no file and was not compiled by the program.
+pub(super) fn mapping(pid: u32, start: u64, length: u64, offset: u64, name: &OsStr) -> Option<Mapping> {
+    let end = start.checked_add(length)?;
+    match name.as_encoded_bytes() {
+        b"//anon" => Some(Mapping { start, end, offset: start, file: jit::map_of(pid).into() }),
+        [b'/', ..] => Some(Mapping { start, end, offset, file: Path::new(name).into() }),
+        _ => None,
+    }
 }
 
 /// The code among the mappings of `/proc/PID/maps`. What belongs to no file the program has compiled itself: its names stand in `compiled`, by their
@@ -266,7 +421,7 @@ mod tests {
         use std::os::unix::process::CommandExt;
         use std::process::{Command, Stdio};
         // This test is the program that is asked.
-        assert_eq!(read(std::process::id(), &mut Services::new()).identity.kind, ProcessKind::Plimsoll);
+        assert_eq!(read(std::process::id(), &mut Services::default()).identity.kind, ProcessKind::Plimsoll);
         let mut stranger =
             Command::new("/bin/sleep").arg0(OWN_NAME).arg("30").stdout(Stdio::null()).spawn().unwrap();
         let (name, kind) = identify(stranger.id(), OWN_NAME);
@@ -275,11 +430,22 @@ mod tests {
         let other_version = folder.path().join(OWN_NAME);
         fs::copy("/bin/sleep", &other_version).unwrap();
         let mut neighbour = Command::new(other_version).arg0("x").arg("30").spawn().unwrap();
-        assert_eq!(read(neighbour.id(), &mut Services::new()).identity.kind, ProcessKind::Plimsoll);
+        assert_eq!(read(neighbour.id(), &mut Services::default()).identity.kind, ProcessKind::Plimsoll);
         for child in [&mut stranger, &mut neighbour] {
             child.kill().unwrap();
             child.wait().unwrap();
         }
+    }
+
+    #[test]
+    fn members_of_a_group_and_of_those_below_it_are_the_service_and_neighbours_are_not() {
+        let group = ServiceGroup { path: "/app".into(), service: "command".into() };
+        let of = |path: &str| group.has(&format!("4:memory:/\n1:cpu,cpuacct:{path}\n0::/\n"));
+        assert_eq!(["/app", "/app/worker", "/apple", "/"].map(of), [true, true, false, false]);
+        let text = groups::of_process(std::process::id()).unwrap();
+        let path = text.lines().find_map(|line| line.splitn(3, ':').nth(2)).unwrap().to_owned();
+        let mut own = Services { group: Some(ServiceGroup { path, ..group }), ..Services::default() };
+        assert_eq!(service_of(std::process::id(), &mut own).as_deref(), Some("command"));
     }
 
     #[test]
@@ -300,8 +466,8 @@ mod tests {
             let mut output = std::io::BufReader::new(shell.stdout.take().unwrap());
             std::io::BufRead::read_line(&mut output, &mut line).unwrap();
             let child = line.trim().parse().unwrap();
-            assert_eq!(service_of(child, &mut Services::new()).as_deref(), expected);
-            assert_eq!(read(shell.id(), &mut Services::new()).identity.service.as_deref(), expected);
+            assert_eq!(service_of(child, &mut Services::default()).as_deref(), expected);
+            assert_eq!(read(shell.id(), &mut Services::default()).identity.service.as_deref(), expected);
             nix::sys::signal::kill(
                 nix::unistd::Pid::from_raw(child as i32),
                 nix::sys::signal::Signal::SIGKILL,
@@ -309,6 +475,91 @@ mod tests {
             .unwrap();
             shell.wait().unwrap();
         }
+    }
+
+    #[test]
+    fn a_command_is_known_by_its_parent_and_its_code_by_what_it_mapped_last() {
+        let mut processes = Processes::of_commands("command");
+        let (child, stranger) = (5_000_000, 5_000_001);
+        processes.forked(std::process::id(), child);
+        processes.forked(stranger, stranger + 1);
+        assert_eq!(processes.get(child).identity.service.as_deref(), Some("command"));
+        assert_eq!(processes.get(stranger + 1).identity.service, None);
+        let mapping = |file: &str| Mapping { start: 16, end: 32, offset: 0, file: Path::new(file).into() };
+        processes.mapped(child, mapping("/old"));
+        processes.renamed(child, "program");
+        processes.executed(child);
+        assert_eq!(processes.sampled(child).locate(20), None);
+        processes.mapped(child, mapping("/first"));
+        processes.mapped(child, mapping("/second"));
+        assert_eq!(processes.sampled(child).locate(20), Some((Path::new("/second").into(), 4)));
+        assert_eq!(processes.get(child).identity.service.as_deref(), Some("command"));
+        let mut beside =
+            std::process::Command::new("sleep").arg("30").env(SERVICE_MARK, "command").spawn().unwrap();
+        assert_eq!(processes.get(beside.id()).identity.service, None, "another Plimsoll's");
+        beside.kill().unwrap();
+        beside.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_is_asked_again_in_a_new_window_only_where_it_runs_another_program() {
+        use std::io::Write;
+        use std::process::{Command, Stdio};
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo; read x; exec sh -c 'read y; exec sleep 30'"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        // Its name changes before its code does.
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        let (pid, mut input) = (child.id(), child.stdin.take().unwrap());
+        let until = |is_it: &dyn Fn(&Birth) -> bool| {
+            let patience = Instant::now() + Duration::from_secs(10);
+            while !Birth::of(pid).is_some_and(|birth| is_it(&birth)) {
+                assert!(Instant::now() < patience, "{:?}", Birth::of(pid));
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        };
+        let mut processes = Processes::default();
+        let first = processes.get(pid).birth.clone().unwrap();
+        let mark = |processes: &mut Processes| {
+            processes.known.get_mut(&pid).unwrap().identity.service = Some("kept".into());
+        };
+        let is_kept =
+            |processes: &mut Processes| processes.get(pid).identity.service.as_deref() == Some("kept");
+        mark(&mut processes);
+        processes.begin();
+        assert!(is_kept(&mut processes));
+        // Another program of the same name has its code elsewhere.
+        input.write_all(b"1\n").unwrap();
+        until(&|birth| birth.code != first.code);
+        processes.begin();
+        assert!(!is_kept(&mut processes));
+        mark(&mut processes);
+        input.write_all(b"2\n").unwrap();
+        until(&|birth| birth.name == "sleep");
+        processes.begin();
+        assert_eq!(&*processes.get(pid).identity.name, "sleep");
+        // Samples from before its end keep its name.
+        mark(&mut processes);
+        child.kill().unwrap();
+        until(&|birth| birth.code == 0);
+        processes.begin();
+        assert!(is_kept(&mut processes));
+        child.wait().unwrap();
+        processes.begin();
+        assert!(is_kept(&mut processes));
+    }
+
+    #[test]
+    fn code_that_was_mapped_later_is_found() {
+        let mut processes = Processes::default();
+        let pid = std::process::id();
+        let address = code_that_was_mapped_later_is_found as *const () as u64;
+        processes.sampled(pid);
+        processes.known.get_mut(&pid).unwrap().mappings = Some(Arc::default());
+        assert_eq!(processes.locate(pid, address), None, "it was asked just now");
+        processes.known.get_mut(&pid).unwrap().mapped_at = None;
+        let (file, _) = processes.locate(pid, address).unwrap();
+        assert_eq!(&*file, std::env::current_exe().unwrap());
     }
 
     #[test]

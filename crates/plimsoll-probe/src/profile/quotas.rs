@@ -51,6 +51,11 @@ impl Quotas {
         }
     }
 
+    /// Counts from now on. Groups that are gone are forgotten.
+    pub(super) fn begin(&mut self) {
+        self.watched.retain(|_, group| read(&group.stat).map(|now| group.last = now).is_some());
+    }
+
     /// Adds what was counted since each group was looked at last.
     pub(super) fn look(&mut self, is_of_now: impl Fn(u64) -> bool, groups: &mut Groups) {
         for (key, group) in self.watched.iter_mut().filter(|((namespace, _), _)| is_of_now(*namespace)) {

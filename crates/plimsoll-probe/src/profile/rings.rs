@@ -17,7 +17,7 @@ use super::ProfilerError;
 use super::blocks::{BlockRings, Request};
 use super::calls::CallRings;
 use super::failures::Failures;
-use super::processes::{Identity, ProcessKind, Processes};
+use super::processes::{self, Identity, Mapping, ProcessKind, Processes};
 use super::waits::Waiting;
 use plimsoll_inventory::parse_cpu_list;
 
@@ -30,6 +30,9 @@ const DEEPEST: u16 = 127;
 const OF_KERNEL: u64 = -128_i64 as u64;
 const OF_USER: u64 = -512_i64 as u64;
 const LARGEST_MARK: u64 = -4095_i64 as u64;
+
+/// The mark of a new name that comes with a new program (PERF_RECORD_MISC_COMM_EXEC).
+const EXECUTED: u16 = 1 << 13;
 
 /// Where a CPU was, without names yet. Frames go from the innermost to the outermost.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -91,16 +94,18 @@ pub(super) struct Rings {
     calls: CallRings,
     blocks: BlockRings,
     clock: ProfileClock,
-    processes: Processes,
+    pub(super) processes: Processes,
 }
 
 impl Rings {
-    pub(super) fn open(cpus: &[usize], hertz: u32) -> Result<Self, ProfilerError> {
-        let (samplers, clock) = match sampling(&Hardware::CPU_CYCLES, cpus, hertz) {
+    /// `commands` is the service that the children of this process are, where they are followed by the kernel's records.
+    pub(super) fn open(cpus: &[usize], hertz: u32, commands: Option<&str>) -> Result<Self, ProfilerError> {
+        let follows = commands.is_some();
+        let (samplers, clock) = match sampling(&Hardware::CPU_CYCLES, cpus, hertz, follows) {
             Ok(samplers) => (samplers, ProfileClock::Cycles),
             // What a machine without such a counter says differs from one CPU and hypervisor to another.
             Err(error) if !is_denied(&error) => {
-                (sampling(&Software::CPU_CLOCK, cpus, hertz).map_err(why)?, ProfileClock::CpuClock)
+                (sampling(&Software::CPU_CLOCK, cpus, hertz, follows).map_err(why)?, ProfileClock::CpuClock)
             }
             Err(error) => return Err(why(error)),
         };
@@ -109,7 +114,7 @@ impl Rings {
             calls: CallRings::open(cpus),
             blocks: BlockRings::open(cpus),
             clock,
-            processes: Processes::default(),
+            processes: commands.map_or_else(Processes::default, Processes::of_commands),
         })
     }
 
@@ -122,9 +127,9 @@ impl Rings {
     }
 
     pub(super) fn enable(&mut self) {
-        self.processes.forget();
+        self.processes.begin();
+        self.calls.discard();
         // An event that could be opened can be enabled.
-        self.calls.enable();
         self.blocks.enable();
         for sampler in &mut self.samplers {
             let _ = sampler.enable();
@@ -132,7 +137,6 @@ impl Rings {
     }
 
     pub(super) fn disable(&mut self) {
-        self.calls.disable();
         self.blocks.disable();
         for sampler in &mut self.samplers {
             let _ = sampler.disable();
@@ -160,6 +164,14 @@ impl Rings {
                     Ok(Record::Comm(comm)) if comm.pid == comm.tid => {
                         let name = comm.comm_os().to_string_lossy().into_owned();
                         happened.push((at, Happened::Name { pid: comm.pid, name }));
+                        if record.misc() & EXECUTED != 0 {
+                            happened.push((at, Happened::Program { pid: comm.pid }));
+                        }
+                    }
+                    Ok(Record::Mmap2(map)) => {
+                        let mapping =
+                            processes::mapping(map.pid, map.addr, map.len, map.pgoff, map.filename_os());
+                        happened.extend(mapping.map(|code| (at, Happened::Code { pid: map.pid, code })));
                     }
                     Ok(Record::Lost(lost)) => sampled.lost += lost.lost,
                     Ok(Record::LostSamples(lost)) => sampled.lost += lost.lost,
@@ -196,6 +208,8 @@ impl Rings {
                 }
                 Happened::Fork { parent, child } => self.processes.forked(parent, child),
                 Happened::Name { pid, name } => self.processes.renamed(pid, &name),
+                Happened::Program { pid } => self.processes.executed(pid),
+                Happened::Code { pid, code } => self.processes.mapped(pid, code),
             }
         }
     }
@@ -211,14 +225,14 @@ impl Rings {
     }
 
     fn stack(&mut self, pid: u32, chain: &[u64]) -> RawStack {
-        let process = self.processes.sampled(pid);
-        let mut stack = RawStack { process: process.identity.clone(), kernel: Vec::new(), user: Vec::new() };
+        let process = self.processes.sampled(pid).identity.clone();
+        let mut stack = RawStack { process, kernel: Vec::new(), user: Vec::new() };
         let mut context = 0;
         for &address in chain {
             match address {
                 mark if mark >= LARGEST_MARK => context = mark,
                 address if context == OF_KERNEL => stack.kernel.push(address),
-                address if context == OF_USER => stack.user.extend(process.locate(address)),
+                address if context == OF_USER => stack.user.extend(self.processes.locate(pid, address)),
                 _ => {}
             }
         }
@@ -227,7 +241,7 @@ impl Rings {
 }
 
 /// The CPUs that are on line.
-pub(super) fn cpus() -> Result<Vec<usize>, ProfilerError> {
+pub(crate) fn cpus() -> Result<Vec<usize>, ProfilerError> {
     let list = fs::read_to_string("/sys/devices/system/cpu/online")
         .map_err(|source| ProfilerError::Absent { source })?;
     Ok(parse_cpu_list(&list).into_iter().map(|cpu| cpu as usize).collect())
@@ -240,6 +254,8 @@ enum Happened {
     Request { pid: u32, requests: u64, request: Request },
     Fork { parent: u32, child: u32 },
     Name { pid: u32, name: String },
+    Program { pid: u32 },
+    Code { pid: u32, code: Mapping },
 }
 
 /// When a record was written that is no sample: what all of them end with (`sample_id` in perf_event_open(2)), of which the time is the last.
@@ -249,7 +265,12 @@ fn time(record: &perf_event::Record<'_>) -> u64 {
 }
 
 /// A sampler on each CPU. One that cannot be made, because the CPU went off line meanwhile, fails them all.
-fn sampling<E: Event + Clone>(event: &E, cpus: &[usize], hertz: u32) -> std::io::Result<Vec<Sampler>> {
+fn sampling<E: Event + Clone>(
+    event: &E,
+    cpus: &[usize],
+    hertz: u32,
+    with_code: bool,
+) -> std::io::Result<Vec<Sampler>> {
     let sampler = |&cpu: &usize| {
         Builder::new(event.clone())
             .any_pid()
@@ -263,6 +284,9 @@ fn sampling<E: Event + Clone>(event: &E, cpus: &[usize], hertz: u32) -> std::io:
             .sample_max_stack(DEEPEST)
             .task(true)
             .comm(true)
+            .comm_exec(with_code)
+            .mmap(with_code)
+            .mmap2(with_code)
             .build()?
             .sampled(BUFFER)
     };

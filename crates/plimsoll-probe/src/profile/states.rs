@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::Read;
+use std::path::Path;
 
 use plimsoll_inventory::parse_cpu_list;
 use plimsoll_model::observation::StateKind;
 
 use super::processes::Identity;
+use crate::small_file;
 
 /// The largest value of each state that was seen of a program.
 pub(super) type States = BTreeMap<(Identity, StateKind), u64>;
@@ -16,6 +18,8 @@ pub(super) type States = BTreeMap<(Identity, StateKind), u64>;
 pub(super) const MOST_ASKED: usize = 48;
 /// How much of `/proc/locks` is read, in bytes: some 20,000 locks. Locking waits meanwhile.
 const MOST_OF_LOCKS: u64 = 1 << 20;
+/// PF_KTHREAD (linux/sched.h).
+const KERNEL_THREAD: u64 = 0x20_0000;
 /// SCHED_IDLE (linux/sched.h).
 const IDLE_POLICY: u64 = 5;
 
@@ -32,11 +36,10 @@ pub(super) fn online_cpus() -> usize {
     fs::read_to_string("/sys/devices/system/cpu/online").map_or(0, |list| parse_cpu_list(&list).len())
 }
 
-/// How a process is scheduled; nothing where it has ended.
+/// How a process is scheduled; nothing where it has ended, and for a thread of the kernel, which has its own place.
 pub(super) fn scheduling(pid: u32, cpus: usize) -> Option<[(StateKind, u64); 3]> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let (nice, policy) = of_stat(&stat)?;
+    let (nice, policy) = of_stat(&small_file::text(Path::new(&format!("/proc/{pid}/stat"))).ok()?)?;
+    let status = small_file::text(Path::new(&format!("/proc/{pid}/status"))).ok()?;
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
     let withheld = cpus.saturating_sub(parse_cpu_list(allowed.trim()).len());
     Some([
@@ -46,10 +49,15 @@ pub(super) fn scheduling(pid: u32, cpus: usize) -> Option<[(StateKind, u64); 3]>
     ])
 }
 
-/// The nice value, where it is above 0, and the scheduling policy: fields 19 and 41 of `/proc/PID/stat` (proc_pid_stat(5)).
+/// The nice value, where it is above 0, and the scheduling policy: fields 19 and 41 of `/proc/PID/stat` (proc_pid_stat(5)), where the flags in
+/// field 9 are not those of a thread of the kernel.
 fn of_stat(text: &str) -> Option<(u64, u64)> {
     let mut fields = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace();
-    let nice: i64 = fields.nth(19 - 3)?.parse().ok()?;
+    let flags: u64 = fields.nth(9 - 3)?.parse().ok()?;
+    if flags & KERNEL_THREAD != 0 {
+        return None;
+    }
+    let nice: i64 = fields.nth(19 - 9 - 1)?.parse().ok()?;
     let policy = fields.nth(41 - 19 - 1)?.parse().ok()?;
     Some((u64::try_from(nice).unwrap_or(0), policy))
 }
@@ -101,6 +109,16 @@ mod tests {
             child.kill().unwrap();
             child.wait().unwrap();
         }
+    }
+
+    #[test]
+    fn a_thread_of_the_kernel_has_no_state_of_its_own() {
+        let of = |flags: u64| {
+            let between = ["0"; 9].join(" ");
+            let rest = ["0"; 21].join(" ");
+            of_stat(&format!("2 (a b) S 0 0 0 0 -1 {flags} {between} 19 {rest} 5"))
+        };
+        assert_eq!((of(0), of(KERNEL_THREAD | 64)), (Some((19, 5)), None));
     }
 
     #[test]

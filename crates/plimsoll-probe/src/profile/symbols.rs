@@ -21,8 +21,8 @@ use syscalls::Sysno;
 use super::files::open_safely;
 use super::jit::{self, JitMap};
 use super::processes::{Identity, OWN_NAME, ProcessKind};
-use super::rings::Sampled;
-use super::{HostNamespaces, waits};
+use super::rings::{RawStack, Sampled};
+use super::{HostNamespaces, LineSamples, threads};
 
 /// Where a function is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -69,9 +69,17 @@ pub(super) struct Symbols {
     known: HashMap<CodeLocation, Frame>,
     /// Whether processes of hosts may bring their own files.
     trusts_hosts: bool,
+    /// Whether lines of source are asked for.
+    reads_lines: bool,
 }
 
 impl Symbols {
+    /// Reads debug information as well.
+    pub(super) fn with_lines(self) -> Self {
+        let symbolizer = Symbolizer::builder().enable_code_info(true).enable_inlined_fns(true).build();
+        Self { symbolizer, reads_lines: true, ..self }
+    }
+
     pub(super) fn new(trusts_hosts: bool) -> Self {
         let kernel = Kernel {
             vmlinux: MaybeDefault::None,
@@ -86,7 +94,31 @@ impl Symbols {
             compiled: HashMap::new(),
             known: HashMap::new(),
             trusts_hosts,
+            reads_lines: false,
         }
+    }
+
+    /// Lines of source that services were sampled in.
+    pub(super) fn lines(&self, sampled: &Sampled) -> Vec<LineSamples> {
+        let mut found: BTreeMap<(String, PathBuf, u32), u64> = BTreeMap::new();
+        let in_service = |stack: &&RawStack| stack.kernel.is_empty() && stack.process.service.is_some();
+        for stack in sampled.stacks.keys().filter(|_| self.reads_lines).filter(in_service) {
+            let Some((file, offset)) = stack.user.first() else { continue };
+            let Some(line) = self.line(file, *offset) else { continue };
+            *found.entry(line).or_default() += sampled.stacks[stack];
+        }
+        let each = found.into_iter();
+        each.map(|((function, file, line), samples)| LineSamples { function, file, line, samples }).collect()
+    }
+
+    /// The function, the file and the line of a piece of code. Of a function that was put into another one, the line is its own.
+    fn line(&self, file: &Arc<Path>, offset: u64) -> Option<(String, PathBuf, u32)> {
+        let program = self.programs.get(&(Arc::clone(file), true))?.as_ref()?;
+        let symbol =
+            self.symbolizer.symbolize_single(&program.source, Input::FileOffset(offset)).ok()?.into_sym()?;
+        let innermost = symbol.inlined.last().and_then(|inlined| inlined.code_info.as_ref());
+        let code = innermost.or(symbol.code_info.as_deref())?;
+        Some((symbol.name.into_owned(), code.to_path().into_owned(), code.line?))
     }
 
     /// Samples with names.
@@ -164,8 +196,9 @@ impl Symbols {
             }
             CodeLocation::Program { file, offset, is_of_the_run } => {
                 let known = self.programs.len();
+                let reads_lines = self.reads_lines;
                 let program = self.programs.entry((Arc::clone(file), *is_of_the_run)).or_insert_with(|| {
-                    if known < MOST_PROGRAMS { program(file, *is_of_the_run) } else { None }
+                    if known < MOST_PROGRAMS { program(file, *is_of_the_run, reads_lines) } else { None }
                 });
                 let found = program.as_ref().and_then(|program| {
                     self.symbolizer.symbolize_single(&program.source, Input::FileOffset(*offset)).ok()
@@ -187,13 +220,13 @@ fn as_in_the_source(name: &str) -> &str {
 /// The file itself, or the one that was split off from it and has more names. Nothing where it is not to be read: what any process of the machine has
 /// mapped may be a pipe, or be cut short while it is read, which ends the reader. Processes of the run may bring their own files; of others only
 /// what nobody but their owner can write is read, and that owner is root or whoever runs this.
-fn program(file: &Path, is_of_the_run: bool) -> Option<Program> {
+fn program(file: &Path, is_of_the_run: bool, reads_lines: bool) -> Option<Program> {
     let (opened, _) = open_safely(file, is_of_the_run)?;
     let itself = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
     let split_off =
         read_elf_build_id(&itself).ok().flatten().map(|id| split_off(&id)).filter(|path| path.exists());
     let mut elf = Elf::new(split_off.unwrap_or(itself));
-    elf.debug_syms = false;
+    elf.debug_syms = reads_lines;
     Some(Program { source: Source::Elf(elf), _file: opened })
 }
 
@@ -211,8 +244,8 @@ pub(super) fn seen(sampled: &Sampled, hosts: &HostNamespaces) -> Seen {
     let mut seen = Seen { looks: sampled.waiting.looks, members: members(sampled), ..Seen::default() };
     for ((process, site), waited) in &sampled.waiting.sites {
         let site = match site {
-            waits::WaitSite::Cpu => WaitSite::Cpu,
-            waits::WaitSite::Sleep { frames, call } => WaitSite::Sleep {
+            threads::WaitSite::Cpu => WaitSite::Cpu,
+            threads::WaitSite::Sleep { frames, call } => WaitSite::Sleep {
                 functions: frames.iter().map(ToString::to_string).collect(),
                 call: call.as_ref().map(ToString::to_string),
             },
@@ -412,17 +445,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         mkfifo(&pipe, Mode::S_IRWXU).unwrap();
-        assert!(program(&pipe, true).is_none() && program(&pipe, false).is_none());
+        assert!(program(&pipe, true, false).is_none() && program(&pipe, false, false).is_none());
         let file = folder.path().join("program");
         fs::copy("/proc/self/exe", &file).unwrap();
         for (mode, for_all) in [(0o755, true), (0o775, false), (0o757, false)] {
             set_permissions(&file, Permissions::from_mode(mode)).unwrap();
             assert_eq!(
-                (program(&file, true).is_some(), program(&file, false).is_some()),
+                (program(&file, true, false).is_some(), program(&file, false, false).is_some()),
                 (true, for_all),
                 "{mode:o}"
             );
         }
-        assert!(program(&folder.path().join("gone"), true).is_none());
+        assert!(program(&folder.path().join("gone"), true, false).is_none());
     }
 }

@@ -135,3 +135,32 @@ fn nothing_is_sampled_while_nothing_is_measured() {
     thread::sleep(Duration::from_millis(300));
     assert!(profiler.take().is_empty());
 }
+
+#[test]
+fn a_short_command_is_told_with_the_line_that_it_was_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("spin.c"), folder.path().join("spin"));
+    let text = "int main(void) {\n volatile unsigned x = 1;\n for (int i = 0; i < 20000000; i++)\n  x = x * 3;\n return 0;\n}\n";
+    std::fs::write(&source, text).unwrap();
+    let built = Command::new("cc").args(["-g", "-O0", "-o"]).args([&program, &source]).status();
+    assert!(built.expect("there is a C compiler").success());
+    let profiler = Profiler::of_commands(997, "command").unwrap();
+    let here = std::fs::metadata("/proc/self/ns/net").map(|it| std::os::unix::fs::MetadataExt::ino(&it));
+    profiler.start(HostNamespaces::from([(here.unwrap(), "here".to_owned())]));
+    for _ in 0..20 {
+        Busy::run(program.to_str().unwrap(), &[]).0.wait().unwrap();
+    }
+    profiler.stop(Arm::Control);
+    let (profile, lines) = profiler.take_with_lines().remove(0);
+    let (all, in_main) = of_process(&profile, "spin (command)", |frame| frame.name == "main");
+    assert!(
+        all >= 100 && in_main * 10 >= all * 8,
+        "{in_main} of {all} samples are in main: {:?}",
+        profile.frames
+    );
+    let in_loop = lines
+        .iter()
+        .filter(|it| it.function == "main" && it.file.ends_with("spin.c") && [3, 4].contains(&it.line));
+    let in_loop: u64 = in_loop.map(|it| it.samples).sum();
+    assert!(in_loop * 10 >= all * 8, "{in_loop} of {all} samples are in the loop: {lines:?}");
+}

@@ -12,10 +12,10 @@ const MOUNTED: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// The kernel's tracing files. Where nobody has mounted them they are mounted without a place, which nobody else sees, and which is gone with
 /// this.
-pub(super) struct TraceFs(Option<OwnedFd>);
+pub(crate) struct TraceFs(Option<OwnedFd>);
 
 impl TraceFs {
-    pub(super) fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let mount = || {
             let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
             fsconfig_create(&context)?;
@@ -25,8 +25,17 @@ impl TraceFs {
     }
 
     /// The number of a tracepoint such as `oom/mark_victim`; nothing where the kernel has none of that name, or does not show it.
-    pub(super) fn id(&self, tracepoint: &str) -> Option<u64> {
-        let path = format!("events/{tracepoint}/id");
+    pub(crate) fn id(&self, tracepoint: &str) -> Option<u64> {
+        self.read(tracepoint, "id")?.trim().parse().ok()
+    }
+
+    /// What a tracepoint writes, in the kernel's words.
+    pub(crate) fn format(&self, tracepoint: &str) -> Option<String> {
+        self.read(tracepoint, "format")
+    }
+
+    fn read(&self, tracepoint: &str, file: &str) -> Option<String> {
+        let path = format!("events/{tracepoint}/{file}");
         let of_mount = || {
             let file =
                 openat(self.0.as_ref()?, path.as_str(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
@@ -35,8 +44,7 @@ impl TraceFs {
             fs::File::from(file).read_to_string(&mut text).ok()?;
             Some(text)
         };
-        let mounted = MOUNTED.iter().find_map(|root| fs::read_to_string(format!("{root}/{path}")).ok());
-        mounted.or_else(of_mount)?.trim().parse().ok()
+        MOUNTED.iter().find_map(|root| fs::read_to_string(format!("{root}/{path}")).ok()).or_else(of_mount)
     }
 }
 

@@ -7,9 +7,8 @@
 //! Where the kernel allows it (`/proc/PID/task/TID/stack`, CAP_SYS_ADMIN in the machine's first user namespace) the
 //! stack of the sleep is known, and with it the system call; otherwise the function alone (`wchan`).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,6 +23,8 @@ use super::kept::{self, KeptFile};
 use super::processes::{Identity, Services, service_of};
 use super::quotas::Groups;
 use super::states::{self, States};
+use super::threads::{Thread, WaitSite, kept_once};
+use crate::budget::Budget;
 
 /// How often threads are looked at, at most and at least.
 const EVERY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
@@ -31,32 +32,17 @@ const EVERY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_s
 pub(super) const MOST_COST: f64 = 0.01;
 /// The CPU time that one look may take. Threads left over come first the next time, so that thousands of processes cost no more than a few.
 const MOST_OF_A_LOOK: Duration = Duration::from_millis(2);
-/// New processes identified at each look, however long the list of all takes.
-const LEAST_IDENTIFIED: usize = 16;
-/// The frames of a stack that are kept, from the innermost on, up to the system call.
-const FRAMES: usize = 6;
+/// New processes identified at each look: what they are is known long before all of them are looked at.
+const MOST_IDENTIFIED: usize = 512;
+/// Strangers asked once more at each look.
+const STRANGERS_ASKED: usize = 4;
+/// How often the processes of a rig are asked for what seldom changes: control groups, limits, priorities and file locks.
+const ASKED_EVERY: Duration = Duration::from_secs(1);
 /// The most threads that are read, by up to three files each.
 const MOST_THREADS: usize = 2_000;
-/// The processes whose control groups are read again when a window begins; the others follow in turn the next times. A
+/// The processes whose control groups are read again at a time; the others follow in turn the next times. A
 /// process that moves from group to group while it runs is rare, and forks wait while the kernel answers.
 const MOST_ASKED_FOR_GROUPS: usize = 32;
-/// What the functions that system calls enter by begin with (include/linux/syscalls.h, arch/x86/include/asm/syscall_wrapper.h).
-const CALLS: [&str; 6] =
-    ["__x64_sys_", "__arm64_sys_", "__ia32_sys_", "__riscv_sys_", "__se_sys_", "__do_sys_"];
-
-/// Where a thread waits.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum WaitSite {
-    /// The thread could run, and another does.
-    Cpu,
-    /// The thread sleeps in these functions of the kernel, the innermost first.
-    Sleep {
-        frames: Vec<Arc<str>>,
-        /// The system call that it made, where that is known.
-        call: Option<Arc<str>>,
-    },
-}
-
 /// How often something was found, and for what time that stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Waited {
@@ -110,22 +96,35 @@ pub(super) struct Looker {
     groups: ControlGroups,
     /// The process that was asked last for its groups, of those that are asked in turn.
     last_asked: u32,
-    /// The process that was identified last, of those that are new.
-    last_identified: u32,
+    /// The stranger that was asked last whether it still is one.
+    last_stranger: u32,
+    /// Namespaces of all hosts that were looked at.
+    namespaces: BTreeSet<u64>,
+    /// When groups were found last.
+    groups_found: Option<Instant>,
+    /// When each rig, known by a namespace of it, was last asked for what seldom changes.
+    asked: HashMap<u64, Instant>,
+    /// The time of each rig's windows that no look stands for yet.
+    unseen: HashMap<u64, Unseen>,
+    /// When this window began.
+    began: Instant,
+    /// The looks in this window.
+    looks_of_window: u64,
+    /// The time from its first look to its last, in which queues for CPUs were measured.
+    queued_for: Duration,
     /// The process that was looked at last, of each [`Pace`].
     last_looked_at: BTreeMap<Pace, u32>,
     /// How many files are kept open at the most.
     most_kept: usize,
     /// How long a look may take.
     most_of_a_look: Duration,
-    /// The part of the time that looking may take, of one CPU.
-    most_cost: f64,
+    budget: Budget,
     last: Instant,
     due: Instant,
     looks: u64,
     /// CPUs that are on line.
     cpus: usize,
-    services: Services,
+    pub(super) services: Services,
 }
 
 /// A process that was seen.
@@ -158,69 +157,94 @@ enum Pace {
     Sleeps,
 }
 
-#[derive(Debug)]
-struct Thread {
-    wchan: KeptFile,
-    /// Absent where it is not allowed.
-    stack: Option<KeptFile>,
-    schedstat: Option<KeptFile>,
-    /// The time that it had waited for a CPU when it was last looked at, in nanoseconds.
-    delay_ns: Option<u64>,
-    /// The time that it had run by then, in nanoseconds.
-    ran_ns: Option<u64>,
-    look: u64,
-}
-
 impl Looker {
-    /// Looks for at most this part of the time, of one CPU.
-    pub(super) fn new(most_cost: f64) -> Self {
+    /// Looks within this budget.
+    pub(super) fn new(budget: Budget) -> Self {
         let now = Instant::now();
         Self {
             processes: HashMap::new(),
             names: HashMap::new(),
             groups: ControlGroups::default(),
             last_asked: 0,
-            last_identified: 0,
+            last_stranger: 0,
+            namespaces: BTreeSet::new(),
+            groups_found: None,
+            asked: HashMap::new(),
+            unseen: HashMap::new(),
+            began: now,
+            looks_of_window: 0,
+            queued_for: Duration::ZERO,
             last_looked_at: BTreeMap::new(),
             most_kept: kept::room(),
             most_of_a_look: MOST_OF_A_LOOK,
-            most_cost,
+            budget,
             last: now,
             due: now,
             looks: 0,
             cpus: states::online_cpus(),
-            services: Services::new(),
+            services: Services::default(),
         }
     }
 
-    /// Begins a new window. Processes of hosts are identified by files that are kept open, which belong to nobody else
-    /// when their ids do; those for which there was no room, and those of others, are read again. Groups are found
-    /// again as well: a new namespace may have the number of one that is gone.
-    pub(super) fn begin(&mut self) {
-        self.processes.retain(|_, seen| match seen {
-            Seen::Other => false,
-            Seen::Host(process) => process.comm.is_kept() && process.is_alive(),
-        });
-        self.services.clear();
-        self.find_groups();
+    /// Begins a new window. What was learned of processes stays: each is checked when it is looked at. Where looking has cost its
+    /// part of the time already, the window passes unseen, and the next ones stand for it.
+    pub(super) fn begin(&mut self, hosts: &HostNamespaces) {
+        let known = self.namespaces.len();
+        self.namespaces.extend(hosts.keys());
+        if self.namespaces.len() > known {
+            self.processes.retain(|_, seen| matches!(seen, Seen::Host(_)));
+        }
+        if self.groups_found.is_none_or(|at| at.elapsed() >= ASKED_EVERY) {
+            self.services.forget();
+            self.find_groups();
+            self.groups_found = Some(Instant::now());
+        } else {
+            self.groups.begin();
+        }
         // What happened meanwhile is of no slice.
         let processes = self.processes.values_mut().filter_map(|seen| match seen {
             Seen::Host(process) => Some(process),
             Seen::Other => None,
         });
         processes.flat_map(|process| process.threads.values_mut()).for_each(|thread| thread.delay_ns = None);
-        self.last = Instant::now();
-        self.due = self.last + EVERY.0 / 2;
+        self.began = Instant::now();
+        self.last = self.began;
+        self.looks_of_window = 0;
+        self.queued_for = Duration::ZERO;
+        self.due = self.due.max(self.began + EVERY.0 / 2);
     }
 
     /// Ends it, with a last look where the one before is some time ago.
     pub(super) fn end(&mut self, hosts: &HostNamespaces, waiting: &mut Waiting) {
-        self.groups.look_at_limits(|host| hosts.contains_key(&host), &mut waiting.io_limits);
-        self.look_at_states(hosts, &mut waiting.states);
-        if self.last.elapsed() >= EVERY.0 {
+        if self.looks_of_window > 0 && self.last.elapsed() >= EVERY.0 || self.due_in().is_zero() {
             self.look(hosts, waiting);
         } else {
             self.groups.look(|host| hosts.contains_key(&host), &mut waiting.groups);
+        }
+        self.stand_for_unseen(hosts, waiting);
+        let rig = rig_of(hosts);
+        if self.asked.get(&rig).is_none_or(|at| at.elapsed() >= ASKED_EVERY) {
+            self.groups.look_at_limits(|host| hosts.contains_key(&host), &mut waiting.io_limits);
+            self.look_at_states(hosts, &mut waiting.states);
+            self.asked.insert(rig, Instant::now());
+        }
+    }
+
+    /// Profiles were taken: the next windows are of another phase.
+    pub(super) fn taken(&mut self) {
+        self.asked.clear();
+        self.unseen.clear();
+    }
+
+    /// Waits of this window stand for all of it, and for the windows before it that passed unseen.
+    fn stand_for_unseen(&mut self, hosts: &HostNamespaces, waiting: &mut Waiting) {
+        let lasted = self.began.elapsed();
+        let unseen = self.unseen.entry(rig_of(hosts)).or_default();
+        let asleep = stands_for(&mut unseen.asleep, lasted, self.last.duration_since(self.began));
+        let queued = stands_for(&mut unseen.queued, lasted, self.queued_for);
+        for ((_, site), waited) in &mut waiting.sites {
+            let times = if *site == WaitSite::Cpu { queued } else { asleep };
+            waited.us = (waited.us as f64 * times) as u64;
         }
     }
 
@@ -231,11 +255,10 @@ impl Looker {
             _ => None,
         };
         let in_turn = self.in_turn(hosts).into_values().flatten();
-        for pid in in_turn.take(states::MOST_ASKED) {
-            let scheduled = states::scheduling(pid, self.cpus).into_iter().flatten();
-            for ((kind, value), identity) in scheduled.zip(std::iter::repeat(identity(&pid))) {
-                identity.into_iter().for_each(|identity| states::note(states, identity, kind, value));
-            }
+        let scheduled = in_turn.filter_map(|pid| Some((pid, states::scheduling(pid, self.cpus)?)));
+        for (pid, scheduled) in scheduled.take(states::MOST_ASKED) {
+            let Some(identity) = identity(&pid) else { continue };
+            scheduled.into_iter().for_each(|(kind, value)| states::note(states, identity, kind, value));
         }
         for (pid, locks) in states::file_locks() {
             if let Some(identity) = identity(&pid) {
@@ -280,13 +303,18 @@ impl Looker {
         let cpu_before = cpu_time();
         let now = Instant::now();
         let us = u64::try_from(now.duration_since(self.last).as_micros()).unwrap_or(u64::MAX);
+        if self.looks_of_window > 0 {
+            self.queued_for += now.duration_since(self.last);
+        }
         self.last = now;
         self.looks += 1;
+        self.looks_of_window += 1;
         waiting.looks += 1;
         let mut room = self.most_kept.saturating_sub(self.kept());
-        let most = self.most_of_a_look;
-        let is_in_time = || cpu_time().saturating_sub(cpu_before) < most;
-        self.find_processes(hosts, &mut room, &is_in_time);
+        self.find_processes(&mut room);
+        // The list of thousands of processes takes some of the time itself, and is not to take all of it.
+        let (most, found) = (self.most_of_a_look, cpu_time());
+        let is_in_time = || cpu_time().saturating_sub(found) < most;
         let look = self.looks;
         let mut buffer = vec![0; 4096];
         let mut threads = 0;
@@ -324,7 +352,7 @@ impl Looker {
         }
         self.groups.look(|host| hosts.contains_key(&host), &mut waiting.groups);
         let cost = cpu_time().saturating_sub(cpu_before);
-        self.due = now + cost.div_f64(self.most_cost).clamp(EVERY.0, EVERY.1);
+        self.due = self.due.max(now) + self.budget.pause(cost).clamp(EVERY.0, EVERY.1);
     }
 
     /// How many files are kept open.
@@ -336,7 +364,8 @@ impl Looker {
         hosts.flat_map(Process::files).filter(|file| file.is_kept()).count()
     }
 
-    /// The processes of these hosts by their pace; of each pace those first that were not reached the last time.
+    /// The processes of these hosts by their pace; of each pace those first that were not reached the last time. Of new ones the youngest come
+    /// first: the oldest are threads of the kernel, which wait for work.
     fn in_turn(&self, hosts: &HostNamespaces) -> BTreeMap<Pace, Vec<u32>> {
         let mut in_turn: BTreeMap<Pace, Vec<u32>> = BTreeMap::new();
         for (pid, seen) in &self.processes {
@@ -349,41 +378,77 @@ impl Looker {
         }
         for (pace, pids) in &mut in_turn {
             let last = self.last_looked_at.get(pace).copied().unwrap_or(0);
-            pids.sort_unstable_by_key(|pid| (*pid <= last, *pid));
+            match pace {
+                Pace::New => pids.sort_unstable_by(|a, b| b.cmp(a)),
+                Pace::Runs | Pace::Sleeps => pids.sort_unstable_by_key(|pid| (*pid <= last, *pid)),
+            }
         }
         in_turn
     }
 
-    /// Finds processes that are new, as far as there is time, and forgets those that have ended.
-    fn find_processes(&mut self, hosts: &HostNamespaces, room: &mut usize, is_in_time: &impl Fn() -> bool) {
+    /// Finds processes that are new, the youngest first, and forgets those that have ended.
+    fn find_processes(&mut self, room: &mut usize) {
         let Ok(entries) = fs::read_dir("/proc") else { return };
         let mut pids: Vec<u32> =
             entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
-        let last = self.last_identified;
-        pids.sort_unstable_by_key(|pid| (*pid <= last, *pid));
+        pids.sort_unstable_by(|a, b| b.cmp(a));
         let mut known = std::mem::take(&mut self.processes);
         let mut identified = 0;
         for pid in pids {
             if let Some(seen) = known.remove(&pid) {
                 self.processes.insert(pid, seen);
-            } else if identified < LEAST_IDENTIFIED || is_in_time() {
+            } else if identified < MOST_IDENTIFIED {
                 identified += 1;
-                self.processes.insert(pid, seen(pid, hosts, room).unwrap_or(Seen::Other));
-                self.last_identified = pid;
+                self.processes.insert(pid, self.identify(pid, room));
             }
         }
+        self.ask_strangers_again(room);
+    }
+
+    /// Asks some strangers in turn whether they still are: one may have moved to a host, or have given its id to a process there.
+    fn ask_strangers_again(&mut self, room: &mut usize) {
+        let others = self.processes.iter().filter(|(_, seen)| matches!(seen, Seen::Other));
+        let mut others: Vec<u32> = others.map(|(pid, _)| *pid).collect();
+        let last = self.last_stranger;
+        others.sort_unstable_by_key(|pid| (*pid <= last, *pid));
+        for pid in others.into_iter().take(STRANGERS_ASKED) {
+            self.last_stranger = pid;
+            self.processes.insert(pid, self.identify(pid, room));
+        }
+    }
+
+    /// What a process is that was not seen before.
+    fn identify(&self, pid: u32, room: &mut usize) -> Seen {
+        let namespace = namespace_of(pid).filter(|namespace| self.namespaces.contains(namespace));
+        let comm = namespace.and_then(|_| KeptFile::open(format!("/proc/{pid}/comm"), room).ok());
+        let Some(comm) = comm else { return Seen::Other };
+        let identity = Identity { name: "unknown".into(), namespace, ..Identity::default() };
+        Seen::Host(Process { identity, comm, groups: None, threads: HashMap::new(), pace: Pace::New })
     }
 }
 
-/// What a process is that was not seen before; nothing where it has ended.
-fn seen(pid: u32, hosts: &HostNamespaces, room: &mut usize) -> Option<Seen> {
-    let namespace = fs::metadata(format!("/proc/{pid}/ns/net")).ok()?.ino();
-    if !hosts.contains_key(&namespace) {
-        return Some(Seen::Other);
-    }
-    let identity = Identity { name: "unknown".into(), namespace: Some(namespace), ..Identity::default() };
-    let comm = KeptFile::open(format!("/proc/{pid}/comm"), room).ok()?;
-    Some(Seen::Host(Process { identity, comm, groups: None, threads: HashMap::new(), pace: Pace::New }))
+/// The inode of a process's network namespace; nothing where it has ended.
+fn namespace_of(pid: u32) -> Option<u64> {
+    fs::metadata(format!("/proc/{pid}/ns/net")).ok().map(|namespace| namespace.ino())
+}
+
+/// Time of windows of which nothing was seen.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unseen {
+    asleep: Duration,
+    queued: Duration,
+}
+
+/// How many times its own length the time that was seen of a window stands for: for the rest of it, and for time that passed `unseen` before. Where nothing
+/// was seen, the window is added to that.
+fn stands_for(unseen: &mut Duration, lasted: Duration, seen: Duration) -> f64 {
+    *unseen += lasted;
+    if seen.is_zero() { 1.0 } else { std::mem::take(unseen).div_duration_f64(seen) }
+}
+
+/// By what the hosts of one rig are known: the first of their namespaces.
+fn rig_of(hosts: &HostNamespaces) -> u64 {
+    hosts.keys().next().copied().unwrap_or_default()
 }
 
 impl Process {
@@ -405,11 +470,6 @@ impl Process {
         }
     }
 
-    /// Whether it still runs: the file of one that has ended can no longer be read.
-    fn is_alive(&self) -> bool {
-        self.comm.read(&mut [0]).is_ok_and(|length| length > 0)
-    }
-
     /// Finds its threads, and its name, which changes with the program that it runs. False where it has ended.
     fn renew(
         &mut self,
@@ -420,6 +480,10 @@ impl Process {
     ) -> bool {
         let mut buffer = [0; 64];
         let Ok(length) = self.comm.read(&mut buffer) else { return false };
+        // Another process may have its id, and so its path, by now.
+        if !self.comm.is_kept() && namespace_of(pid) != self.identity.namespace {
+            return false;
+        }
         let name = String::from_utf8_lossy(&buffer[..length]);
         if *self.identity.name != *name.trim_end() {
             self.identity.name = name.trim_end().into();
@@ -466,95 +530,6 @@ impl Process {
     }
 }
 
-/// What a thread did since it was last looked at.
-struct Schedule {
-    ran: bool,
-    /// How long it waited for a CPU, in microseconds; nothing where it did not.
-    queued_us: Option<u64>,
-}
-
-impl Thread {
-    fn open(pid: u32, tid: u32, look: u64, room: &mut usize) -> Option<Self> {
-        let mut open = |name: &str| KeptFile::open(format!("/proc/{pid}/task/{tid}/{name}"), room);
-        let (wchan, stack) = (open("wchan").ok()?, open("stack").ok());
-        Some(Self { wchan, stack, schedstat: open("schedstat").ok(), delay_ns: None, ran_ns: None, look })
-    }
-
-    fn files(&self) -> impl Iterator<Item = &KeptFile> {
-        std::iter::once(&self.wchan).chain(&self.stack).chain(&self.schedstat)
-    }
-
-    /// What it did since it was last looked at; nothing where the kernel does not tell.
-    fn schedule(&mut self, buffer: &mut [u8]) -> Option<Schedule> {
-        let text = read(self.schedstat.as_ref()?, buffer).ok()?;
-        let mut fields = text.split_ascii_whitespace().map(str::parse::<u64>);
-        let (ran_ns, delay_ns) = (fields.next()?.ok()?, fields.next()?.ok()?);
-        let ran = self.ran_ns.replace(ran_ns).is_some_and(|before_ns| before_ns != ran_ns);
-        let queued_ns =
-            self.delay_ns.replace(delay_ns).map_or(0, |before_ns| delay_ns.saturating_sub(before_ns));
-        Some(Schedule { ran, queued_us: Some(queued_ns / 1000).filter(|us| *us > 0) })
-    }
-
-    /// Where it sleeps; nothing where it runs, or could.
-    fn asleep(&mut self, buffer: &mut [u8], names: &mut HashMap<String, Arc<str>>) -> Option<WaitSite> {
-        let mut name = |text: &str| kept_once(text, names);
-        let text = read(&self.wchan, buffer).ok()?;
-        if text == "0" || text.is_empty() {
-            return None;
-        }
-        let alone = WaitSite::Sleep { frames: vec![name(as_in_the_source(text))], call: None };
-        let Some(stack) = &self.stack else { return Some(alone) };
-        match read(stack, buffer) {
-            Ok(text) => {
-                let (frames, call) = parse_stack(text);
-                let frames: Vec<_> = frames.into_iter().map(&mut name).collect();
-                // It was woken in between.
-                (!frames.is_empty()).then(|| WaitSite::Sleep { frames, call: call.map(&mut name) })
-            }
-            Err(_) => {
-                // It is not allowed: no need to ask again.
-                self.stack = None;
-                Some(alone)
-            }
-        }
-    }
-}
-
-/// A text of which there are few, and which many have.
-fn kept_once(text: &str, names: &mut HashMap<String, Arc<str>>) -> Arc<str> {
-    match names.get(text) {
-        Some(known) => Arc::clone(known),
-        None => Arc::clone(names.entry(text.to_owned()).or_insert_with(|| text.into())),
-    }
-}
-
-/// The functions of `/proc/PID/stack`, the innermost first, as far as they are known; and the system call.
-fn parse_stack(text: &str) -> (Vec<&str>, Option<&str>) {
-    let mut frames = Vec::new();
-    for line in text.lines() {
-        let Some(symbol) = line.split_ascii_whitespace().nth(1) else { continue };
-        let name = as_in_the_source(symbol.split('+').next().unwrap_or(symbol));
-        if let Some(call) = CALLS.iter().find_map(|start| name.strip_prefix(start)) {
-            return (frames, Some(call));
-        }
-        if frames.len() < FRAMES {
-            frames.push(name);
-        }
-    }
-    (frames, None)
-}
-
-/// A name without what the compiler has added to it: `do_select.constprop.0`.
-fn as_in_the_source(symbol: &str) -> &str {
-    symbol.split('.').next().unwrap_or(symbol)
-}
-
-fn read<'b>(file: &KeptFile, buffer: &'b mut [u8]) -> io::Result<&'b str> {
-    let length = file.read(buffer)?;
-    let text = std::str::from_utf8(&buffer[..length]).map_err(io::Error::other)?;
-    Ok(text.trim_end())
-}
-
 /// The CPU time of this thread.
 fn cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
@@ -576,12 +551,21 @@ mod tests {
         }
     }
 
+    fn sleeper() -> Ended {
+        Ended(Command::new("/bin/sleep").arg("60").stdout(Stdio::null()).spawn().unwrap())
+    }
+
+    fn here() -> HostNamespaces {
+        HostNamespaces::from([(namespace_of(std::process::id()).unwrap(), "here".to_owned())])
+    }
+
     fn looked(program: &str, args: &[&str]) -> Waiting {
         let _child = Ended(Command::new(program).args(args).stdout(Stdio::null()).spawn().unwrap());
-        let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
-        let hosts = HostNamespaces::from([(here, "here".to_owned())]);
-        let (mut looker, mut waiting) = (Looker::new(MOST_COST), Waiting::default());
-        looker.begin();
+        let hosts = here();
+        // Other tests have hundreds of sleepers.
+        let mut looker = Looker { most_of_a_look: Duration::MAX, ..Looker::new(Budget::new(MOST_COST)) };
+        let mut waiting = Waiting::default();
+        looker.begin(&hosts);
         for _ in 0..20 {
             thread::sleep(Duration::from_millis(20));
             looker.look(&hosts, &mut waiting);
@@ -608,15 +592,13 @@ mod tests {
 
     #[test]
     fn no_more_files_are_kept_open_than_there_is_room_for_and_the_others_are_read_all_the_same() {
-        let children: Vec<Ended> = (0..4)
-            .map(|_| Ended(Command::new("/bin/sleep").arg("30").stdout(Stdio::null()).spawn().unwrap()))
-            .collect();
-        let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
-        let hosts = HostNamespaces::from([(here, "here".to_owned())]);
+        let children: Vec<Ended> = (0..4).map(|_| sleeper()).collect();
+        let hosts = here();
         let (mut looker, mut waiting) = (
-            Looker { most_kept: 6, most_of_a_look: Duration::MAX, ..Looker::new(MOST_COST) },
+            Looker { most_kept: 6, most_of_a_look: Duration::MAX, ..Looker::new(Budget::new(MOST_COST)) },
             Waiting::default(),
         );
+        looker.begin(&hosts);
         for _ in 0..3 {
             thread::sleep(Duration::from_millis(50));
             looker.look(&hosts, &mut waiting);
@@ -626,19 +608,15 @@ mod tests {
         let found: u64 =
             of(&waiting, "sleep").iter().filter(|site| asleep(site)).map(|(_, of)| of.found).sum();
         assert!(found >= 2 * children.len() as u64, "{:?}", waiting.sites);
-        // Who has the id of a process whose file is not kept is asked again.
-        looker.begin();
-        assert!(looker.processes.len() <= 6 && looker.kept() <= 6);
     }
 
     #[test]
     fn hundreds_of_sleepers_cost_no_more_than_a_few_and_are_found_for_all_their_time() {
         let number = 400;
-        let sleep = || Command::new("/bin/sleep").arg("60").stdout(Stdio::null()).spawn().unwrap();
-        let children: Vec<Ended> = (0..number).map(|_| Ended(sleep())).collect();
-        let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
-        let hosts = HostNamespaces::from([(here, "here".to_owned())]);
-        let (mut looker, mut waiting) = (Looker::new(MOST_COST), Waiting::default());
+        let children: Vec<Ended> = (0..number).map(|_| sleeper()).collect();
+        let hosts = here();
+        let (mut looker, mut waiting) = (Looker::new(Budget::new(MOST_COST)), Waiting::default());
+        looker.begin(&hosts);
         let (mut looked, mut cost) = (Duration::ZERO, Duration::ZERO);
         let is_asleep = |looker: &Looker, pid: u32| matches!(looker.processes.get(&pid), Some(Seen::Host(process)) if process.pace == Pace::Sleeps);
         let mut known = false;
@@ -646,44 +624,128 @@ mod tests {
             looker.look(&hosts, &mut waiting);
             known = children.iter().all(|child| is_asleep(&looker, child.0.id()));
         }
-        waiting = Waiting::default();
-        for _ in 0..30 {
+        // Whole rounds count, since each look reaches some of them.
+        let (mut rounds, mut looks, mut at) = (0, 0_u32, 0);
+        while rounds < 4 {
             thread::sleep(Duration::from_millis(10));
             let (before, last) = (cpu_time(), looker.last);
             looker.look(&hosts, &mut waiting);
             looked += looker.last.duration_since(last);
             cost += cpu_time().saturating_sub(before);
+            looks += 1;
+            if looker.last_looked_at[&Pace::Sleeps] <= at {
+                rounds += 1;
+                if rounds == 1 {
+                    (waiting, looked) = (Waiting::default(), Duration::ZERO);
+                }
+            }
+            at = looker.last_looked_at[&Pace::Sleeps];
         }
         let slept: u64 = of(&waiting, "sleep").iter().map(|(_, waited)| waited.us).sum();
         let true_us = f64::from(number) * looked.as_micros() as f64;
         assert!((slept as f64 / true_us - 1.0).abs() < 0.2, "{slept} of {true_us}");
         // What is to be found out of each process at all, such as that it is there, comes on top.
-        assert!(cost < 30 * 4 * MOST_OF_A_LOOK, "{cost:?}");
+        assert!(cost < looks * 4 * MOST_OF_A_LOOK, "{cost:?}");
     }
 
     #[test]
-    fn a_process_that_has_ended_is_forgotten_before_another_one_can_have_its_id() {
-        let child = Ended(Command::new("/bin/sleep").arg("30").stdout(Stdio::null()).spawn().unwrap());
-        let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
-        let mut looker = Looker::new(MOST_COST);
-        looker.look(&HostNamespaces::from([(here, "here".to_owned())]), &mut Waiting::default());
+    fn a_process_that_has_ended_is_not_taken_for_the_one_that_has_its_id() {
+        for most_kept in [usize::MAX, 0] {
+            let (ended, successor) = (sleeper(), sleeper());
+            let (old, pid) = (ended.0.id(), successor.0.id());
+            let hosts = here();
+            let mut looker =
+                Looker { most_kept, most_of_a_look: Duration::MAX, ..Looker::new(Budget::new(MOST_COST)) };
+            looker.begin(&hosts);
+            looker.look(&hosts, &mut Waiting::default());
+            let Some(Seen::Host(mut entry)) = looker.processes.remove(&old) else { panic!("it is here") };
+            drop(ended);
+            entry.identity.service = Some("of the old".into());
+            if most_kept == 0 {
+                entry.comm = KeptFile::open(format!("/proc/{pid}/comm"), &mut 0).unwrap();
+                entry.identity.namespace = Some(1);
+                looker.namespaces.insert(1);
+            }
+            looker.processes.insert(pid, Seen::Host(entry));
+            let hosts = hosts.into_iter().chain([(1, "gone".to_owned())]).collect();
+            for _ in 0..2 {
+                looker.look(&hosts, &mut Waiting::default());
+            }
+            let Some(Seen::Host(its)) = looker.processes.get(&pid) else { panic!("it is here") };
+            assert_eq!(its.identity.service, None, "{most_kept}");
+        }
+    }
+
+    #[test]
+    fn strangers_are_asked_again_in_turn_and_when_hosts_are_new() {
+        let child = sleeper();
         let pid = child.0.id();
-        looker.begin();
-        assert!(looker.processes.contains_key(&pid));
-        drop(child);
-        looker.begin();
+        let mut looker = Looker::new(Budget::new(MOST_COST));
+        let elsewhere = HostNamespaces::from([(1, "elsewhere".to_owned())]);
+        looker.begin(&elsewhere);
+        looker.most_of_a_look = Duration::MAX;
+        looker.look(&elsewhere, &mut Waiting::default());
+        assert!(matches!(looker.processes.get(&pid), Some(Seen::Other)));
+        looker.begin(&elsewhere);
+        assert!(matches!(looker.processes.get(&pid), Some(Seen::Other)));
+        // The process counts as a host's from here on, as if it had moved there.
+        looker.namespaces.extend(here().into_keys());
+        let rounds = looker.processes.len().div_ceil(STRANGERS_ASKED) + 4;
+        for _ in 0..rounds {
+            looker.look(&elsewhere, &mut Waiting::default());
+        }
+        assert!(matches!(looker.processes.get(&pid), Some(Seen::Host(_))));
+        looker.processes.insert(pid, Seen::Other);
+        looker.begin(&HostNamespaces::from([(2, "new".to_owned())]));
         assert!(!looker.processes.contains_key(&pid));
+    }
+
+    #[test]
+    fn short_windows_are_seen_in_part_and_those_stand_for_all() {
+        let child = sleeper();
+        let hosts = here();
+        let mut looker =
+            Looker { most_of_a_look: Duration::MAX, ..Looker::new(Budget::new(MOST_COST / 10.0)) };
+        let (mut waiting, mut lasted, mut windows) = (Waiting::default(), Duration::ZERO, 0);
+        while lasted < Duration::from_secs(4) {
+            looker.begin(&hosts);
+            let (began, mut window) = (Instant::now(), Waiting::default());
+            while began.elapsed() < Duration::from_millis(60) {
+                thread::sleep(Duration::from_millis(10));
+                looker.look_if_due(&hosts, &mut window);
+            }
+            looker.end(&hosts, &mut window);
+            // Only windows count in which the process was known before.
+            if matches!(looker.processes.get(&child.0.id()), Some(Seen::Host(it)) if it.pace == Pace::Sleeps)
+            {
+                waiting.merge(window);
+                lasted += began.elapsed();
+                windows += 1;
+            }
+        }
+        assert!(waiting.looks < windows, "{} looks in {windows} windows", waiting.looks);
+        let its = of(&waiting, "sleep");
+        let slept: u64 = its.iter().filter(|(site, _)| *site != WaitSite::Cpu).map(|(_, it)| it.us).sum();
+        // Other tests have sleepers of the same name, and up to a second at the end passes unseen.
+        assert!(slept as f64 >= 0.6 * lasted.as_micros() as f64, "{slept} us in {lasted:?}");
+        let (mut unseen, second) = (Duration::ZERO, Duration::from_secs(1));
+        assert_eq!(stands_for(&mut unseen, second, Duration::ZERO), 1.0);
+        assert_eq!(stands_for(&mut unseen, second, second / 2), 4.0);
+        assert_eq!(unseen, Duration::ZERO);
     }
 
     #[test]
     fn processes_that_may_have_moved_are_asked_for_their_groups_in_turn() {
         let number = MOST_ASKED_FOR_GROUPS + 8;
-        let sleep = || Command::new("/bin/sleep").arg("30").stdout(Stdio::null()).spawn().unwrap();
-        let children: Vec<Ended> = (0..number).map(|_| Ended(sleep())).collect();
-        let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
-        let mut looker =
-            Looker { most_kept: usize::MAX, most_of_a_look: Duration::MAX, ..Looker::new(MOST_COST) };
-        looker.look(&HostNamespaces::from([(here, "here".to_owned())]), &mut Waiting::default());
+        let children: Vec<Ended> = (0..number).map(|_| sleeper()).collect();
+        let hosts = here();
+        let mut looker = Looker {
+            most_kept: usize::MAX,
+            most_of_a_look: Duration::MAX,
+            ..Looker::new(Budget::new(MOST_COST))
+        };
+        looker.begin(&hosts);
+        looker.look(&hosts, &mut Waiting::default());
         // Other tests run beside this one.
         looker.processes.retain(|pid, _| children.iter().any(|child| child.0.id() == *pid));
         let elsewhere: Arc<str> = "0::/elsewhere".into();
@@ -696,28 +758,17 @@ mod tests {
             let is_stale = |seen: &&Seen| matches!(seen, Seen::Host(process) if process.groups.as_ref() == Some(&elsewhere));
             looker.processes.values().filter(is_stale).count()
         };
-        assert_eq!(stale(&looker), number);
-        looker.begin();
-        assert_eq!(stale(&looker), 8);
-        looker.begin();
-        assert_eq!(stale(&looker), 0);
-    }
-
-    #[test]
-    fn a_stack_is_told_up_to_the_system_call() {
-        let text = "[<0>] jbd2_log_wait_commit+0xe6/0x130 [jbd2]\n[<0>] ext4_sync_file.isra.0+0x2ad/0x3d0\n\
-                    [<0>] __x64_sys_fsync+0x3b/0x70\n[<0>] do_syscall_64+0x71/0x280\n";
-        assert_eq!(parse_stack(text), (vec!["jbd2_log_wait_commit", "ext4_sync_file"], Some("fsync")));
-        assert_eq!(parse_stack(""), (vec![], None));
-        let kernel_thread = "[<0>] worker_thread+0x1a/0x30\n[<0>] kthread+0xf/0x20\n";
-        assert_eq!(parse_stack(kernel_thread), (vec!["worker_thread", "kthread"], None));
+        for left in [number, 8, 0] {
+            assert_eq!(stale(&looker), left);
+            looker.groups_found = None;
+            looker.begin(&hosts);
+        }
     }
 
     #[test]
     fn looking_takes_no_more_than_its_part_of_the_time() {
-        let mut looker = Looker::new(MOST_COST);
-        let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
-        looker.look(&HostNamespaces::from([(here, "here".to_owned())]), &mut Waiting::default());
+        let mut looker = Looker::new(Budget::new(MOST_COST));
+        looker.look(&here(), &mut Waiting::default());
         assert!(looker.due.duration_since(looker.last) >= EVERY.0);
     }
 }

@@ -12,6 +12,7 @@ mod numbers;
 mod packets;
 mod page;
 mod places;
+pub mod recording;
 mod section;
 mod sections;
 pub mod served;

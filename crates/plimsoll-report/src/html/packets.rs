@@ -86,11 +86,11 @@ pub fn trace(
         main {
             section #answer aria-label="Answer" {
                 p {
-                    (count(report.packets)) " packets, " (count(report.bytes)) " bytes (" (report.format) "), "
-                    (count(report.tcp_connections)) " TCP connections, " (count(report.udp_flows)) " UDP flows."
+                    (counted(report.packets, "packet")) ", " (counted(report.bytes, "byte")) " (" (report.format) "), "
+                    (counted(report.tcp_connections, "TCP connection")) ", " (counted(report.udp_flows, "UDP flow")) "."
                 }
                 @if !report.missing.is_empty() {
-                    h3 { "Missing" }
+                    h3 { "Notes" }
                     ul { @for missing in &report.missing { li { (missing) } } }
                 }
                 (shares(report))
@@ -109,6 +109,11 @@ pub fn trace(
         }
     };
     page::write(out, name, &body, Bundle::Inside)
+}
+
+/// A number with its noun: `1 packet`, `2 packets`.
+fn counted(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// Where the time went.
@@ -160,7 +165,7 @@ fn title(time_sequence: &TimeSequence) -> String {
     let ConnectionReport { client, server, stall_count, stalled_s, .. } = &time_sequence.connection;
     let place =
         if time_sequence.place.is_empty() { String::new() } else { format!("{}: ", time_sequence.place) };
-    format!("{place}{client} → {server}, {stall_count} stalls of {} s", figure(*stalled_s))
+    format!("{place}{client} → {server}, {} of {} s", counted(*stall_count, "stall"), figure(*stalled_s))
 }
 
 /// The connections that stood still longest.

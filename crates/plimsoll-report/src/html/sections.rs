@@ -1,7 +1,7 @@
 //! The sections of a run's page, from the answer down to how to do it again.
 
 use maud::{Markup, html};
-use plimsoll_model::cause::CauseId;
+use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::observation::{Profile, TrialRecord};
 use plimsoll_model::report::{Finding, ProfileReport, RunReport};
@@ -24,7 +24,7 @@ use crate::{answer, claims, events, loads, wording};
 pub(super) fn body(report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_>) -> Markup {
     let cells = summary::cells(report);
     // Below the answer and its causes: what the load saw over time, then whatever explains it.
-    let top = [remedies(report), causes(report, drawn.served)];
+    let top = [remedies(report), why(report, drawn.served)];
     let claimed = claims::groups(report);
     let claimed = claimed.iter().map(|group| Some(tables::group(group)));
     let measured = [
@@ -162,10 +162,16 @@ fn remedies(report: &RunReport) -> Option<Section> {
     })
 }
 
-fn causes(report: &RunReport, linked: bool) -> Option<Section> {
-    let content = html! {
+fn why(report: &RunReport, linked: bool) -> Option<Section> {
+    let content = || causes(&report.causes, linked);
+    (!report.causes.is_empty()).then(|| Section { id: "why", title: "Why", content: content() })
+}
+
+/// Causes with their evidence and remedies.
+pub(super) fn causes(causes: &[Cause], linked: bool) -> Markup {
+    html! {
         ol .causes {
-            @for cause in &report.causes {
+            @for cause in causes {
                 li value=(cause.rank) {
                     h3 { (cause.headline()) }
                     p .soft {
@@ -182,8 +188,7 @@ fn causes(report: &RunReport, linked: bool) -> Option<Section> {
                 }
             }
         }
-    };
-    (!report.causes.is_empty()).then_some(Section { id: "why", title: "Why", content })
+    }
 }
 
 /// The id of a cause, which leads to its page where there is one.
@@ -361,7 +366,7 @@ fn profile(report: &RunReport, drawn: Option<&[Profile; 2]>) -> Option<Section> 
 }
 
 /// What CPU time was added, in sentences and as a table of functions.
-fn grown(found: &ProfileReport, (before, after): (&'static str, &'static str)) -> Markup {
+pub(super) fn grown(found: &ProfileReport, (before, after): (&'static str, &'static str)) -> Markup {
     let columns = told::columns(before, after);
     let titles: Vec<(&str, bool)> =
         (0..).zip(columns).map(|(n, title)| (title, (2..5).contains(&n))).collect();
@@ -388,7 +393,7 @@ fn evidence(report: &RunReport) -> Option<Section> {
         title: "What changed",
         content: html! {
             p { (answer::evidence_sides(report).0) ", the strongest first." }
-            (bars::table(report))
+            (bars::table(&report.evidence, answer::evidence_sides(report)))
         },
     })
 }

@@ -5,6 +5,7 @@ use plimsoll_model::cause::CauseId;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::report::RunReport;
 
+use super::recording::{self, RecordingPage};
 use super::{Drawn, NumbersPage, numbers, page, sections, sides};
 
 pub use super::places::{CHARTS, STYLE, bundle};
@@ -54,6 +55,11 @@ pub fn runs_together(names: [&str; 2], reports: [&RunReport; 2], records: [&[Tri
 /// A page of what was read from other tools' output, or judged, with the same content as [`super::judged`] writes to a file.
 pub fn judged(above: &Markup, told: &NumbersPage<'_>) -> Markup {
     page(&format!("{}: {}", told.title, told.asked), above, &numbers::body(told), true)
+}
+
+/// The page of a recording.
+pub fn recording(above: &Markup, told: &RecordingPage) -> Markup {
+    page(&format!("{} – Plimsoll", told.title), above, &recording::body(told), true)
 }
 
 /// A table that scrolls sideways by itself where the page is too narrow for it. Each column has its title, and whether figures stand in it.

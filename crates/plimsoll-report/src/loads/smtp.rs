@@ -27,7 +27,7 @@ impl Shown for MailFacts {
 
 /// All tables that have something to show.
 fn tables(report: &RunReport) -> Vec<Table> {
-    let tables: [Table; 4] = [
+    let tables: [Table; 5] = [
         ("Mail, acknowledged against arrived", &BALANCE, balances(report)),
         ("Disks, for each message", &DISKS, disks(report)),
         (
@@ -36,6 +36,7 @@ fn tables(report: &RunReport) -> Vec<Table> {
             waits(report),
         ),
         ("Time to answer, by command", &COMMANDS, commands(report)),
+        ("Mail, by minute", &MINUTES, minutes(report)),
     ];
     tables.into_iter().filter(|(.., rows)| !rows.is_empty()).collect()
 }
@@ -46,6 +47,10 @@ const BALANCE: [&str; 9] =
 /// The columns of [`commands`].
 const COMMANDS: [&str; 6] = ["trial", "phase", "command", "p50 ms", "p99 ms", "max ms"];
 
+/// The columns of [`minutes`].
+const MINUTES: [&str; 6] = ["trial", "minute", "messages", "kB", "errors", "sessions"];
+/// The most minutes that are shown: those of an hour.
+const MOST_MINUTES: usize = 60;
 /// The columns of [`disks`].
 const DISKS: [&str; 10] = [
     "cell",
@@ -166,6 +171,18 @@ fn commands(report: &RunReport) -> Vec<Vec<String>> {
             let times = [times.p50, times.p99, times.max].map(millis);
             [trial.number.to_string(), phase.name.clone(), command.clone()].into_iter().chain(times).collect()
         })
+    });
+    rows.collect()
+}
+
+/// Mail of each minute, of the last trial that took longer than one.
+fn minutes(report: &RunReport) -> Vec<Vec<String>> {
+    let long = |trial: &&TrialReport| trial.mail_minutes.len() > 1;
+    let Some(trial) = report.trials.iter().rev().find(long) else { return Vec::new() };
+    let rows = trial.mail_minutes.iter().take(MOST_MINUTES).map(|minute| {
+        let sent = [minute.messages, minute.bytes / 1024, minute.errors, minute.connections];
+        let words = [trial.number.to_string(), (minute.minute + 1).to_string()].into_iter();
+        words.chain(sent.map(count)).collect()
     });
     rows.collect()
 }

@@ -16,7 +16,7 @@ use crate::number::{NONE, count, figure, ratio};
 use crate::section::{Row, Section, Table, left, right};
 use crate::summary::{self, CellRows};
 use crate::tone::Tone;
-use crate::{answer, wording};
+use crate::{answer, findings, wording};
 
 /// The most lines of a report with a table; the other parts leave it at least ten.
 const MOST_LINES: usize = 30;
@@ -191,17 +191,8 @@ fn fails(report: &RunReport) -> bool {
 
 /// A cause with its first evidence.
 fn cause(cause: &Cause) -> String {
-    let confirmed = if cause.confirmed { ", confirmed" } else { "" };
-    let sure = figure((cause.confidence * 100.0).round());
-    let title =
-        format!("Cause {}: {} ({}, {sure} % sure{confirmed})", cause.rank, cause.headline(), cause.id.id());
-    match cause.evidence.first() {
-        Some(e) => {
-            let change = format!("{} → {} {}", figure(e.before), figure(e.after), e.unit);
-            format!("{title}; {}: {}.", e.metric, change.trim_end())
-        }
-        None => format!("{title}."),
-    }
+    let first = cause.evidence.first().map(|e| format!("; {}", findings::change(e)));
+    format!("Cause {}: {}{}.", cause.rank, findings::cause_title(cause), first.unwrap_or_default())
 }
 
 /// The command that comes next. It is never broken, so that it can be copied.

@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use plimsoll_model::report::RunReport;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{Page, TextOptions, sections, told};
+use super::{Page, TextOptions, found, told};
 use crate::escape::terminal;
 use crate::html::NumbersPage;
 use crate::section::{Column, Row, Section, left, right};
-use crate::{answer, findings, wording};
+use crate::wording;
 
 /// No line is wider than that.
 const WIDTH: usize = 72;
@@ -68,16 +68,7 @@ fn numbers(page: &mut Page<'_>, judged: &NumbersPage<'_>) -> io::Result<()> {
 
 fn whole(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
     page.paragraph(&format!("Question: {}", report.question), 10)?;
-    writeln!(page.out)?;
-    for finding in answer::told_in_words(report) {
-        told(page, &finding.verdict)?;
-    }
-    for sentence in answer::short_answer(report) {
-        page.paragraph(&sentence, 0)?;
-    }
-    findings::all(report).iter().try_for_each(|section| page.section(section))?;
-    sections::environment(page, report)?;
-    sections::notes(page, report)?;
+    found(page, report)?;
     page.heading("To do it again")?;
     page.item(&wording::reproduce(report))?;
     page.paragraph(&wording::provenance(report), 0)?;

@@ -110,17 +110,22 @@ pub fn details(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -
     let mut page = Page::new(out, options);
     let title = format!("{}: {}", report.experiment, report.question);
     page.paragraph(&title, 0)?;
+    found(&mut page, report)?;
+    sections::provenance(&mut page, report)
+}
+
+/// All that a run found, and what a reader must know of it.
+fn found(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
     writeln!(page.out)?;
     for finding in answer::told_in_words(report) {
-        told(&mut page, &finding.verdict)?;
+        told(page, &finding.verdict)?;
     }
     for sentence in answer::short_answer(report) {
         page.paragraph(&sentence, 0)?;
     }
     findings::all(report).iter().try_for_each(|section| page.section(section))?;
-    sections::environment(&mut page, report)?;
-    sections::notes(&mut page, report)?;
-    sections::provenance(&mut page, report)
+    sections::environment(page, report)?;
+    sections::notes(page, report)
 }
 
 /// Writes why a run came out as it did: the verdicts, the causes, and what they rest on.

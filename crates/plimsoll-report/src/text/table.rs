@@ -92,8 +92,8 @@ fn blocks(columns: &[Column], widths: &[usize], shown: &[usize], room: usize) ->
     blocks
 }
 
-/// Where what must stay is still too wide, takes from the middle of the widest column of text what is too much: names of counters
-/// differ at their ends.
+/// Where what must stay is still too wide, takes from the middle of the widest columns of text what is too much, so that long ones end equally wide: names
+/// of counters differ at their ends.
 fn shorten(
     columns: &[Column],
     rows: &mut [(Vec<String>, bool)],
@@ -101,20 +101,24 @@ fn shorten(
     shown: &[usize],
     room: usize,
 ) {
-    let too_much = total(widths, shown).saturating_sub(room);
-    let text = shown.iter().copied().filter(|&i| columns[i].align == Align::Left);
-    let Some(widest) = text.max_by_key(|&i| widths[i]).filter(|_| too_much > 0) else {
-        return;
-    };
-    let width = widths[widest].saturating_sub(too_much).max(SHORTEST).max(columns[widest].title.width());
-    for (cells, _) in rows.iter_mut().filter(|(cells, _)| cells[widest].width() > width) {
-        let chars: Vec<char> = cells[widest].chars().collect();
-        let end = (width - 1) / 2;
-        let start = width - 1 - end;
-        let kept = |chars: &[char]| chars.iter().collect::<String>();
-        cells[widest] = format!("{}…{}", kept(&chars[..start]), kept(&chars[chars.len() - end..]));
+    let text: Vec<usize> = shown.iter().copied().filter(|&i| columns[i].align == Align::Left).collect();
+    for _ in 0..total(widths, shown).saturating_sub(room) {
+        let long = text.iter().copied().filter(|&i| widths[i] > SHORTEST.max(columns[i].title.width()));
+        let Some(widest) = long.max_by_key(|&i| widths[i]) else { break };
+        widths[widest] -= 1;
     }
-    widths[widest] = width;
+    for (cells, _) in rows {
+        for &i in &text {
+            if cells[i].width() <= widths[i] {
+                continue;
+            }
+            let chars: Vec<char> = cells[i].chars().collect();
+            let end = (widths[i] - 1) / 2;
+            let start = widths[i] - 1 - end;
+            let kept = |chars: &[char]| chars.iter().collect::<String>();
+            cells[i] = format!("{}…{}", kept(&chars[..start]), kept(&chars[chars.len() - end..]));
+        }
+    }
 }
 
 fn line(cells: &[String], columns: &[Column], widths: &[usize], shown: &[usize]) -> String {
@@ -129,4 +133,28 @@ fn line(cells: &[String], columns: &[Column], widths: &[usize], shown: &[usize])
     }
     line.truncate(line.trim_end().len());
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::section::{left, right};
+
+    #[test]
+    fn two_sides_that_are_lists_stay_in_one_block_and_end_equally_wide() {
+        let columns = [left("phase"), left("A"), right("value"), left("B")];
+        let list =
+            |end: &str| format!("command = [\"python3\",\"-c\",\"print(sum(range(1000)))\",\"{end}\"]");
+        let cells = vec!["work".to_owned(), list("one"), "286".to_owned(), list("another")];
+        let mut widths: Vec<usize> =
+            cells.iter().zip(&columns).map(|(cell, column)| cell.width().max(column.title.width())).collect();
+        let (mut rows, shown) = (vec![(cells, false)], vec![0, 1, 2, 3]);
+        shorten(&columns, &mut rows, &mut widths, &shown, 80);
+        assert_eq!((total(&widths, &shown), widths[1].abs_diff(widths[3])), (80, 0));
+        assert_eq!(blocks(&columns, &widths, &shown, 80).len(), 1);
+        let cells = &rows[0].0;
+        assert_eq!((cells[0].as_str(), cells[2].as_str()), ("work", "286"));
+        assert!(cells[1].starts_with("command = ") && cells[1].ends_with("one\"]"), "{}", cells[1]);
+        assert!(cells[3].ends_with("another\"]") && cells[3].width() == widths[3], "{}", cells[3]);
+    }
 }

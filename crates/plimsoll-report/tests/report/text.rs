@@ -1,5 +1,5 @@
 use plimsoll_model::experiment::claim::Details;
-use plimsoll_model::report::{RunReport, Trouble};
+use plimsoll_model::report::{MailMinute, RunReport, Trouble};
 use plimsoll_report::text::{self, TextOptions};
 
 use crate::fixture;
@@ -64,6 +64,30 @@ fn what_failed_is_told_with_the_first_error_the_last_lines_of_the_service_and_wh
     assert!(text.contains("The last lines of stderr of `web`: two / three /"), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
     assert!(text.contains("Try: ask `web` by hand."), "{text}");
+}
+
+#[test]
+fn mail_of_several_minutes_is_shown_minute_by_minute() {
+    let minute = |minute, messages| MailMinute {
+        minute,
+        messages,
+        bytes: 2048 * messages,
+        errors: 3,
+        connections: 7,
+        tls: 0,
+    };
+    let mut report = fixture::recovered();
+    let last = report.trials.last_mut().unwrap();
+    last.mail_minutes = vec![minute(0, 1500)];
+    assert!(!plain(&report).contains("Mail, by minute"));
+    report.trials.last_mut().unwrap().mail_minutes.push(minute(1, 40));
+    let text = plain(&report);
+    let table = text.split_once("Mail, by minute").unwrap().1;
+    let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+    let rows: Vec<&Vec<&str>> = rows.iter().filter(|row| !row.is_empty()).take(3).collect();
+    assert_eq!(*rows[0], ["trial", "minute", "messages", "kB", "errors", "sessions"]);
+    assert_eq!(rows[1][1..], ["1", "1,500", "3,000", "3", "7"]);
+    assert_eq!(rows[2][1..], ["2", "40", "80", "3", "7"]);
 }
 
 #[test]

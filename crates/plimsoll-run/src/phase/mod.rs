@@ -1,14 +1,14 @@
 //! The phases of a trial.
 
 pub(crate) mod alternating_slices;
-pub(crate) mod search;
-pub(crate) mod settle;
-pub(crate) mod watch;
+mod search;
+mod settle;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use plimsoll_model::experiment::{HookMoment, Load, LoadKind, Phase};
+use plimsoll_model::experiment::{HookMoment, Load, LoadKind, Phase, PhaseWork};
 use plimsoll_model::frame::{FromAgent, Id, ToAgent};
 use plimsoll_model::observation::{Arm, DeepSnapshot, LoadResult, PhaseKind, Slice};
 
@@ -23,6 +23,53 @@ use crate::{background, capture, hook, mail, skip, step, together};
 
 /// The name under which the counters of the whole machine are kept.
 const MACHINE: &str = "machine";
+
+/// Carries out phases, one after the other.
+pub(crate) fn phases<'t>(trial: &mut Trial<'t>, phases: &'t [Phase]) -> Result<(), TrialStop> {
+    phases.iter().try_for_each(|phase| phase_with_hooks(trial, phase))
+}
+
+/// Carries out a phase with the hooks around it.
+fn phase_with_hooks<'t>(trial: &mut Trial<'t>, phase: &'t Phase) -> Result<(), TrialStop> {
+    let runs_load = !phase.loads().is_empty();
+    if runs_load {
+        hook::hooks_of_hosts(trial, HookMoment::BeforeEach)?;
+    }
+    let prepared = hook::hooks_of_phase(trial, phase, HookMoment::Prepare, None);
+    let done = prepared.and_then(|()| {
+        let done = carry_out_phase(trial, phase);
+        skip::unless_skipped(trial, done)
+    });
+    let cleaned =
+        hook::cleaning_up(trial, |trial| hook::hooks_of_phase(trial, phase, HookMoment::Cleanup, None));
+    done.and(cleaned)?;
+    if runs_load { hook::hooks_of_hosts(trial, HookMoment::AfterEach) } else { Ok(()) }
+}
+
+fn carry_out_phase<'t>(trial: &mut Trial<'t>, phase: &'t Phase) -> Result<(), TrialStop> {
+    match &phase.kind {
+        PhaseWork::Measure(loads) => measure(trial, phase, loads.all()),
+        PhaseWork::Drive(work) => drive(trial, phase, work.loads.all()),
+        PhaseWork::Do(todo) => step::act(trial, phase, &todo.actions),
+        PhaseWork::Settle(settle) => settle::settle(trial, phase, settle),
+        PhaseWork::Stop(stop) => step::stop_service(trial, phase, &stop.service),
+        PhaseWork::Start(start) => step::start_service(trial, phase, &start.service),
+        PhaseWork::Watch(watch) => watch::watch(trial, phase, watch),
+        PhaseWork::Search(search) => search::search(trial, phase, search),
+        PhaseWork::Steps(inner) => steps(trial, phase, &inner.phases),
+    }
+}
+
+/// Carries out the phases inside a phase, as often as it says.
+fn steps<'t>(trial: &mut Trial<'t>, phase: &Phase, inside: &'t [Phase]) -> Result<(), TrialStop> {
+    trial.recorder.cycles = phase.repeat.unwrap_or(1);
+    for cycle in 1..=trial.recorder.cycles {
+        trial.recorder.cycle = cycle;
+        phases(trial, inside)?;
+    }
+    (trial.recorder.cycle, trial.recorder.cycles) = (0, 0);
+    Ok(())
+}
 
 /// Runs loads and counts them, cut into slices that alternate between the rigs; several run at once.
 pub(crate) fn measure<'t>(

@@ -42,7 +42,7 @@ pub(crate) fn page(site: &Site, name: &str) -> Result<Served, Trouble> {
     if !store.experiments()?.iter().any(|known| known.name == name) {
         return Err(Trouble::NotFound(format!("There are no runs of “{name}”.")));
     }
-    let followed = by_name(store.figures(name)?);
+    let followed = store.figures_by_name(name)?;
     let body = html! {
         main #content .list {
             h1 { (name) }
@@ -52,18 +52,6 @@ pub(crate) fn page(site: &Site, name: &str) -> Result<Served, Trouble> {
         }
     };
     Ok(served::page(&format!("{name} – Plimsoll"), &above(Here::Experiments), &body, true).into())
-}
-
-/// The runs of each figure, in order of time; figures as the newest run has them.
-fn by_name(all: Vec<Dated>) -> Vec<Vec<Dated>> {
-    let mut found: Vec<Vec<Dated>> = Vec::new();
-    for dated in all {
-        match found.iter_mut().find(|runs| runs[0].figure.name == dated.figure.name) {
-            Some(runs) => runs.push(dated),
-            None => found.push(vec![dated]),
-        }
-    }
-    found
 }
 
 fn one(n: usize, runs: &[Dated]) -> Markup {

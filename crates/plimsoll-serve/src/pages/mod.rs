@@ -5,6 +5,7 @@ pub(crate) mod compare;
 pub(crate) mod history;
 pub(crate) mod live;
 pub(crate) mod machine;
+pub(crate) mod recording;
 pub(crate) mod run;
 pub(crate) mod runs;
 
@@ -44,6 +45,7 @@ pub(crate) enum Here {
     Runs,
     Experiments,
     Machine,
+    Recording,
     Causes,
     Nowhere,
 }
@@ -54,6 +56,7 @@ fn above(here: Here) -> Markup {
         (Here::Runs, "/", "Runs"),
         (Here::Experiments, "/experiments", "Experiments"),
         (Here::Machine, "/machine", "Machine"),
+        (Here::Recording, "/recording", "Recording"),
         (Here::Causes, "/causes", "Causes"),
     ];
     html! {

@@ -74,50 +74,29 @@ pub(crate) trait OfValue: Sized {
     fn of(value: &Value) -> Option<Self>;
 }
 
-impl OfValue for String {
-    const EXPECTED: &'static str = "a text";
-    fn of(value: &Value) -> Option<Self> {
-        if let Value::Text(text) = value { Some(text.clone()) } else { None }
-    }
+/// How a column is read as each type, and what it is expected to be.
+macro_rules! of_values {
+    ($($type:ty, $expected:literal: |$value:ident| $read:expr;)+) => {
+        $(impl OfValue for $type {
+            const EXPECTED: &'static str = $expected;
+            fn of($value: &Value) -> Option<Self> {
+                $read
+            }
+        })+
+    };
 }
 
-impl OfValue for Vec<u8> {
-    const EXPECTED: &'static str = "bytes";
-    fn of(value: &Value) -> Option<Self> {
-        if let Value::Bytes(bytes) = value { Some(bytes.clone()) } else { None }
-    }
-}
-
-impl OfValue for i64 {
-    const EXPECTED: &'static str = "a whole number";
-    fn of(value: &Value) -> Option<Self> {
-        if let Value::Integer(number) = value { Some(*number) } else { None }
-    }
-}
-
-impl OfValue for u64 {
-    const EXPECTED: &'static str = "a whole number that is not negative";
-    fn of(value: &Value) -> Option<Self> {
-        i64::of(value)?.try_into().ok()
-    }
-}
-
-impl OfValue for u32 {
-    const EXPECTED: &'static str = "a whole number below 2^32";
-    fn of(value: &Value) -> Option<Self> {
-        i64::of(value)?.try_into().ok()
-    }
-}
-
-impl OfValue for f64 {
-    const EXPECTED: &'static str = "a number";
-    fn of(value: &Value) -> Option<Self> {
-        match value {
-            Value::Real(number) => Some(*number),
-            Value::Integer(number) => Some(*number as Self),
-            _ => None,
-        }
-    }
+of_values! {
+    String, "a text": |value| if let Value::Text(text) = value { Some(text.clone()) } else { None };
+    Vec<u8>, "bytes": |value| if let Value::Bytes(bytes) = value { Some(bytes.clone()) } else { None };
+    i64, "a whole number": |value| if let Value::Integer(number) = value { Some(*number) } else { None };
+    u64, "a whole number that is not negative": |value| i64::of(value)?.try_into().ok();
+    u32, "a whole number below 2^32": |value| i64::of(value)?.try_into().ok();
+    f64, "a number": |value| match value {
+        Value::Real(number) => Some(*number),
+        Value::Integer(number) => Some(*number as Self),
+        _ => None,
+    };
 }
 
 impl<T: OfValue> OfValue for Option<T> {
@@ -130,65 +109,29 @@ impl<T: OfValue> OfValue for Option<T> {
     }
 }
 
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
+/// Conversions of types into values of a column.
+macro_rules! become_values {
+    ($($type:ty: |$it:ident| $value:expr;)+) => {
+        $(impl From<$type> for Value {
+            fn from($it: $type) -> Self {
+                $value
+            }
+        })+
+    };
 }
 
-impl From<&String> for Value {
-    fn from(text: &String) -> Self {
-        Self::Text(text.clone())
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<i64> for Value {
-    fn from(number: i64) -> Self {
-        Self::Integer(number)
-    }
-}
-
-impl From<u32> for Value {
-    fn from(number: u32) -> Self {
-        Self::Integer(number.into())
-    }
-}
-
-/// No count, and no second, reaches the end of what a column holds.
-impl From<u64> for Value {
-    fn from(number: u64) -> Self {
-        Self::Integer(i64::try_from(number).unwrap_or(i64::MAX))
-    }
-}
-
-impl From<usize> for Value {
-    fn from(number: usize) -> Self {
-        Self::Integer(i64::try_from(number).unwrap_or(i64::MAX))
-    }
-}
-
-impl From<f64> for Value {
-    fn from(number: f64) -> Self {
-        Self::Real(number)
-    }
-}
-
-impl From<&[u8]> for Value {
-    fn from(bytes: &[u8]) -> Self {
-        Self::Bytes(bytes.to_owned())
-    }
-}
-
-impl From<Vec<u8>> for Value {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self::Bytes(bytes)
-    }
+become_values! {
+    &str: |text| Self::Text(text.to_owned());
+    &String: |text| Self::Text(text.clone());
+    String: |text| Self::Text(text);
+    i64: |number| Self::Integer(number);
+    u32: |number| Self::Integer(number.into());
+    // No count, and no second, reaches the end of what a column holds.
+    u64: |number| Self::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+    usize: |number| Self::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+    f64: |number| Self::Real(number);
+    &[u8]: |bytes| Self::Bytes(bytes.to_owned());
+    Vec<u8>: |bytes| Self::Bytes(bytes);
 }
 
 impl<T: Into<Self>> From<Option<T>> for Value {

@@ -32,29 +32,7 @@ const FORMAT: u32 = 1;
 /// Tells the file from others that SQLite has: "plim" (<https://www.sqlite.org/pragma.html#pragma_application_id>).
 const APPLICATION: u32 = 0x706c_696d;
 
-const TABLES: &str = "
-create table if not exists series (
-    id integer primary key,
-    name text not null unique,
-    unit text not null
-) strict;
-create table if not exists chunks (
-    tier integer not null,
-    start integer not null,
-    series integer not null references series (id),
-    points blob not null,
-    primary key (tier, start, series)
-) strict, without rowid;
-create table if not exists rolled (tier integer primary key, until integer not null) strict;
-create table if not exists states (series text primary key, state text not null) strict;
-create table if not exists notices (
-    id integer primary key,
-    series text not null,
-    since_unix_s integer not null,
-    found_unix_s integer not null,
-    notice text not null
-) strict;
-";
+const TABLES: &str = include_str!("tables.sql");
 
 /// The first and the last row of a tier in a stretch of time. Each is a look into the index, where both at once would read all between.
 const BOUNDS: &str = "

@@ -20,8 +20,8 @@ pub struct NewArgs {
     /// The file to write; `-` is standard output. An existing file is never replaced.
     #[arg(default_value = "experiment.toml")]
     pub file: PathBuf,
-    /// Ask nothing, and write an experiment about this: the address of a running server, a command line, or COMPOSE_FILE:SERVICE. A command line with
-    /// `{port}` starts a server. Give it twice with `--kind compare`.
+    /// Ask nothing, and write an experiment about this: the address of a running server, a command line, COMPOSE_FILE:SERVICE, or a recording. A command line with
+    /// `{port}` starts a server. A recording (`plimsoll record`) becomes the traffic, settings, rules and routes that it saw. Give it twice with `--kind compare`.
     #[arg(long, value_name = "WHAT")]
     pub from: Vec<String>,
     /// The question that the experiment answers [default: promise].

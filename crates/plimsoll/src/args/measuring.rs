@@ -22,6 +22,8 @@ pub enum CommandMetric {
     Memory,
     /// Page faults, of it and its children: first touches of memory, for the most part.
     Faults,
+    /// Calls that allocate memory (`malloc` and the like), under Valgrind.
+    Allocations,
     /// Instructions outside of the kernel: by the CPU's counters (`perf stat`), or else under Valgrind, where a command takes some tenfold.
     Instructions,
     /// System calls: by the kernel's trace point (`perf stat`), or else by `strace`.
@@ -164,6 +166,7 @@ impl ValueEnum for AbMetric {
             Self::Used(CommandMetric::Cpu),
             Self::Used(CommandMetric::Memory),
             Self::Used(CommandMetric::Faults),
+            Self::Used(CommandMetric::Allocations),
             Self::Used(CommandMetric::Instructions),
             Self::Used(CommandMetric::Syscalls),
             Self::Used(CommandMetric::Size),
@@ -196,11 +199,12 @@ pub enum AbFormat {
 /// Arguments of `ab`.
 #[derive(Debug, clap::Args)]
 pub struct AbArgs {
-    /// What the change is judged against: a git revision, a folder, or a program. A name that is both needs `./` before the path.
+    /// What the change is judged against: a git revision, a folder, a program, or `image:NAME`. A name that is both needs `./` before the path.
     pub base: String,
-    /// The change: a git revision, a folder, or a program.
+    /// The change: a git revision, a folder, a program, or `image:NAME`.
     pub head: String,
-    /// The benchmark. It runs in the folder of its version, and `{}` is that folder or program. A single word that is a command line is run as one.
+    /// The benchmark. It runs in the folder of its version, and `{}` is that folder, program or name of an image, as in `docker run --rm {}`. A single
+    /// word that is a command line is run as one.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
     /// The git repository of the revisions.
@@ -212,6 +216,9 @@ pub struct AbArgs {
     /// Where builds of revisions are kept [default: `plimsoll/ab` in the user's cache].
     #[arg(long, value_name = "FOLDER", env = "PLIMSOLL_BUILDS")]
     pub builds: Option<std::path::PathBuf>,
+    /// How many built revisions of a repository are kept: those that were used last.
+    #[arg(long, value_name = "N", default_value_t = 20, env = "PLIMSOLL_KEEP", value_parser = clap::value_parser!(u16).range(2..))]
+    pub keep: u16,
     /// Stop undecided after this time of measuring.
     #[arg(long, value_name = "TIME", default_value = "5m", env = "PLIMSOLL_BUDGET")]
     pub budget: Span,
@@ -242,6 +249,12 @@ pub struct AbArgs {
     /// Let commands end with another status than 0.
     #[arg(long)]
     pub ignore_failure: bool,
+    /// Do not profile what is worse.
+    #[arg(long)]
+    pub no_why: bool,
+    /// Write a page with charts of all pairs to this file.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<std::path::PathBuf>,
     /// If HEAD is worse, search for the commit after BASE that brought it. Both must be revisions, and the metric one of the whole command.
     #[arg(long)]
     pub bisect: bool,

@@ -20,6 +20,9 @@ pub struct ServeArgs {
     /// What `watch --keep` keeps of the machine [default: weeks.sqlite beside the file of runs].
     #[arg(long, value_name = "FILE", env = "PLIMSOLL_WEEKS")]
     pub weeks: Option<PathBuf>,
+    /// Show this recording (of `record` or `watch --record`) at /recording; given twice, what changed from the first to the second.
+    #[arg(long, value_name = "FILE")]
+    pub recording: Vec<PathBuf>,
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,

@@ -39,6 +39,10 @@ pub struct RecordArgs {
     /// machine.
     #[arg(long)]
     pub redact: bool,
+    /// Keep the TCP and UDP headers of all packets for this long, at the beginning or once a counter got worse: 1 s to 30 s. No payload is kept.
+    /// Needs root or CAP_NET_RAW.
+    #[arg(long, value_name = "TIME")]
+    pub packets: Option<Span>,
     /// Record until this counter gets worse: keep the minute before and half a minute after. A counter is named as in a recording, such as
     /// netstat.TcpExt.ListenOverflows, or is one of: cpu, cpu-wait, memory-wait, io-wait, retransmits, listen-queue, memory.
     #[arg(long, value_name = "METRIC", conflicts_with = "length")]
@@ -79,6 +83,10 @@ pub struct WatchArgs {
     /// The most that the file may take on disk.
     #[arg(long, value_name = "SIZE", default_value = "95M")]
     pub bound: ByteSize,
+    /// Keep what another monitor kept, and end: a file of `rrdtool dump` or `rrdtool fetch`, a CSV file of collectd, `sadf -d` or `sar -f`. A name before it
+    /// is that of its series. May be given several times.
+    #[arg(long, value_name = "[NAME=]FILE", requires = "keep")]
+    pub import: Vec<String>,
     /// Print a systemd unit that keeps what this machine does, and end.
     #[arg(long, conflicts_with_all = ["replay", "record", "into", "kept"])]
     pub unit: bool,

@@ -1,9 +1,9 @@
 //! `plimsoll check`.
 
 use plimsoll_model::experiment::{Experiment, LoadKind, ServiceKind};
+use plimsoll_model::units::counted;
 
 use super::consent;
-use crate::amount::counted;
 use crate::args::{CheckArgs, PlainFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -3,12 +3,12 @@ use std::io::{self, Write};
 
 use plimsoll_model::experiment::{Experiment, Filesystem, HookMoment, Phase, RunProgram};
 use plimsoll_model::plan::Plan;
+use plimsoll_model::units::counted;
 use plimsoll_report::escape::terminal;
 
 use plimsoll_store::{Store, Times};
 
 use super::consent;
-use crate::amount::counted;
 use crate::args::{DescribeArgs, PlainFormat, PlanArgs};
 use crate::effects::Listing;
 use crate::exit::Exit;

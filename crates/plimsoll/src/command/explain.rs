@@ -1,15 +1,16 @@
 //! `plimsoll explain`: why a run came out as it did, or what sets the worse of two runs apart; or of two sides' files that other programs wrote.
 
-mod recorded;
+pub(super) mod recorded;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use plimsoll_assess::Explained;
-use plimsoll_assess::saved::{FIRST, Next};
-use plimsoll_import::saved::{self, Saved};
+use plimsoll_assess::saved::{FIRST, Next, Part};
+use plimsoll_import::saved::{self, Members, Saved};
 use plimsoll_model::report::RunReport;
-use plimsoll_report::text::Why;
+use plimsoll_report::escape::terminal;
+use plimsoll_report::text::{TextOptions, Why};
 use serde_json::json;
 
 use crate::args::{ExplainArgs, Format, PlainFormat, PlanArgs, RunArgs};
@@ -37,16 +38,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
         [one] if recording::is_one(one) => return recorded::one(one, args.format).map(|()| Exit::Holds),
         _ => {}
     }
-    if let [before, after] = args.runs.as_slice()
-        && [before, after].iter().any(|it| Path::new(it).exists())
-    {
-        let sides = [before, after].map(PathBuf::from);
-        if let Some(run) = sides.iter().find(|it| !it.exists()) {
-            return Err(Failure::Usage(format!(
-                "{} is no file: a run cannot be compared with the files of other tools",
-                run.display()
-            )));
-        }
+    if paths.len() == 2 && paths.iter().any(|path| is_file(path)) {
+        let sides = [paths[0], paths[1]].map(Path::to_path_buf);
         return saved(args, &sides[..1], &sides[1..]);
     }
     let store = args.store.store.as_deref();
@@ -158,29 +151,26 @@ const NO_RATES: &str = "Without --rate-before and --rate-after nothing is divide
 const NOT_IN_TURNS: &str =
     "The two sides were not measured in turns: whatever else changed between them is part of what changed.";
 
-/// Explains what other programs wrote down.
+/// Explains what other programs wrote down; recordings and runs beside it, or beside each other, are read as such files.
 fn saved(args: &ExplainArgs, before: &[PathBuf], after: &[PathBuf]) -> Result<Exit, Failure> {
     let rates = args.rate_before.zip(args.rate_after);
-    let (before, after) = (read_all(before)?, read_all(after)?);
-    refuse_strangers(&before, &after)?;
-    let [of_before, of_after] = [before, after].map(|side| side.into_iter().flat_map(|(_, saved)| saved));
-    let (of_before, of_after): (Vec<Saved>, Vec<Saved>) = (of_before.collect(), of_after.collect());
-    let found = plimsoll_assess::saved::explain(&of_before, &of_after, rates);
+    let (before, after) = (side(args, before, Part::First)?, side(args, after, Part::Last)?);
+    let found = plimsoll_assess::saved::explain(&before.saved, &after.saved, rates);
+    let found = found.ok_or_else(|| nothing_in_common(&before, &after))?;
     let mut notes = vec![NOT_IN_TURNS.to_owned()];
     let is_table = |saved: &Saved| !matches!(saved, Saved::Counters(_));
-    notes.extend((rates.is_none() && of_after.iter().any(is_table)).then(|| NO_RATES.to_owned()));
+    notes.extend((rates.is_none() && after.saved.iter().any(is_table)).then(|| NO_RATES.to_owned()));
+    let where_to_run =
+        if before.is_own || after.is_own { "the side without a recording" } else { "both sides" };
+    notes.extend(before.notes.into_iter().chain(after.notes));
     notes.extend(found.notes);
     let Explained { causes, evidence, profile } = &found.explained;
     match args.format {
         PlainFormat::Text => output::styled(|out, options| {
-            if evidence.is_empty() && profile.as_ref().is_none_or(|profile| !profile.tells()) {
-                writeln!(out, "Nothing changed beyond chance.")?;
-            }
-            let why = Why { causes, profile: profile.as_ref(), evidence };
-            plimsoll_report::text::why(out, SIDES, &why, options)?;
+            changed(out, &found.explained, options)?;
             writeln!(out)?;
-            notes.iter().try_for_each(|note| writeln!(out, "{note}"))?;
-            further(out, &found.next, causes.is_empty())
+            notes.iter().try_for_each(|note| writeln!(out, "{}", terminal(note)))?;
+            further(out, &found.next, causes.is_empty(), where_to_run)
         }),
         PlainFormat::Json => {
             let document = json!({
@@ -197,66 +187,113 @@ fn saved(args: &ExplainArgs, before: &[PathBuf], after: &[PathBuf]) -> Result<Ex
     Ok(Exit::Holds)
 }
 
+/// What changed from one side to the other.
+fn changed(out: &mut dyn Write, explained: &Explained, options: &TextOptions) -> io::Result<()> {
+    let Explained { causes, evidence, profile } = explained;
+    let profile = profile.as_ref();
+    if evidence.is_empty() && profile.is_none_or(|profile| !profile.tells()) {
+        writeln!(out, "Nothing changed beyond chance.")?;
+    }
+    plimsoll_report::text::why(out, SIDES, &Why { causes, profile, evidence }, options)
+}
+
 /// Lists the commands that would tell more.
-fn further(out: &mut dyn Write, next: &[Next], nothing_named: bool) -> io::Result<()> {
+fn further(out: &mut dyn Write, next: &[Next], nothing_named: bool, where_to_run: &str) -> io::Result<()> {
     if !next.is_empty() {
-        writeln!(out, "\nSome evidence is missing. Run these on both sides, and give the outputs as well:")?;
+        writeln!(
+            out,
+            "\nSome evidence is missing. Run these on {where_to_run}, and give the outputs as well:"
+        )?;
         return next.iter().try_for_each(|(cause, command)| writeln!(out, "  {command}   # {}", cause.id()));
     }
     if nothing_named {
-        writeln!(out, "\nIf one side is slow all the same, run these on both sides:")?;
+        writeln!(out, "\nIf one side is slow all the same, run these on {where_to_run}:")?;
         FIRST.iter().try_for_each(|command| writeln!(out, "  {command}"))?;
     }
     Ok(())
 }
 
-/// Files, each with what is in it.
-type Files<'p> = Vec<(&'p PathBuf, Vec<Saved>)>;
-
-fn read_all(paths: &[PathBuf]) -> Result<Files<'_>, Failure> {
-    paths.iter().map(|path| Ok((path, read(path)?))).collect()
+/// What one side of a comparison has.
+#[derive(Default)]
+struct Side {
+    saved: Vec<Saved>,
+    /// Whether something of it is a recording or a run.
+    is_own: bool,
+    notes: Vec<String>,
 }
 
-/// Refuses a side that has nothing to be compared with on the other.
-fn refuse_strangers(before: &Files<'_>, after: &Files<'_>) -> Result<(), Failure> {
-    let programs = |files: &Files<'_>| -> Vec<String> {
-        files.iter().flat_map(|(_, all)| all).map(|saved| saved.program().to_owned()).collect()
-    };
-    let is_counters =
-        |(_, all): &&(&PathBuf, Vec<Saved>)| all.iter().any(|saved| matches!(saved, Saved::Counters(_)));
-    if before.iter().any(|it| is_counters(&it)) && after.iter().any(|it| is_counters(&it)) {
-        return Ok(());
-    }
-    for (files, others, other) in
-        [(before, programs(after), "--after"), (after, programs(before), "--before")]
-    {
-        for (path, all) in files {
-            if let Some(saved) = all.iter().find(|saved| !others.iter().any(|other| other == saved.program()))
-            {
-                let (path, program) = (path.display(), saved.program());
-                return Err(Failure::Usage(format!(
-                    "{path} is of {program}, and no further file of {other} is"
-                )));
-            }
+/// Reads all files, recordings and runs of a side.
+fn side(args: &ExplainArgs, paths: &[PathBuf], part: Part) -> Result<Side, Failure> {
+    let mut side = Side::default();
+    for path in paths {
+        if recording::is_one(path) {
+            side.saved.extend(recorded::as_saved(path)?);
+            side.is_own = true;
+        } else if is_file(path) {
+            let (saved, note) = read(path)?;
+            side.saved.extend(saved);
+            side.notes.extend(note);
+        } else {
+            let name = path.to_string_lossy();
+            let (saved, what) = stored(args, &name, part)?;
+            side.saved.extend(saved);
+            side.is_own = true;
+            side.notes.push(format!("Of the run {name} stands for the side: {what}."));
         }
     }
-    Ok(())
+    Ok(side)
 }
 
-/// Reads a file, or all known files of a folder or an archive.
-fn read(path: &Path) -> Result<Vec<Saved>, Failure> {
+fn is_file(path: &Path) -> bool {
+    path == Path::new("-") || path.exists()
+}
+
+/// A stored run, as a side.
+fn stored(args: &ExplainArgs, name: &str, part: Part) -> Result<(Vec<Saved>, String), Failure> {
+    let nothing = |why: &dyn std::fmt::Display| {
+        Failure::Usage(format!("expected a file, a folder or a stored run, and `{name}` is none: {why}"))
+    };
+    let store = state::open_to_read(args.store.store.as_deref())?;
+    let entry = state::find(&store, name).map_err(|error| nothing(&error))?;
+    let (plan, _, trials) = show::load(&store, &entry.id)?;
+    let side = plimsoll_assess::saved::of_run(&plan, &trials, part);
+    side.ok_or_else(|| Failure::Usage(format!("the run {} measured nothing", entry.id)))
+}
+
+fn nothing_in_common(before: &Side, after: &Side) -> Failure {
+    let programs = |side: &Side| side.saved.iter().map(Saved::program).collect::<Vec<_>>().join(", ");
+    Failure::Usage(format!(
+        "the sides have nothing in common: before is of {}, after of {}",
+        programs(before),
+        programs(after)
+    ))
+}
+
+/// Reads a file, or all known files of a folder or an archive; and what of these was left out.
+fn read(path: &Path) -> Result<(Vec<Saved>, Option<String>), Failure> {
     let refused = |error: &dyn std::fmt::Display| Failure::Usage(format!("{}: {error}", path.display()));
     let members =
         if path == Path::new("-") { None } else { saved::members(path).map_err(|error| refused(&error))? };
-    if let Some(members) = members {
+    if let Some(Members { members, left_out }) = members {
         // Of many files some are of no use: what cannot be read is no error, as long as something can.
         let each = members.iter().filter_map(|member| saved::read(&member.text, &member.path).ok());
         let all: Vec<Saved> = each.flatten().collect();
-        return if all.is_empty() { Err(refused(&"no file in it is of a known command")) } else { Ok(all) };
+        let note = left_out.first().map(|first| {
+            let (path, count) = (path.display(), left_out.len());
+            format!(
+                "Not read, {path}: {count} texts beyond 16 MiB each or 64 MiB in all; the first is {first}"
+            )
+        });
+        return if all.is_empty() {
+            Err(refused(&"no file in it is of a known command"))
+        } else {
+            Ok((all, note))
+        };
     }
     let bytes = bounded::bytes(path, bounded::FILE).map_err(|error| Failure::io("read", path, &error))?;
     // Names of processes may be in any encoding; figures are not.
     saved::read(&String::from_utf8_lossy(&bytes), &path.to_string_lossy())
+        .map(|saved| (saved, None))
         .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }
 
@@ -303,7 +340,7 @@ mod tests {
         fs::write(proc.join("loadavg"), "0.1 0.2 0.3 1/2 3\n").unwrap();
         let probed = Counters::open(folder.path()).unwrap().read(Depth::Deep).values;
         let mut read_here: BTreeMap<String, f64> = BTreeMap::new();
-        for saved in read(folder.path()).unwrap() {
+        for saved in read(folder.path()).unwrap().0 {
             let Saved::Counters(counters) = saved else { continue };
             assert_eq!(counters.unread.lines, 0, "{}", counters.program);
             for reading in counters.readings {

@@ -1,6 +1,5 @@
 //! `plimsoll judge`: numbers from anywhere.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -21,7 +20,7 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
         let names: Vec<&str> = Test::ALL.iter().map(|test| test.name()).collect();
         Failure::Usage(format!("there is no test `{}`: expected one of {}", args.test, names.join(", ")))
     })?;
-    let mut input = open(&args.file)?;
+    let mut input = BufReader::with_capacity(1 << 20, import::read::open(&args.file)?);
     let bad = |error: &dyn std::fmt::Display| Failure::Usage(format!("{}: {error}", named(&args.file)));
     if args.batch {
         let mut summary = BatchSummary::default();
@@ -114,16 +113,4 @@ fn read_bounded(input: &mut dyn BufRead) -> io::Result<String> {
 
 fn named(path: &Path) -> String {
     if path == Path::new("-") { "standard input".into() } else { path.display().to_string() }
-}
-
-fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
-    if path == Path::new("-") {
-        return Ok(Box::new(BufReader::new(io::stdin())));
-    }
-    let cannot = |error: io::Error| Failure::Usage(format!("cannot read {}: {error}", path.display()));
-    let file = File::open(path).map_err(cannot)?;
-    if file.metadata().is_ok_and(|kind| kind.is_dir()) {
-        return Err(cannot(io::ErrorKind::IsADirectory.into()));
-    }
-    Ok(Box::new(BufReader::with_capacity(1 << 20, file)))
 }

@@ -23,6 +23,7 @@ use plimsoll_assess::quantiles;
 const NOTHING_ASKED: &str = "expected --rate, --users or --within: how much work does the rig get?";
 
 /// The printed answer.
+#[serde_with::skip_serializing_none]
 #[derive(Serialize)]
 struct Report {
     schema: &'static str,
@@ -32,20 +33,17 @@ struct Report {
     service_time: f64,
     /// The variance of service times over the square of their mean.
     squared_variation: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
     light: Option<String>,
     predictions: Vec<Predicted>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     capacity: Option<Capacity>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     checked: Vec<Checked>,
 }
 
+#[serde_with::skip_serializing_none]
 #[derive(Serialize)]
 struct Predicted {
-    #[serde(skip_serializing_if = "Option::is_none")]
     rate: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     users: Option<usize>,
     #[serde(flatten)]
     prediction: Prediction,

@@ -1,5 +1,7 @@
 //! `plimsoll serve`: the stored runs as web pages.
 
+mod recorded;
+
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +17,7 @@ use super::show;
 use crate::args::{PlainFormat, ServeArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{bounded, messages, output, state};
+use crate::{bounded, messages, output, recording, state};
 
 /// What `plimsoll compare` takes where nothing is said.
 const MARGIN: f64 = 0.05;
@@ -25,6 +27,12 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     let place = state::place(args.store.store.as_deref())?;
     // A damaged store fails here, before the first request.
     drop(Store::open_at_to_read(&place)?);
+    if let Some(other) = args.recording.iter().find(|path| !recording::is_one(path)) {
+        return Err(Failure::Usage(format!("--recording {}: this is no recording", other.display())));
+    }
+    if args.recording.len() > 2 {
+        return Err(Failure::Usage("--recording: expected one file, or two to compare".to_owned()));
+    }
     let token = token(args)?;
     let cannot = |error| Failure::could_not(format!("cannot listen on {}: {error}", args.listen));
     let listener = TcpListener::bind(args.listen).map_err(cannot)?;
@@ -38,7 +46,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     messages::note(format_args!("serving the runs in {place} until Ctrl-C"));
     let guard = Guard { token: token.map(|(token, _)| token), names: args.name.clone() };
     let weeks = args.weeks.clone().unwrap_or_else(|| state::weeks_path(&place));
-    plimsoll_serve::serve(listener, Stored { runs: place, weeks }, guard)
+    let stored = Stored { runs: place, weeks, recordings: args.recording.clone() };
+    plimsoll_serve::serve(listener, stored, guard)
         .map_err(|error| Failure::could_not(format!("cannot continue serving: {error}")))?;
     Ok(Exit::Holds)
 }
@@ -73,10 +82,11 @@ fn reached(address: SocketAddr, names: &[String]) -> String {
 /// Largest page of a run that is read from its file, in bytes.
 const LARGEST_PAGE: u64 = 1 << 30;
 
-/// Runs from a store, and a machine's weeks from a file.
+/// Runs from a store, and a machine's weeks and recordings from files.
 struct Stored {
     runs: Location,
     weeks: PathBuf,
+    recordings: Vec<PathBuf>,
 }
 
 impl Runs for Stored {
@@ -137,6 +147,11 @@ impl Runs for Stored {
             Ok(Some(served::judged(above, &told)))
         };
         page().map_err(|failure: Failure| failure.to_string())
+    }
+
+    fn recording(&self, above: &Markup) -> Result<Option<Markup>, String> {
+        let told = recorded::told(&self.recordings).map_err(|failure| failure.to_string())?;
+        Ok(told.map(|told| served::recording(above, &told)))
     }
 
     fn differences(&self, store: &Store, a: &str, b: &str) -> Result<Vec<String>, String> {

@@ -1,4 +1,4 @@
-//! What noise does not reach, counted by a program around the command: its instructions and its system calls.
+//! What noise does not reach, counted by a program around the command: its instructions, its system calls and its allocations.
 //!
 //! Instructions are counted by the CPU where it has counters (`perf stat`), and otherwise one by one by Valgrind, under which a command takes some
 //! tenfold. System calls are counted by the kernel's trace point, and otherwise by `strace`.
@@ -16,6 +16,8 @@ pub(crate) enum Counter {
     Perf(&'static str),
     /// Valgrind's Cachegrind without its caches.
     Valgrind,
+    /// Valgrind's Memcheck without its checks.
+    Heap,
     /// `strace -c`.
     Strace,
 }
@@ -36,6 +38,17 @@ impl Counter {
         Self::first(&[CALLS, Self::Strace], "system calls", "strace")
     }
 
+    /// What counts allocations.
+    pub(crate) fn of_allocations() -> Result<Self, Failure> {
+        if Self::Heap.works() {
+            return Ok(Self::Heap);
+        }
+        Err(Failure::CouldNot {
+            what: "allocations are counted by valgrind, which does not run here".into(),
+            advice: Some("apt-get install valgrind libc6-dbg, or another --metric".into()),
+        })
+    }
+
     /// Whether the CPU counts instructions, which costs a command nothing.
     pub(crate) fn of_cpu() -> Option<Self> {
         INSTRUCTIONS.works().then_some(INSTRUCTIONS)
@@ -52,14 +65,18 @@ impl Counter {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Perf(_) => "perf stat",
-            Self::Valgrind => "valgrind",
+            Self::Valgrind | Self::Heap => "valgrind",
             Self::Strace => "strace",
         }
     }
 
     /// The public name of what it counts.
     pub(super) fn metric(self) -> &'static str {
-        if self == Self::Valgrind || self == INSTRUCTIONS { "instructions" } else { "system_calls" }
+        match self {
+            Self::Heap => "allocations",
+            Self::Valgrind | INSTRUCTIONS => "instructions",
+            _ => "system_calls",
+        }
     }
 
     /// Counts a program that does nothing.
@@ -91,6 +108,14 @@ impl Counter {
                 "--trace-children=yes",
                 &of_each,
             ],
+            Self::Heap => vec![
+                "valgrind",
+                "--tool=memcheck",
+                "--leak-check=no",
+                "--undef-value-errors=no",
+                "--trace-children=yes",
+                &of_each,
+            ],
             Self::Strace => vec!["strace", "-f", "-c", "-o", &file, "--"],
         };
         let (program, rest) = match command {
@@ -115,6 +140,10 @@ impl Counter {
                 let (_, count) =
                     line.split_once("refs:").filter(|(before, _)| before.trim_end().ends_with('I'))?;
                 count.trim().replace(',', "").parse().ok()
+            }
+            Self::Heap => {
+                let (_, usage) = line.split_once("total heap usage: ")?;
+                usage.split_once(" allocs")?.0.replace(',', "").parse().ok()
             }
             Self::Strace => {
                 let words: Vec<&str> = line.split_whitespace().collect();
@@ -142,6 +171,8 @@ mod tests {
         let valgrind =
             "==7== Cachegrind, a high-precision tracing profiler\n==7== \n==7== I   refs:      1,234,567\n";
         assert_eq!(Counter::Valgrind.parse(valgrind), Some(1_234_567.0));
+        let heap = "==7== HEAP SUMMARY:\n==7==     in use at exit: 0 bytes in 0 blocks\n==7==   total heap usage: 1,035 allocs, 1,035 frees, 67,680 bytes allocated\n==7== \n";
+        assert_eq!(Counter::Heap.parse(heap), Some(1035.0));
         let strace = "% time     seconds  usecs/call     calls    errors syscall\n------ ----------- ----------- --------- --------- ----------------\n 50.00    0.000010           1        20           read\n------ ----------- ----------- --------- --------- ----------------\n100.00    0.000020           0        29         2 total\n";
         assert_eq!(Counter::Strace.parse(strace), Some(29.0));
     }

@@ -61,6 +61,7 @@ impl Gauge {
         Ok(match metric {
             CommandMetric::Instructions => Self::Counted(Counter::of_instructions()?),
             CommandMetric::Syscalls => Self::Counted(Counter::of_calls()?),
+            CommandMetric::Allocations => Self::Counted(Counter::of_allocations()?),
             other => Self::Used(other),
         })
     }
@@ -76,6 +77,7 @@ impl Gauge {
             Self::Used(CommandMetric::Size) => "size",
             Self::Used(CommandMetric::Instructions) => "instructions",
             Self::Used(CommandMetric::Syscalls) => "system_calls",
+            Self::Used(CommandMetric::Allocations) => "allocations",
             Self::Counted(counter) => counter.metric(),
             Self::Printed { .. } | Self::Phase { .. } => "figure",
         }

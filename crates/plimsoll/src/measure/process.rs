@@ -133,7 +133,7 @@ impl Runner {
     pub(crate) fn run_aside(&mut self, line: &str, place: &WorkingFolder) -> Result<(), MeasureError> {
         let invocation = Invocation::Shell(line.to_owned());
         let (_, status) = self.carry_out(&invocation, place, true)?;
-        self.demand(&invocation, status)
+        self.demand(&invocation, status, true)
     }
 
     /// Runs a command that is measured. Its output is read only `with_output`.
@@ -145,7 +145,7 @@ impl Runner {
     ) -> Result<Ran, MeasureError> {
         let (ran, status) = self.carry_out(invocation, place, with_output)?;
         if !self.ignore_failure {
-            self.demand(invocation, status)?;
+            self.demand(invocation, status, with_output)?;
         }
         if !with_output {
             return Ok(ran);
@@ -169,7 +169,7 @@ impl Runner {
                 let wrote = String::from_utf8_lossy(&read(&mut self.stderr)?).into_owned();
                 Err(MeasureError::NotCarriedOut { command: invocation.to_string(), wrote })
             }
-            _ => self.demand(invocation, status).and(Err(MeasureError::Interrupted)),
+            _ => self.demand(invocation, status, true).and(Err(MeasureError::Interrupted)),
         }
     }
 
@@ -298,11 +298,20 @@ impl Runner {
         self.guard.as_ref().map_or(Ok(()), |watch| watch.guard.watch(group))
     }
 
-    fn demand(&mut self, invocation: &Invocation, status: ExitStatus) -> Result<(), MeasureError> {
+    /// Demands success. Some tools, such as pytest, write their errors to stdout.
+    fn demand(
+        &mut self,
+        invocation: &Invocation,
+        status: ExitStatus,
+        with_output: bool,
+    ) -> Result<(), MeasureError> {
         if status.success() {
             return Ok(());
         }
-        let wrote = last_lines(&read(&mut self.stderr)?);
+        let mut wrote = last_lines(&read(&mut self.stderr)?);
+        if with_output {
+            wrote += &last_lines(&read(&mut self.stdout)?);
+        }
         Err(MeasureError::Failed { command: invocation.to_string(), status, wrote })
     }
 }
@@ -389,6 +398,9 @@ mod tests {
             runner().run(&shell("echo sorry >&2; exit 3"), &WorkingFolder::default(), false).unwrap_err();
         let text = error.to_string();
         assert!(text.contains("exit status: 3") && text.contains("\n    sorry"), "{text}");
+        let asks = shell("echo no such module; exit 2");
+        let text = runner().run(&asks, &WorkingFolder::default(), true).unwrap_err().to_string();
+        assert!(text.contains("no such module"), "pytest writes errors to stdout: {text}");
         let mut lenient = Runner::new(Interrupts::default(), true).unwrap();
         assert!(lenient.run(&shell("exit 3"), &WorkingFolder::default(), false).is_ok());
         assert!(

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use plimsoll_model::experiment::{LoadFacts, Metric, cpus};
+use plimsoll_model::experiment::{Metric, cpus};
 use plimsoll_model::observation::{Arm, FaultKind, Histogram, PhaseKind, Progress, Sample, Slice};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::verdict::Verdict;
@@ -75,7 +75,7 @@ pub(super) struct CurrentPhase {
 pub(super) struct Rig {
     /// Operations per second.
     pub(super) rate: VecDeque<f64>,
-    /// The 99th percentile of latency over the last seconds, in milliseconds, at the end of each slice that has one.
+    /// The 99th percentile of latency over the last seconds, in milliseconds, about once a second.
     pub(super) latency: VecDeque<f64>,
     recent: Recent,
     pub(super) errors: u64,
@@ -86,7 +86,8 @@ pub(super) struct Rig {
 struct Recent(VecDeque<(Instant, Histogram)>);
 
 impl Recent {
-    /// Takes in a slice that has ended, and gives the 99th percentile of the last seconds in milliseconds; nothing where no latency was recorded.
+    /// Adds a slice that has ended. Gives the 99th percentile of the last seconds in milliseconds where a further second begins: adding up all
+    /// histograms at each slice took a tenth of the controller's time.
     fn take(&mut self, now: Instant, slice: &Histogram) -> Option<f64> {
         if slice.is_empty() {
             return None;
@@ -95,6 +96,7 @@ impl Recent {
         match self.0.back_mut() {
             Some((begun, latencies)) if now.duration_since(*begun) < Duration::from_secs(1) => {
                 latencies.add(slice);
+                return None;
             }
             _ => self.0.push_back((now, slice.clone())),
         }
@@ -247,7 +249,7 @@ impl View {
         let failed = result.failed();
         let rig = self.rigs.entry(slice.arm).or_default();
         let rate = [Metric::RequestsPerSecond, Metric::ConnectionsPerSecond];
-        let rate = result.facts.as_ref().and_then(LoadFacts::rate).into_iter().chain(rate);
+        let rate = result.facts.as_ref().and_then(|facts| facts.rate()).into_iter().chain(rate);
         // A load that is over in a moment tells nothing while it runs.
         if let Some(rate) = rate.into_iter().find_map(|metric| result.figure(metric)) {
             keep(&mut rig.rate, rate);
@@ -431,6 +433,7 @@ pub(super) mod tests {
         // A burst of 50 ms among requests of 1 ms is told for as long as it is one of the last seconds.
         assert_eq!(recent.take(second(0), &Histogram::of([(50_000, 50)])).map(f64::round), Some(50.0));
         assert_eq!(recent.take(second(3), &Histogram::of([(1000, 950)])).map(f64::round), Some(50.0));
+        assert_eq!(recent.take(second(3), &Histogram::of([(1000, 1)])), None, "the same second");
         assert_eq!(recent.take(second(6), &Histogram::of([(1000, 950)])).map(f64::round), Some(1.0));
     }
 

@@ -52,6 +52,9 @@ pub(crate) struct Header {
     /// Milliseconds since 1970.
     #[serde(default)]
     pub(crate) started_unix_ms: u64,
+    /// For how long the machine was up by then, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) uptime_s: Option<f64>,
     /// Whether names are pseudonyms.
     #[serde(default)]
     pub(crate) redacted: bool,
@@ -62,8 +65,12 @@ pub(crate) struct Header {
 
 impl Header {
     pub(crate) fn new() -> Self {
-        Self { schema: SCHEMA.to_owned(), ..Self::default() }
+        Self { schema: SCHEMA.to_owned(), uptime_s: uptime_s(), ..Self::default() }
     }
+}
+
+fn uptime_s() -> Option<f64> {
+    std::fs::read_to_string("/proc/uptime").ok()?.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// Something that could not be read.
@@ -86,6 +93,8 @@ pub(crate) enum Part {
     Profile(Box<ProfileWindow>),
     /// Connections that moved most, and listening sockets.
     Sockets(SocketsAt),
+    /// Headers of packets on an interface.
+    Packets(PacketsAt),
     /// What the kernel logged meanwhile.
     KernelLog(Vec<LogLine>),
     /// The end of a complete recording.
@@ -112,6 +121,22 @@ pub(crate) struct SocketsAt {
     pub(crate) at_unix_ms: u64,
     #[serde(flatten)]
     pub(crate) look: TcpLook,
+}
+
+/// Headers of the packets of an interface.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PacketsAt {
+    /// When the capture ended.
+    pub(crate) at_unix_ms: u64,
+    pub(crate) seconds: f64,
+    pub(crate) interface: String,
+    pub(crate) packets: u64,
+    /// Packets that there was no room for.
+    pub(crate) dropped: u64,
+    /// Whether there were more than a recording holds.
+    pub(crate) is_cut: bool,
+    /// A file of pcapng, in base64.
+    pub(crate) pcapng: String,
 }
 
 /// What a recording cost, and what ended it.
@@ -176,17 +201,18 @@ pub(crate) struct Writer {
 impl Writer {
     /// A plain file of counters alone, that grows while it is written.
     pub(crate) fn plain(path: &Path) -> Result<Self, Failure> {
-        let out = Out::Plain(BufWriter::new(create(path)?));
+        let out = Out::Plain(BufWriter::new(create(path, false)?));
         Self::begin(path, out, &Header::new(), None)
     }
 
-    /// A compressed file of everything.
+    /// A compressed file of everything. `is_new`: whether nothing may be there, not even a link.
     pub(crate) fn compressed(
         path: &Path,
+        is_new: bool,
         header: &Header,
         redactor: Option<Redactor>,
     ) -> Result<Self, Failure> {
-        let out = Out::Compressed(GzEncoder::new(create(path)?, Compression::default()));
+        let out = Out::Compressed(GzEncoder::new(create(path, is_new)?, Compression::default()));
         Self::begin(path, out, header, redactor)
     }
 
@@ -214,6 +240,10 @@ impl Writer {
 
     pub(crate) fn part(&mut self, part: &Part) -> Result<(), Failure> {
         self.line(part)
+    }
+
+    pub(crate) fn redactor(&self) -> Option<&Redactor> {
+        self.redactor.as_ref()
     }
 
     /// Ends the file. Its size in bytes.
@@ -245,11 +275,12 @@ impl Writer {
 }
 
 /// Whoever reads a recording learns much about the machine: it is for its owner alone.
-fn create(path: &Path) -> Result<File, Failure> {
+fn create(path: &Path, is_new: bool) -> Result<File, Failure> {
     use std::os::unix::fs::OpenOptionsExt;
     File::options()
         .write(true)
         .create(true)
+        .create_new(is_new)
         .truncate(true)
         .mode(0o600)
         .open(path)
@@ -262,6 +293,21 @@ pub(crate) struct Recording {
     pub(crate) header: Header,
     pub(crate) moments: Vec<Moment>,
     pub(crate) parts: Vec<Part>,
+}
+
+impl Recording {
+    /// When a figure got worse, of a recording that waited for that.
+    pub(crate) fn worse(&self) -> Option<&Worse> {
+        self.parts.iter().find_map(|part| match part {
+            Part::End(end) => end.worse.as_ref(),
+            _ => None,
+        })
+    }
+
+    /// Why it tells nothing, where nothing can be seen to move.
+    pub(crate) fn too_short(&self) -> String {
+        format!("it has {} moments; two or more are needed", self.moments.len())
+    }
 }
 
 /// Whether a file begins like a recording.
@@ -380,11 +426,19 @@ mod tests {
     }
 
     #[test]
+    fn a_new_file_replaces_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let [link, aim] = ["link", "aim"].map(|name| folder.path().join(name));
+        std::os::unix::fs::symlink(&aim, &link).unwrap();
+        assert!(Writer::compressed(&link, true, &Header::new(), None).is_err() && !aim.exists());
+    }
+
+    #[test]
     fn a_compressed_recording_keeps_all_lines_that_were_written_before_the_program_was_killed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("it.jsonl.gz");
         let header = Header { host: "blue".to_owned(), ..Header::new() };
-        let mut recording = Writer::compressed(&path, &header, None).unwrap();
+        let mut recording = Writer::compressed(&path, false, &header, None).unwrap();
         let end = Part::End(End { cpu_s: 0.5, elapsed_s: 60.0, worse: None });
         for second in 1..=20 {
             recording.moment(&moment(second, &[("a", second as f64)])).unwrap();

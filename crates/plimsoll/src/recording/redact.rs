@@ -5,6 +5,7 @@
 //!
 //! What stays: names of the kernel's functions, settings, devices and threads, and functions of programs.
 
+use std::collections::HashMap;
 use std::fs;
 use std::net::{Ipv6Addr, SocketAddr};
 
@@ -17,6 +18,8 @@ use crate::failure::Failure;
 
 /// Separates this use of the machine's id from others.
 const PURPOSE: &[u8] = b"plimsoll record --redact";
+/// The most addresses whose pseudonyms are kept; those of others are computed again.
+const MOST_ADDRESSES: usize = 100_000;
 /// Bytes of the hash in a pseudonym.
 const LENGTH: usize = 5;
 /// Instead of a text that may hold anything.
@@ -84,6 +87,22 @@ impl Redactor {
         format!("{kind}-{digits}")
     }
 
+    /// What replaces the bytes of an address by others, the same ones each time.
+    pub(crate) fn addresses(&self) -> impl FnMut(&mut [u8]) + Send + use<> {
+        let key = self.key;
+        let hash = move |bytes: &[u8]| -> [u8; 32] {
+            Sha256::new().chain_update(key).chain_update(bytes).finalize().into()
+        };
+        let mut known: HashMap<Vec<u8>, [u8; 32]> = HashMap::new();
+        move |address: &mut [u8]| {
+            if known.len() > MOST_ADDRESSES {
+                known.clear();
+            }
+            let pseudonym = known.entry(address.to_vec()).or_insert_with_key(|bytes| hash(bytes));
+            address.copy_from_slice(&pseudonym[..address.len()]);
+        }
+    }
+
     /// Replaces the names in a line of a recording.
     pub(super) fn line(&self, line: &mut Value) {
         match line {
@@ -119,8 +138,11 @@ impl Redactor {
             },
             ("name", Some("kernel")) => self.known(text),
             ("host", _) => self.pseudonym("host", text),
+            ("namespace", _) => self.pseudonym("namespace", text),
             ("group", _) => self.pseudonym("group", text),
             ("local" | "peer", _) => self.socket(text),
+            // Its addresses were replaced before they were written.
+            ("pcapng", _) => text.to_owned(),
             ("text" | "command_line" | "target", _) => REMOVED.to_owned(),
             _ => self.text(text),
         }
@@ -139,7 +161,7 @@ impl Redactor {
         }
     }
 
-    /// The name of a counter, without the mount or the interface that is in it.
+    /// The name of a counter, without the mount, the control group or the interface that is in it.
     fn counter(&self, name: &str) -> String {
         let between = |start: &str, ends: &[&str]| -> Option<(String, String)> {
             let rest = name.strip_prefix(start)?;
@@ -148,6 +170,13 @@ impl Redactor {
         };
         if let Some((mounted, field)) = between("filesystem.", &[".free."]) {
             return format!("filesystem.{}{field}", self.pseudonym("mount", &mounted));
+        }
+        if let Some((namespace, field)) = between("netns.", &[".snmp.", ".netstat."]) {
+            let pseudonym = self.pseudonym("namespace", &format!("namespace {namespace}"));
+            return format!("netns.{pseudonym}{field}");
+        }
+        if let Some((group, field)) = between("machine.group.", &[".at_limit"]) {
+            return format!("machine.group.{}{field}", self.pseudonym("group", &group));
         }
         if let Some((interface, field)) = between("dev.", &["."]) {
             if self.plain_interface.is_match(&interface) {
@@ -293,7 +322,7 @@ mod tests {
         let socket = |at: usize| SocketAddr::new(addresses[at % addresses.len()], 443).to_string();
         let connection =
             Connection { local: socket(0), peer: socket(1), moved_bytes: 5, ..Connection::default() };
-        let listener = Listener { local: socket(2), waiting: 1, backlog: 5 };
+        let listener = Listener { local: socket(2), waiting: 1, backlog: 5, namespace: None };
         let mut values: BTreeMap<String, f64> = programs
             .iter()
             .flat_map(|name| [format!("dev.{name}.rx_bytes"), format!("filesystem./srv/{name}.free.bytes")])
@@ -324,6 +353,7 @@ mod tests {
             host: host.to_owned(),
             target: format!("process 7, {program}, and its children"),
             missing: missing.collect(),
+            uptime_s: None,
             ..Header::new()
         };
         let parts = [

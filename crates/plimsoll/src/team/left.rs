@@ -5,6 +5,7 @@ use std::fmt;
 
 use plimsoll_model::report::RunStatus;
 use plimsoll_model::shell::shell_word;
+use plimsoll_model::units::counted;
 use plimsoll_report::escape::terminal;
 use plimsoll_store::{Location, Store, StoreError};
 
@@ -40,16 +41,13 @@ pub(crate) fn left(place: &Location, named: Option<&Store>) -> Result<Option<Str
     let own = Store::open_to_read(&state::own_file()?)?;
     let told = match named {
         Some(named) => compared(&own, named)?.to_string(),
-        None => format!("unknown without the server; {} has {}", own.place(), counted(own.runs(None)?.len())),
+        None => format!(
+            "unknown without the server; {} has {}",
+            own.place(),
+            counted(own.runs(None)?.len(), "run")
+        ),
     };
     Ok(Some(told))
-}
-
-fn counted(runs: usize) -> String {
-    match runs {
-        1 => "1 run".to_owned(),
-        some => format!("{some} runs"),
-    }
 }
 
 fn compared(own: &Store, named: &Store) -> Result<Left, StoreError> {
@@ -105,7 +103,7 @@ impl fmt::Display for Left {
             0 => Ok(()),
             some => {
                 let command = push("RUN", &self.file, &self.server);
-                write!(out, "\n  {} of {} not known there: {command}", counted(some), self.file)
+                write!(out, "\n  {} of {} not known there: {command}", counted(some, "run"), self.file)
             }
         }
     }

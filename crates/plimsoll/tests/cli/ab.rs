@@ -55,6 +55,8 @@ fn every_commit_gets_its_verdict_and_is_built_once() {
     };
     let same = gated("start", "words").exits(0);
     assert_eq!(outcomes(&same), ["BenchmarkA-2 same", "BenchmarkB-2 same"]);
+    assert_eq!(same.json()["blocks"], 0, "only the readme differs, which the benchmark does not read");
+    ab(&lab, "start", "words", &["--format", "markdown"]).exits(0).prints("identical programs");
     // A second build of `words` would fail: there is a `built` in its folder.
     let slower = gated("words", "slower").exits(1);
     assert_eq!(outcomes(&slower), ["BenchmarkA-2 same", "BenchmarkB-2 slower"]);
@@ -104,6 +106,39 @@ fn ratios_that_are_recorded_have_a_history() {
 }
 
 #[test]
+fn cpu_time_of_a_benchmark_is_read_beside_its_real_time_and_judged_on_request() {
+    let lab = Lab::new();
+    // The columns of Google Benchmark's console, in noise of 0.1 %. Only the CPU time of the second differs.
+    for (name, cpu) in [("base", 50), ("head", 60)] {
+        lab.file(
+            name,
+            &format!(
+                r#"#!/bin/sh
+exec awk -v seed="$(od -An -N3 -tu4 /dev/urandom)" 'function noise() {{ return 1 + 0.001 * (rand() + rand() - 1) }}
+    BEGIN {{ srand(seed)
+        print "Benchmark             Time             CPU   Iterations"
+        printf "BM_A           %.3f ns     %.3f ns         1000\n", 100 * noise(), 90 * noise()
+        printf "BM_B           %.3f ns     %.3f ns         1000\n", 100 * noise(), {cpu} * noise() }}'
+"#
+            ),
+        );
+    }
+    lab.script("chmod 755 base head").exits(0);
+    let [base, head] = ["base", "head"].map(|name| lab.path(name).display().to_string());
+    let ab = |options: &[&str]| {
+        lab.plimsoll(&[&["ab", &base, &head, "--budget", "20s"], options, &["--", "{}"]].concat())
+    };
+    ab(&[]).exits(0).prints("is the same in all 2 benchmarks").prints("Not judged: cpu time +");
+    let told = ab(&["--metric", "cpu", "--format", "json"]).exits(1).json();
+    let benchmarks = told["benchmarks"].as_array().cloned().unwrap_or_default();
+    let outcomes: Vec<String> = benchmarks
+        .iter()
+        .map(|one| format!("{} {}", one["verdict"]["metric"], one["verdict"]["outcome"]).replace('"', ""))
+        .collect();
+    assert_eq!(outcomes, ["cpu_time same", "cpu_time slower"], "{told}");
+}
+
+#[test]
 fn what_is_no_version_is_refused_by_name() {
     let lab = Lab::new();
     repository(&lab);
@@ -126,4 +161,96 @@ fn what_a_program_uses_is_counted_without_noise() {
         lab.plimsoll(&["ab", &small, &large, "--metric", "size", "--format", "json", "--", "{}"]).exits(1);
     let told = told.json();
     assert_eq!(told["benchmarks"][0]["pairs"][0], serde_json::json!([15.0, 24.0]));
+}
+
+#[test]
+fn builds_that_were_used_longest_ago_make_room() {
+    let lab = Lab::new();
+    repository(&lab);
+    ab(&lab, "start", "words", &["--metric", "size"]);
+    ab(&lab, "slower", "words", &["--metric", "size", "--keep", "2"]);
+    let kept =
+        lab.script("cd builds/*; ls *.built | wc -l; ls -d *-*/ | wc -l; git -C repository tag >/dev/null");
+    kept.exits(0).prints("2 2");
+    let subjects = lab.script("cat builds/*/*-*/readme").exits(0);
+    subjects.prints("slower").prints("words");
+}
+
+/// A program that calls `once`, and `extra` if it is the head.
+const WORK: &str = "#include <stdlib.h>
+static volatile unsigned x;
+__attribute__((noinline)) void once(void) { for (int i = 0; i < 3000000; i++) x = x * 3 + 1; }
+__attribute__((noinline)) void extra(void) {
+    for (int i = 0; i < 1500000; i++)
+        x = x * 5 + 1;
+}
+int main(void) { for (int i = 0; i < AMOUNT; i++) free(malloc(100)); once(); if (AMOUNT > 100) extra(); return 0; }
+";
+
+/// Two builds of it.
+fn builds(lab: &Lab) -> [String; 2] {
+    lab.file("work.c", WORK);
+    lab.script("cc -g -O0 -DAMOUNT=100 -o base work.c && cc -g -O0 -DAMOUNT=130 -o head work.c").exits(0);
+    ["base", "head"].map(|name| lab.path(name).display().to_string())
+}
+
+#[test]
+fn a_program_that_is_slower_is_told_with_the_function_and_the_line() {
+    let lab = Lab::new();
+    let [base, head] = builds(&lab);
+    let page = lab.path("page.html").display().to_string();
+    let words = ["ab", &base, &head, "--budget", "30s", "--html", &page, "--format", "json", "--", "{}"];
+    let told = lab.plimsoll(&words).exits(1).json();
+    let function = &told["why"]["functions"][0];
+    assert_eq!(function["function"], "extra", "{told}");
+    let callers = function["called_by"].as_array().cloned().unwrap_or_default();
+    assert_eq!(callers.last(), Some(&"main".into()), "{told}");
+    let (file, line) = (&function["lines"][0]["file"], function["lines"][0]["line"].as_u64());
+    assert!(file.as_str().is_some_and(|file| file.ends_with("work.c")), "{told}");
+    assert!(matches!(line, Some(5 | 6)), "{told}");
+    let share = function["after_us"].as_f64().unwrap_or_default()
+        / told["why"]["narrowest"]["after_us"].as_f64().unwrap_or(1.0);
+    assert!(share > 0.9, "the narrowest function is the one that is new: {told}");
+    let page = std::fs::read_to_string(page).expect("the page");
+    for part in ["<h2>Verdicts</h2>", "extra", "work.c:", "plimsoll ab"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let told = lab.plimsoll(&["ab", &base, &head, "--budget", "30s", "--", "{}"]).exits(1);
+    told.prints("of the added CPU time is in extra").prints("work.c:");
+    let told = lab.plimsoll(&["ab", &base, &head, "--budget", "30s", "--no-why", "--", "{}"]).exits(1);
+    assert!(!told.stdout.contains("Why"));
+}
+
+#[test]
+fn allocations_are_counted_exactly() {
+    let lab = Lab::new();
+    let [base, head] = builds(&lab);
+    let words =
+        ["ab", &base, &head, "--metric", "allocations", "--budget", "2s", "--format", "json", "--", "{}"];
+    // Under Valgrind a few pairs take seconds, and all of them are equal.
+    let told = lab.plimsoll(&words).json();
+    assert_eq!(told["benchmarks"][0]["pairs"][0], serde_json::json!([100.0, 130.0]));
+    assert!(told["why"].is_null(), "allocations are no CPU time");
+}
+
+#[test]
+fn an_image_is_a_name_in_the_command() {
+    let lab = Lab::new();
+    let runtime = lab
+        .file("runtime", "#!/bin/sh\ncase $3 in app:1) echo took 100 ms;; app:2) echo took 120 ms;; esac\n");
+    lab.script("chmod 755 runtime").exits(0);
+    let words = [
+        "ab",
+        "image:app:1",
+        "image:app:2",
+        "--figure",
+        "took ([0-9]+) ms",
+        "--",
+        &runtime,
+        "run",
+        "--rm",
+        "{}",
+    ];
+    lab.plimsoll(&words).exits(1).prints("image:app:2 is 20.0 % higher");
+    lab.plimsoll(&["ab", "image:a", "image:b", "--", "ls"]).exits(2).says("has no `{}`");
 }

@@ -81,6 +81,9 @@ fn a_change_is_compared_with_its_base_and_no_name_of_a_commit_reaches_a_shell() 
     assert!(lines.len() <= 5 && lines[1].contains("BenchmarkA"), "{comment}");
     assert!(file("summary").contains("| benchmark | base | head |"), "{}", file("summary"));
     assert!(!lab.path("pwned").exists());
+    let output = file("output");
+    let page = output.lines().find_map(|line| line.strip_prefix("page=")).expect("a page");
+    assert!(fs::read_to_string(page).expect("it is there").contains("BenchmarkA"));
     lab.script(&job("BENCH=true BASE=--build=touch${IFS}pwned")).exits(2).prints("needs the input base");
 }
 

@@ -8,15 +8,27 @@ use crate::lab::{Lab, verdict_of, wait_until};
 use crate::live::Terminal;
 
 const SERVER: &str = "python3 -m http.server {port} --bind {address}";
+/// A server of Python's, on the port that it is given.
+const IN_THE_CLEAR: &str = "import http.server, sys\n\
+    http.server.test(http.server.SimpleHTTPRequestHandler, port=int(sys.argv[1]), bind='127.0.0.1')";
+/// A server of Python behind OpenSSL, with a self-signed certificate.
+const OVER_TLS: &str = "import http.server, ssl, subprocess, sys\n\
+    subprocess.run('openssl req -x509 -newkey ed25519 -nodes -subj /CN=me -keyout key.pem -out own.pem'.split(), check=True)\n\
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), http.server.SimpleHTTPRequestHandler)\n\
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)\n\
+    tls.load_cert_chain('own.pem', 'key.pem')\n\
+    server.socket = tls.wrap_socket(server.socket, server_side=True)\n\
+    server.serve_forever()";
 const COMPOSE: &str = "services:\n  web:\n    image: nginx\n    command: [nginx]\n    environment: { KEY: secret }\n    ports: ['127.0.0.1:8080:80']\n";
 const KINDS: [&str; 4] = ["compare", "recovery", "capacity", "promise"];
 
 /// Arguments that name a subject, and its counterpart in a comparison.
-fn subjects() -> [(&'static str, &'static str); 6] {
+fn subjects() -> [(&'static str, &'static str); 7] {
     [
         ("http://127.0.0.1:8080", "http://127.0.0.1:8081"),
         ("http://127.0.0.1:8080/a", "http://127.0.0.1:8080/b"),
         ("http://192.0.2.7:8080", "http://127.0.0.1:8080"),
+        ("https://127.0.0.1:8443", "https://127.0.0.1/"),
         ("docker-compose.yml:web", "http://127.0.0.1:9"),
         (SERVER, "python3 -m http.server {port}"),
         ("sort 'a b' | uniq", "true"),
@@ -65,7 +77,10 @@ fn what_no_experiment_can_be_made_of_is_refused_and_no_file_is_replaced() {
     for (words, why) in [
         (&["new", "mine.toml", "--from", "true"][..], "mine.toml already exists"),
         (&["new"], "there is no terminal to ask on"),
-        (&["new", "--from", "https://127.0.0.1"], "loads trust only certificates that Plimsoll makes"),
+        (
+            &["new", "--from", "https://127.0.0.1", "--from", "http://127.0.0.1", "--kind", "compare"],
+            "one of the two addresses is https",
+        ),
         (&["new", "--from", "true", "--kind", "compare"], "needs `--from` twice"),
         (&["new", "--from", "true", "--from", "http://127.0.0.1", "--kind", "compare"], "no mixture"),
         (&["new", "--from", "c.yml:db"], "publishes no TCP port"),
@@ -109,13 +124,11 @@ fn a_terminal_is_asked_four_questions_and_again_after_a_wrong_answer() {
 struct PythonServer(Child, u16);
 
 impl PythonServer {
-    fn start(lab: &Lab) -> Self {
+    fn start(lab: &Lab, script: &str) -> Self {
         let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
         let port = free.expect("a port is free").port();
         let mut python = Command::new("python3");
-        python
-            .args(["-m", "http.server", &port.to_string(), "--bind", "127.0.0.1"])
-            .current_dir(lab.folder());
+        python.args(["-c", script, &port.to_string()]).current_dir(lab.folder());
         let child = python.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("python3 starts");
         let running = Self(child, port);
         wait_until("the server listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
@@ -132,9 +145,18 @@ impl Drop for PythonServer {
 
 #[test]
 fn a_running_server_is_measured_and_left_as_it_is() {
+    measured_and_left("http", IN_THE_CLEAR);
+}
+
+#[test]
+fn a_running_server_with_a_certificate_of_its_own_is_measured_over_tls() {
+    measured_and_left("https", OVER_TLS);
+}
+
+fn measured_and_left(scheme: &str, script: &str) {
     let lab = Lab::new();
-    let server = PythonServer::start(&lab);
-    let from = format!("http://127.0.0.1:{}/", server.1);
+    let server = PythonServer::start(&lab, script);
+    let from = format!("{scheme}://127.0.0.1:{}/", server.1);
     lab.plimsoll(&["new", "--from", &from, "--good", "9s"]).exits(0).prints("--allow privileged");
     let quick = ["--set", "loads.clients.http.duration=500ms", "--format", "json", "--allow", "privileged"];
     let words = [&["run", "experiment.toml", "--reps", "1"][..], &quick].concat();
@@ -143,6 +165,7 @@ fn a_running_server_is_measured_and_left_as_it_is() {
     let phase = &report["trials"][0]["phases"][0];
     assert!(phase["figures"]["p90_ms"].as_f64().is_some_and(|time| time > 0.0), "{phase}");
     assert_eq!(phase["errors"], serde_json::json!({}), "{phase}");
+    assert_eq!(phase["figures"].get("handshake_median_ms").is_some(), scheme == "https", "{phase}");
     assert!(TcpStream::connect(("127.0.0.1", server.1)).is_ok(), "the server still runs");
     drop(server);
     let gone = [&words[..], &["--set", "services.mine.ready={ within = \"300ms\" }"]].concat();

@@ -54,6 +54,29 @@ fn what_is_imported_is_a_run_of_its_own_that_is_read_anew_from_its_text() {
 }
 
 #[test]
+fn a_json_document_has_the_points_that_the_rows_have_whatever_its_file_is_called() {
+    let lab = Lab::new();
+    let text = std::fs::read_to_string(page("floods-2001.txt")).expect("a page");
+    let file = lab.file("\"points\": [], ", &text);
+    let document = lab.plimsoll(&["import", &file, "--format", "json"]).exits(0).json();
+    assert_eq!(document["files"][0]["file"], json!(file));
+    let series = document["files"][0]["series"].as_array().expect("series");
+    let points = series.iter().flat_map(|series| {
+        let points = series["points"].as_array().expect("points");
+        points
+            .iter()
+            .map(|point| [&series["metric"], &point["line"], &point["run"], &point["at_s"], &point["value"]])
+    });
+    let run = id(&lab.plimsoll(&["import", &file]).exits(0));
+    let rows = lab.plimsoll(&["export", &run, "--format", "jsonl"]).exits(0);
+    let rows: Vec<Value> = rows.stdout.lines().map(|row| serde_json::from_str(row).expect("JSON")).collect();
+    let rows =
+        rows.iter().map(|row| [&row["metric"], &row["line"], &row["call"], &row["at_s"], &row["value"]]);
+    assert!(rows.len() > 50, "{rows:?}");
+    assert_eq!(points.collect::<Vec<_>>(), rows.collect::<Vec<_>>());
+}
+
+#[test]
 fn json_and_no_store_keep_nothing_and_nothing_read_is_not_stored() {
     let lab = Lab::new();
     let file = lab.file("ab.txt", &rates(219.0, 3));

@@ -28,6 +28,7 @@ mod gate;
 mod groups;
 mod guests;
 mod hooks;
+mod imported_weeks;
 mod imports;
 mod interactions;
 mod interrupted;

@@ -19,7 +19,7 @@ fn group(count: usize, program: &Path, reached_by: &[&str]) -> String {
          [hosts.server]\nreach = {{ command = [\"{}\", \"agent\"] }}\n\
          [services.site]\non = \"server\"\nweb = {{ model = \"event_loop\" }}\n\
          [loads.attack]\nfrom = \"bots\"\nto = \"site\"\nhttp = {{ open = {{ rate = 40 }}, duration = \"1s\" }}\n\
-         [[phases]]\nname = \"all\"\nmeasure = \"attack\"\n[run]\nmax_trials = 1\n",
+         [[phases]]\nname = \"all\"\nmeasure = \"attack\"\nat_most = \"1m\"\n[run]\nmax_trials = 1\n",
         program.display()
     )
 }

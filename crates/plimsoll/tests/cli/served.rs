@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -116,6 +117,7 @@ fn runs_are_listed_searched_shown_and_compared() {
     assert_eq!(server.get("/compare?a=xbfcwz18&b=nothing").status, 404);
     let moved = server.get("/runs/xbfc");
     assert!(moved.status == 302 && moved.text.contains("location: /runs/xbfcwz18"), "{}", moved.text);
+    assert!(server.get("/recording").text.contains("plimsoll serve --recording FILE"));
     assert!(server.get("/causes/net.delayed_ack").text.contains("net.delayed_ack"));
     history_and_machine(&server);
     for nowhere in ["/causes/no.such", "/runs/zzzz", "/no/such/page", "/assets/../etc/passwd"] {
@@ -236,10 +238,18 @@ fn seen_in(schemes: &str, addresses: &[String]) -> String {
 #[test]
 #[ignore = "needs chromium, node and packages of npm; cargo xtask test has them"]
 fn pages_are_sound_in_a_browser_at_all_widths_in_light_and_dark() {
-    let server = Server::start(&[]);
+    let maker = Lab::new();
+    let recording = maker.path("it.jsonl.gz").display().to_string();
+    maker.plimsoll(&["record", "--for", "8s", "-o", &recording]).exits(0);
+    // The server is another user's.
+    for (path, mode) in [(maker.folder().to_owned(), 0o755), (recording.clone().into(), 0o644)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("allowed");
+    }
+    let server = Server::start(&["--recording", &recording]);
     let weeks = server.lab.path("weeks.sqlite").display().to_string();
     server.lab.plimsoll(&["watch", "--keep", "2d", "--into", &weeks, "--count", "2"]).exits(0);
     let paths = [
+        "/recording",
         "/experiments",
         "/experiments/limit",
         "/machine?span=day",

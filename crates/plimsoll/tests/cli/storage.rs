@@ -60,6 +60,17 @@ fn queues(lab: &Lab) -> BTreeMap<String, String> {
 
 const BACKING_FILE: &str = "loop/backing_file";
 
+/// The settings that hold before a run. Another run may be setting up or taking away a device at the first look.
+fn settled_queues(lab: &Lab) -> BTreeMap<String, String> {
+    loop {
+        let first = queues(lab);
+        thread::sleep(Duration::from_millis(300));
+        if first == queues(lab) {
+            return first;
+        }
+    }
+}
+
 /// What of a run is left: a loop device on a file of its own, or another setting of a device than before.
 fn left(lab: &Lab, before: &BTreeMap<String, String>) -> Vec<String> {
     let is_left = |(path, text): &(String, String)| {
@@ -132,7 +143,7 @@ fn what_needs_root_says_so_by_name_before_anything_is_measured() {
 #[ignore = "needs root; cargo xtask test runs it"]
 fn loop_devices_file_systems_and_settings_are_gone_or_as_before() {
     let lab = Lab::of_root().allowing("machine");
-    let before = queues(&lab);
+    let before = settled_queues(&lab);
     let volumes = [
         "loop = { size = \"16M\", in = \".\" }\nqueue = { scheduler = \"bfq\", read_ahead = \"64k\" }",
         "loop = { size = \"64M\", in = \".\", filesystem = \"ext4\", options = \"noatime,data=journal\" }",
@@ -151,7 +162,7 @@ fn loop_devices_file_systems_and_settings_are_gone_or_as_before() {
 #[ignore = "needs root; cargo xtask test runs it"]
 fn of_a_killed_run_no_loop_device_no_mount_and_no_setting_is_left() {
     let lab = Lab::of_root().allowing("machine");
-    let before = queues(&lab);
+    let before = settled_queues(&lab);
     let own = in_folder_of(&lab);
     let volume = format!(
         "loop = {{ size = \"64M\", {own}, filesystem = \"ext4\" }}\nqueue = {{ scheduler = \"kyber\" }}"
@@ -176,7 +187,6 @@ fn of_a_killed_run_no_loop_device_no_mount_and_no_setting_is_left() {
 #[ignore = "needs root; cargo xtask test runs it"]
 fn what_goes_wrong_with_a_volume_is_told_in_a_sentence_and_undone() {
     let lab = Lab::of_root().allowing("machine");
-    let before = queues(&lab);
     let cases = [
         (
             "loop = { size = \"16M\" }\nqueue = { scheduler = \"fastest\" }",
@@ -200,6 +210,7 @@ fn what_goes_wrong_with_a_volume_is_told_in_a_sentence_and_undone() {
     for (volume, storage, expected) in cases {
         let volume = volume.replace("loop = {", &format!("loop = {{ {},", in_folder_of(&lab)));
         let file = lab.file("wrong.toml", &experiment(&volume, storage, ""));
+        let before = settled_queues(&lab);
         lab.plimsoll(&["run", &file]).exits(3).says(expected);
         nothing_is_left(&lab, &before, &volume);
     }

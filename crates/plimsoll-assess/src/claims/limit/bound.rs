@@ -2,14 +2,12 @@
 
 use plimsoll_judge::stats::dist::score_share;
 use plimsoll_judge::stats::shift::centre;
-use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::limit::{BoundClaim, BoundDetails, LimitDetails, Side};
-use plimsoll_model::observation::{Datagrams, Histogram, LoadResult, Slice, TrialRecord};
-use plimsoll_model::plan::Cell;
-use plimsoll_model::report::Finding;
-use plimsoll_model::verdict::{Interval, Outcome, Verdict};
+use plimsoll_model::observation::{Datagrams, Histogram, LoadResult};
+use plimsoll_model::verdict::Interval;
 
-use crate::{contrast, pooled, prefix, slices, soundness};
+use crate::claims::prelude::*;
+use crate::{contrast, pooled};
 
 /// The claim, as verdicts name it.
 const CLAIM: &str = "limit";

@@ -3,7 +3,7 @@
 use crate::stalls::time::ms;
 use plimsoll_model::trace::{Actor, Class};
 
-use super::Finding;
+use super::{Finding, were};
 
 /// `unseen` bytes were acknowledged by the packet that ended a silence of `length` ns, or soon after it.
 pub(in crate::stalls) fn judge(length: u64, unseen: u32) -> Finding {
@@ -11,7 +11,8 @@ pub(in crate::stalls) fn judge(length: u64, unseen: u32) -> Finding {
         class: Class::CaptureGap,
         waiting_for: Actor::Capture,
         evidence: format!(
-            "the capture lacks {unseen} acknowledged bytes, after {:.1} ms without packets",
+            "{} acknowledged that the capture lacks, after {:.1} ms without packets",
+            were(unseen),
             ms(length)
         ),
     }

@@ -3,9 +3,9 @@
 
 use crate::stalls::gap::LateAck;
 use crate::stalls::time::{MILLISECOND, ms};
-use plimsoll_model::trace::Class;
+use plimsoll_model::trace::{Actor, Class};
 
-use super::{Finding, ender};
+use super::{Finding, bytes, ender, other};
 
 /// A shorter round trip is no part of the silence that a reader would ask about.
 const WORTH_STATING: u64 = 5 * MILLISECOND;
@@ -25,19 +25,32 @@ pub(super) fn judge(late: &LateAck) -> Option<Finding> {
         class: Class::DelayedAck,
         waiting_for: ender(&late.gap),
         evidence: format!(
-            "the acknowledgement of {} bytes in flight took {:.1} ms{beside}, and the sender continued {:.2} ms later",
-            late.gap.in_flight,
+            "the {} acknowledged {} after {:.1} ms{beside}, and the {} sent more {:.2} ms later",
+            ender(&late.gap),
+            bytes(late.acked),
             ms(late.gap.length()),
+            other(&late.gap),
             ms(late.followed_after)
         ),
     })
+}
+
+/// The last packet of a connection acknowledged a FIN `length` nanoseconds later.
+pub(in crate::stalls) fn of_fin(receiver: Actor, length: u64) -> Finding {
+    Finding {
+        class: Class::DelayedAck,
+        waiting_for: receiver,
+        evidence: format!(
+            "the {receiver} acknowledged the FIN after {:.1} ms; no data waited for that",
+            ms(length)
+        ),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::fixture::gap;
     use super::*;
-    use plimsoll_model::trace::Actor;
 
     #[test]
     fn an_acknowledgement_that_data_follows_was_waited_for() {

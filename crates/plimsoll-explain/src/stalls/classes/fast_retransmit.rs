@@ -8,13 +8,15 @@ use plimsoll_model::trace::{Actor, Class};
 use super::Finding;
 
 pub(super) fn judge(recovery: &Recovery, sender: Actor) -> Finding {
+    let segments = match recovery.resent {
+        1 => "1 segment".to_owned(),
+        count => format!("{count} segments, the first"),
+    };
     Finding {
         class: Class::FastRetransmit,
         waiting_for: sender,
         evidence: format!(
-            "duplicate ACKs or SACK reported a loss; the sender retransmitted {} segment{}, the first {:.1} ms after the last progress",
-            recovery.resent,
-            if recovery.resent == 1 { "" } else { "s" },
+            "duplicate ACKs or SACK reported a loss; the {sender} retransmitted {segments} {:.1} ms after the last progress",
             ms(recovery.first_resent.saturating_sub(recovery.start)),
         ),
     }

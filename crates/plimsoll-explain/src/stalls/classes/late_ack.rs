@@ -4,16 +4,18 @@
 //! A Linux receiver acknowledges at once what fills two segments, unless its window could not move on with it (`__tcp_ack_snd_check` in
 //! net/ipv4/tcp_input.c): late acknowledgements of a full window are those of a program that does not read.
 
-use crate::stalls::half::SEGMENTS;
+use crate::stalls::half::LARGE;
 use crate::stalls::recovery::Recovery;
 use crate::stalls::rtt::Rtt;
 use crate::stalls::time::{MILLISECOND, ms};
 use plimsoll_model::trace::{Actor, Class};
 
-use super::Finding;
+use super::{Finding, were};
 
-/// No Linux receiver delays an acknowledgement for longer (`TCP_DELACK_MAX`), except by a tick of its timer.
-const LONGEST_DELAY: u64 = 205 * MILLISECOND;
+/// The longest that a Linux receiver delays an acknowledgement (`TCP_DELACK_MAX`), with a tick of its timer and the way back.
+pub(in crate::stalls) fn longest_delay(rtt: Option<Rtt>) -> u64 {
+    205 * MILLISECOND + rtt.map_or(0, |rtt| rtt.smoothed)
+}
 
 /// How it shows that the first copy of a retransmitted segment had arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +38,13 @@ pub(in crate::stalls) fn judge(
     rtt: Option<Rtt>,
 ) -> Finding {
     let Recovery { in_flight, segment_size, .. } = *recovery;
-    let (class, waiting_for, why) = if recovery.window_was_full {
-        let once_large = recovery.largest_window >= SEGMENTS.saturating_mul(segment_size);
+    let is_too_late = length > longest_delay(rtt);
+    // A kernel acknowledges what comes into a full window as well, whether its program reads or not.
+    let (class, waiting_for, why) = if recovery.window_was_full && !is_too_late {
+        let once_large = recovery.largest_window >= LARGE.saturating_mul(segment_size);
         let class = if once_large { Class::ZeroWindow } else { Class::SmallWindow };
         (class, receiver, "the window was full, and the receiving program did not read")
-    } else if arrival == Arrival::BothCopies && length > LONGEST_DELAY + rtt.map_or(0, |rtt| rtt.smoothed) {
+    } else if arrival == Arrival::BothCopies && is_too_late {
         (
             Class::PathDelay,
             Actor::Path,
@@ -48,7 +52,7 @@ pub(in crate::stalls) fn judge(
         )
     } else if recovery.resent > 1 && recovery.timeouts > 0 {
         (Class::Rto, sender, "the acknowledgements were lost or late")
-    } else if length > LONGEST_DELAY + rtt.map_or(0, |rtt| rtt.smoothed) {
+    } else if is_too_late {
         (Class::TailLoss, sender, "no receiver delays an acknowledgement that long, so it was lost")
     } else if in_flight <= 2 * segment_size {
         (Class::DelayedAck, receiver, "the receiver held its acknowledgement back")
@@ -59,7 +63,8 @@ pub(in crate::stalls) fn judge(
         class,
         waiting_for,
         evidence: format!(
-            "{in_flight} bytes in flight were acknowledged only after {:.1} ms; the retransmitted segment had arrived{}: {why}",
+            "{} acknowledged only after {:.1} ms; the retransmitted segment had arrived{}: {why}",
+            were(in_flight),
             ms(length),
             if arrival == Arrival::FullWindow { "" } else { " (D-SACK)" }
         ),
@@ -87,6 +92,11 @@ mod tests {
             segment_size: 1448,
         };
         judge(&recovery, Actor::Server, Actor::Client, Arrival::SecondCopy, length * MILLISECOND, None).class
+    }
+
+    #[test]
+    fn an_acknowledgement_that_no_receiver_holds_back_so_long_was_lost_however_full_the_window() {
+        assert_eq!(of(1538, 78_540, true, 80_000), Class::TailLoss);
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub(super) mod client_idle;
 pub(super) mod delayed_ack;
 pub(super) mod fast_retransmit;
 pub(super) mod late_ack;
+pub(super) mod path_delay;
 pub(super) mod rto;
 pub(super) mod sender_held;
 pub(super) mod sender_waited;
@@ -54,6 +55,10 @@ pub(super) fn of_gap(gap: &Gap) -> OfGap {
             .or_else(|| client_idle::judge(gap))
             .unwrap_or_else(|| sender_waited::judge(gap))
     };
+    if let Some(idle) = client_idle::judge_closed(gap) {
+        let (finding, other) = if idle.is_likely { (idle.finding, plain()) } else { (plain(), idle.finding) };
+        return OfGap { finding, otherwise: Some(other) };
+    }
     match sender_held::judge(gap) {
         Some(held) if held.is_sure => OfGap { finding: held.finding, otherwise: None },
         Some(held) => OfGap { finding: held.finding, otherwise: Some(plain()) },
@@ -68,7 +73,7 @@ pub(super) fn of_turn(spoke_last: Option<Actor>, length: u64) -> Finding {
         Some(_) => (Class::ClientIdle, Actor::Client, "the server's data"),
         None => (Class::ClientIdle, Actor::Client, "the handshake"),
     };
-    let evidence = format!("no packet for {:.1} ms after {after}", time::ms(length));
+    let evidence = format!("neither side sent data for {:.1} ms after {after}", time::ms(length));
     Finding { class, waiting_for, evidence }
 }
 
@@ -108,11 +113,12 @@ pub(super) fn of_unseen_flight(gap: &Gap, missing: u16, sender: Actor, rtt: Opti
     let is_whole_flight = u32::from(missing) <= gap.segment.payload.div_ceil(gap.segment_size.max(1)).max(1);
     let trigger = if is_whole_flight { Trigger::TailTimer } else { Trigger::Timer };
     let finding = of_recovery(&Recovery::in_one_step(gap, trigger), sender, rtt);
-    let (count, were) = if missing == 1 { ("one packet", "was") } else { ("packets", "were") };
-    let number = if missing == 1 { String::new() } else { format!("{missing} ") };
+    let lost = match missing {
+        1 => "a packet that it sent before was".to_owned(),
+        count => format!("{count} packets that it sent before were"),
+    };
     let evidence = format!(
-        "{} of the {sender} came after {:.1} ms; {number}{count} that the {sender} sent before it {were} lost before the capture \
-         point (gap in the IP identification), so this is a retransmission",
+        "the {sender} sent {} after {:.1} ms; {lost} lost before the capture point (gap in the IP identification), so this is a retransmission",
         ended_by(gap),
         time::ms(gap.length())
     );
@@ -126,6 +132,37 @@ pub(super) fn of_handshake(handshake: &Handshake) -> Vec<(u64, u64, Finding)> {
         .into_iter()
         .chain(synack_retry::judge(handshake))
         .collect()
+}
+
+/// The parts of a handshake without retries that took longer than these limits in nanoseconds: from, to, and the class.
+pub(super) fn of_slow_handshake(
+    handshake: &Handshake,
+    limits: [u64; 2],
+    rtt: Option<Rtt>,
+) -> Vec<(u64, u64, Finding)> {
+    if (handshake.syns, handshake.synacks) != (1, 1) {
+        return Vec::new();
+    }
+    let Handshake { first_syn, first_synack, .. } = *handshake;
+    let parts = [
+        (first_syn, Some(first_synack), Actor::Server, Class::ServerThink, "the SYN-ACK"),
+        (
+            first_synack,
+            handshake.done,
+            Actor::Client,
+            Class::ClientIdle,
+            "the acknowledgement of the SYN-ACK",
+        ),
+    ];
+    let slow = parts.into_iter().zip(limits).filter_map(|((from, to, waiting_for, class, what), limit)| {
+        let length = to?.checked_sub(from).filter(|length| *length > limit)?;
+        let later = rtt.map_or(String::new(), |rtt| {
+            format!("; the shortest round trip took {:.1} ms", time::ms(rtt.lowest))
+        });
+        let evidence = format!("{what} came after {:.1} ms{later}", time::ms(length));
+        Some((from, from + length, Finding { class, waiting_for, evidence }))
+    });
+    slow.collect()
 }
 
 /// The client or the server.
@@ -149,7 +186,21 @@ fn ended_by(gap: &Gap) -> String {
     match gap.segment.payload {
         _ if flags.has(Flags::RST) => "a reset".to_owned(),
         0 if flags.has(Flags::FIN) => "a FIN".to_owned(),
-        payload => format!("{payload} bytes"),
+        payload => bytes(payload),
+    }
+}
+
+/// A number of bytes, in words.
+fn bytes(count: u32) -> String {
+    if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") }
+}
+
+/// Bytes that waited for their acknowledgement, as the subject of a sentence in the past tense.
+fn were(count: u32) -> String {
+    match count {
+        0 => "the data was".to_owned(),
+        1 => "1 byte was".to_owned(),
+        _ => format!("{count} bytes were"),
     }
 }
 
@@ -177,6 +228,8 @@ pub(super) mod fixture {
             window: Some(65_536),
             largest_window: 65_536,
             segment_size: 1448,
+            other_closed: false,
+            answered: 1,
             one_way: false,
             rtt: Some(Rtt { smoothed: MILLISECOND, lowest: MILLISECOND, rto: 201 * MILLISECOND }),
             free_since: 0,

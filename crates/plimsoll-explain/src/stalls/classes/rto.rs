@@ -5,7 +5,7 @@ use crate::stalls::rtt::{self, Rtt};
 use crate::stalls::time::ms;
 use plimsoll_model::trace::{Actor, Class};
 
-use super::Finding;
+use super::{Finding, bytes, were};
 
 pub(super) fn judge(recovery: &Recovery, sender: Actor, rtt: Option<Rtt>) -> Finding {
     let timeouts = match recovery.timeouts {
@@ -16,7 +16,7 @@ pub(super) fn judge(recovery: &Recovery, sender: Actor, rtt: Option<Rtt>) -> Fin
     let (first, last) = (since_start(recovery.first_resent), since_start(recovery.last_resent));
     let in_flight = match recovery.in_flight {
         0 => String::new(),
-        bytes => format!(" with {bytes} bytes in flight"),
+        count => format!(" with {} unacknowledged", bytes(count)),
     };
     Finding {
         class: Class::Rto,
@@ -41,10 +41,10 @@ pub(in crate::stalls) fn of_lost_ack(
         class: Class::Rto,
         waiting_for: receiver,
         evidence: format!(
-            "{} bytes in flight were acknowledged only after {:.1} ms: {lost_with} bytes of the {receiver}, and the acknowledgement in them, \
-             were lost before the capture point",
-            recovery.in_flight,
-            ms(length)
+            "{} acknowledged only after {:.1} ms: {} of the {receiver}, with the acknowledgement, had been lost before the capture point",
+            were(recovery.in_flight),
+            ms(length),
+            bytes(lost_with)
         ),
     }
 }

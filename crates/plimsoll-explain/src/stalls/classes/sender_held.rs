@@ -15,7 +15,7 @@ use crate::stalls::time::{MILLISECOND, ms};
 use plimsoll_model::packet::Flags;
 use plimsoll_model::trace::Class;
 
-use super::{Finding, ended_by, ender};
+use super::{Finding, bytes, ended_by, ender, other};
 
 /// How much later than computed the timer may be seen to have run out: a tick of 100 Hz, and a busy machine.
 const LATE: u64 = 20 * MILLISECOND;
@@ -40,8 +40,9 @@ pub(super) fn judge(gap: &Gap) -> Option<Held> {
     let promised = own.is_some_and(|data| !data.pushed);
     let held_for = gap.end.saturating_sub(gap.free_since);
     let lowest = gap.rtt.map_or(0, |rtt| rtt.lowest);
-    // A program that sleeps for 200 ms is back a little earlier than a timer of that and a round trip.
-    let earliest = RTO_MIN + lowest * 3 / 4 + if promised { 0 } else { MILLISECOND / 2 };
+    // A program that sleeps for 200 ms is back a little earlier than a timer of that and a round trip. The timer may run out a tick early.
+    let earliest = RTO_MIN + lowest * 3 / 4;
+    let earliest = if promised { RTO_MIN.max(earliest - MILLISECOND) } else { earliest + MILLISECOND / 2 };
     let timeout = gap.rtt.map_or(RTO_MIN, |rtt| rtt.rto.min(2 * RTO_MIN));
     // The kernel's first timeout is three round trips, and it comes down slowly; where only the length speaks, that would be too wide.
     let first = if promised { 3 * lowest } else { 0 };
@@ -53,10 +54,10 @@ pub(super) fn judge(gap: &Gap) -> Option<Held> {
         return None;
     }
     let after = match (own, gap.last_word) {
-        (Some(data), _) if promised => format!("a segment of {} bytes without PSH", data.payload),
-        (Some(data), _) => format!("its own {} bytes", data.payload),
+        (Some(data), _) if promised => format!("its {} without PSH", bytes(data.payload)),
+        (Some(data), _) => format!("its previous {}", bytes(data.payload)),
         (None, LastWord::None) => "the handshake".to_owned(),
-        (None, _) => "the other side's data".to_owned(),
+        (None, _) => format!("the {}'s data", other(gap)),
     };
     Some(Held {
         is_sure: promised,
@@ -64,8 +65,9 @@ pub(super) fn judge(gap: &Gap) -> Option<Held> {
             class: Class::SenderHeld,
             waiting_for: ender(gap),
             evidence: format!(
-                "{}, less than a segment of {}, came {:.1} ms after {after}, all acknowledged and the window open: the time after which \
-                 the kernel sends what a cork or MSG_MORE holds back",
+                "the {} sent {}, less than a segment of {}, {:.1} ms after {after}, with all acknowledged and the window open: the kernel releases \
+                 after this time what a cork or MSG_MORE holds back",
+                ender(gap),
                 ended_by(gap),
                 gap.segment_size,
                 ms(gap.length())

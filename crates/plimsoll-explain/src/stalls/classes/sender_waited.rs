@@ -5,18 +5,19 @@ use crate::stalls::gap::Gap;
 use crate::stalls::time::ms;
 use plimsoll_model::trace::{Actor, Class};
 
-use super::{Finding, ended_by, ender};
+use super::{Finding, bytes, ended_by, ender};
 
 pub(in crate::stalls) fn judge(gap: &Gap) -> Finding {
     let flight = match gap.in_flight {
-        0 => "nothing in flight".to_owned(),
-        bytes => format!("{bytes} bytes in flight"),
+        0 => "all acknowledged".to_owned(),
+        count => format!("{} unacknowledged", bytes(count)),
     };
     Finding {
         class: Class::SenderWaited,
         waiting_for: ender(gap),
         evidence: format!(
-            "the sender sent {} {:.1} ms after its own data, with {flight} and the window open",
+            "the {} sent {} {:.1} ms after its previous data, with {flight} and the window open",
+            ender(gap),
             ended_by(gap),
             ms(gap.length())
         ),
@@ -31,8 +32,8 @@ pub(in crate::stalls) fn in_stream(gap: &Gap) -> Finding {
         class: Class::SenderWaited,
         waiting_for: Actor::Server,
         evidence: format!(
-            "{whose} of {} bytes after {:.1} ms; the server sends a stream at its own pace, whatever the client sends",
-            gap.segment.payload,
+            "{whose} of {} after {:.1} ms; the server sends a stream at its own pace, whatever the client sends",
+            bytes(gap.segment.payload),
             ms(gap.length())
         ),
     }

@@ -14,13 +14,13 @@ pub(super) fn judge(gap: &Gap) -> Option<Finding> {
         LastWord::Other if closes => "the client's request, which got no answer",
         LastWord::Other => "the client's data",
         LastWord::None => "the handshake",
-        LastWord::Own if closes => "its own data",
+        LastWord::Own if closes => "its last data",
         LastWord::Own => return None,
     };
     Some(Finding {
         class: Class::ServerThink,
         waiting_for: Actor::Server,
-        evidence: format!("{} of the server came {:.1} ms after {after}", ended_by(gap), ms(gap.length())),
+        evidence: format!("the server sent {} {:.1} ms after {after}", ended_by(gap), ms(gap.length())),
     })
 }
 

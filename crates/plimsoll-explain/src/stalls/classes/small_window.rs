@@ -8,7 +8,7 @@ use crate::stalls::half::FullWindow;
 use crate::stalls::time::ms;
 use plimsoll_model::trace::{Actor, Class};
 
-use super::{Finding, ender, other};
+use super::{Finding, bytes, ender, other, were};
 
 /// Data that fills what the window left, and the window left less than a segment.
 pub(super) fn judge(gap: &Gap) -> Option<Finding> {
@@ -22,9 +22,12 @@ pub(super) fn judge(gap: &Gap) -> Option<Finding> {
         class: Class::SmallWindow,
         waiting_for: other(gap),
         evidence: format!(
-            "the window left {usable} bytes, less than a segment of {}; after {:.1} ms {payload} bytes were sent into it",
+            "the {}'s window had room for {}, less than a segment of {}; after {:.1} ms {} sent into it",
+            other(gap),
+            bytes(usable),
             gap.segment_size,
-            ms(gap.length())
+            ms(gap.length()),
+            were(payload)
         ),
     })
 }
@@ -33,19 +36,24 @@ pub(super) fn judge(gap: &Gap) -> Option<Finding> {
 pub(super) fn judge_ack(late: &LateAck) -> Option<Finding> {
     let gap = &late.gap;
     let (usable, window) = (gap.usable_window?, gap.window?);
-    // With most of a window free the sender was not stopped by it, however small a rest is left.
-    if usable >= gap.segment_size || usable > window / 2 {
+    // With most of a window free that has room for a segment the sender was not stopped by it, however small a rest is left.
+    if usable >= gap.segment_size || (usable > window / 2 && window >= gap.segment_size) {
         return None;
     }
+    let in_flight = match gap.in_flight {
+        0 => String::new(),
+        count => format!(" beside {} unacknowledged", bytes(count)),
+    };
     Some(Finding {
         class: Class::SmallWindow,
         waiting_for: ender(gap),
         evidence: format!(
-            "{} bytes in flight left {usable} of a window of {window} bytes, less than a segment of {}; {:.2} ms \
-             after the window moved the sender went on",
-            gap.in_flight,
+            "the {}'s window had room for {}{in_flight}, less than a segment of {}; {:.2} ms after it moved the {} sent more",
+            ender(gap),
+            bytes(usable),
             gap.segment_size,
-            ms(late.followed_after)
+            ms(late.followed_after),
+            other(gap)
         ),
     })
 }

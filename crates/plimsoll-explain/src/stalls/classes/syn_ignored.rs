@@ -23,6 +23,7 @@ pub(super) fn judge(handshake: &Handshake) -> Option<(u64, u64, Finding)> {
             "nothing, {:.3} s after an older connection with the same addresses and ports",
             seconds(handshake.first_syn.saturating_sub(old.last))
         ),
+        (_, 1) => "a packet of an older connection, not by a SYN-ACK".to_owned(),
         (_, count) => format!("{count} packets of an older connection, not by a SYN-ACK"),
     };
     let finding = Finding {

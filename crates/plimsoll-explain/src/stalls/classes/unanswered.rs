@@ -6,7 +6,7 @@ use crate::stalls::gap::{Gap, LastWord};
 use crate::stalls::time::ms;
 use plimsoll_model::trace::{Actor, Class};
 
-use super::{Finding, ended_by};
+use super::{Finding, ended_by, were};
 
 pub(super) fn judge(gap: &Gap) -> Option<Finding> {
     let gave_up = gap.by_client && gap.last_word == LastWord::Own && gap.segment.payload == 0;
@@ -25,7 +25,7 @@ pub(super) fn judge(gap: &Gap) -> Option<Finding> {
 pub(in crate::stalls) fn at_end(length: u64, unacked: u32) -> Finding {
     let receipt = match unacked {
         0 => "the server's kernel had acknowledged it".to_owned(),
-        bytes => format!("{bytes} bytes of it were not acknowledged"),
+        count => format!("{} not acknowledged", were(count)),
     };
     Finding {
         class: Class::Unanswered,

@@ -4,12 +4,12 @@
 //! remainder (RFC 9293, section 3.8.6.2.1), but waits, and after the persist time fills the rest to learn of more.
 
 use crate::stalls::gap::{Gap, LateAck};
-use crate::stalls::half::{FullWindow, SEGMENTS};
+use crate::stalls::half::{FullWindow, LARGE, SEGMENTS};
 use crate::stalls::rtt::Rtt;
 use crate::stalls::time::{MILLISECOND, ms};
 use plimsoll_model::trace::{Actor, Class};
 
-use super::{Finding, ender, other};
+use super::{Finding, bytes, ender, other};
 
 /// `receiver` announced a window of zero, and `length` ns later one of `opened_to` bytes.
 pub(in crate::stalls) fn judge(receiver: Actor, length: u64, opened_to: Option<u32>) -> Finding {
@@ -40,10 +40,10 @@ pub(super) fn judge_ack(late: &LateAck) -> Option<Finding> {
         class: Class::ZeroWindow,
         waiting_for: ender(gap),
         evidence: format!(
-            "{} bytes in flight left {usable} of the window; it moved on by {} bytes at once after {:.1} ms, although a round trip takes {:.1} ms: \
+            "{} unacknowledged left {usable} of the window; it moved on by {} at once after {:.1} ms, although a round trip takes {:.1} ms: \
              the {}'s program had not read",
-            gap.in_flight,
-            late.acked,
+            bytes(gap.in_flight),
+            bytes(late.acked),
             ms(gap.length()),
             ms(gap.rtt.map_or(0, |rtt| rtt.lowest)),
             ender(gap)
@@ -65,7 +65,7 @@ pub(in crate::stalls) fn is_read_late(moved: u32, segment: u32, waited: u64, rtt
 fn has_shrunk(gap: &Gap) -> bool {
     let closed = gap.usable_window.is_some_and(|usable| usable < gap.segment_size);
     let is_unread = gap.window.is_some_and(|window| window <= gap.largest_window / 4 * 3);
-    let was_large = gap.largest_window >= SEGMENTS.saturating_mul(gap.segment_size);
+    let was_large = gap.largest_window >= LARGE.saturating_mul(gap.segment_size);
     closed && was_large && (gap.in_flight == 0 || is_unread)
 }
 
@@ -73,6 +73,7 @@ fn has_shrunk(gap: &Gap) -> bool {
 pub(in crate::stalls) fn judge_full(full: &FullWindow, receiver: Actor, length: u64) -> Finding {
     let lagging = match full.lagging {
         0 => String::new(),
+        1 => "; once it was at most half its largest size".to_owned(),
         count => format!("; {count} times it was at most half its largest size"),
     };
     let late = match full.late {
@@ -94,14 +95,15 @@ pub(in crate::stalls) fn judge_full(full: &FullWindow, receiver: Actor, length: 
     }
 }
 
+/// The window had shrunk to less than a segment.
 fn shrunk(gap: &Gap, receiver: Actor) -> Finding {
     Finding {
         class: Class::ZeroWindow,
         waiting_for: receiver,
         evidence: format!(
-            "the {receiver}'s window had shrunk from {} to {} bytes, less than a segment of {}, for {:.1} ms",
+            "the {receiver}'s window had shrunk from {} to {}, less than a segment of {}, for {:.1} ms: its program read more slowly than data came",
             gap.largest_window,
-            gap.usable_window.unwrap_or(0),
+            bytes(gap.usable_window.unwrap_or(0)),
             gap.segment_size,
             ms(gap.length())
         ),
@@ -115,11 +117,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_that_shrank_to_less_than_a_segment_is_closed() {
-        let mut closed = Gap { usable_window: Some(1175), largest_window: 13_185, ..gap() };
-        closed.segment.payload = 1175;
-        let finding = of_gap(&closed).finding;
-        assert_eq!((finding.class, finding.waiting_for), (Class::ZeroWindow, Actor::Client));
+    fn a_window_that_shrank_to_less_than_a_segment_is_closed_if_it_was_large() {
+        for (largest_window, class) in [(13_185, Class::ZeroWindow), (8000, Class::SmallWindow)] {
+            let mut shrunk = Gap { usable_window: Some(1175), largest_window, ..gap() };
+            shrunk.segment.payload = 1175;
+            let finding = of_gap(&shrunk).finding;
+            assert_eq!((finding.class, finding.waiting_for), (class, Actor::Client));
+        }
     }
 
     #[test]

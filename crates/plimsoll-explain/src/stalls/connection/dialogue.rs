@@ -12,7 +12,7 @@ const STREAMED: u32 = 3;
 #[derive(Default)]
 pub(super) struct Dialogue {
     /// Requests that the server answered.
-    answered: u32,
+    pub(super) answered: u32,
     /// Pauses of the client in its own data that no answer interrupted.
     unprompted: u32,
     /// The longest time, in nanoseconds, from a request to its answer.

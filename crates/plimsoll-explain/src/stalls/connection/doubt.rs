@@ -8,7 +8,7 @@ use crate::stalls::classes::late_ack::Arrival;
 use crate::stalls::classes::{self, Finding, side};
 use crate::stalls::gap::{Gap, LateAck};
 use crate::stalls::recovery::Recovery;
-use crate::stalls::sequence::{after, beyond};
+use crate::stalls::sequence::{after, before, beyond};
 use crate::stalls::time::MILLISECOND;
 use crate::stalls::timeline::Ticket;
 
@@ -40,8 +40,9 @@ pub(super) enum DoubtOf {
     Probe(Recovery),
     /// A part of the data is missing behind the silence: lost on the way, or by the capture.
     Skipped { from: u32, missing: u32, length: u64 },
-    /// Retransmitted data may have arrived before, with only its acknowledgement late.
-    Needless { recovery: Recovery, until: u64 },
+    /// Retransmitted data may have arrived before, with only its acknowledgement late. An answer that acknowledges it was late as well if its sender,
+    /// who had no acknowledgement either, sends it again; else the first copy of the answer was lost.
+    Needless { recovery: Recovery, until: u64, by_answer: bool, answered_again: bool },
     /// A segment after a silence as long as a timeout, seen where a loss before it cannot be seen.
     Resumed { as_loss: Recovery, at: u64, acked: bool },
     /// The client closed its side without an answer, which may still come.
@@ -57,13 +58,14 @@ const DOUBTS: usize = 6;
 impl Connection {
     /// Decides whether the sender waited for a late acknowledgement, by who sends next and how soon.
     #[cold]
-    pub(super) fn settle_pending(&mut self, facts: &Facts) {
+    pub(super) fn settle_pending(&mut self, facts: &Facts, segment: &Segment) {
         let Some(PendingAck { mut late, waiter, within, closed_since, silent_again }) = self.pending else {
             return;
         };
         let since = facts.now.saturating_sub(late.gap.end);
         let soon = since <= within;
-        if facts.new_data && facts.me == waiter && soon {
+        let waited = facts.new_data && facts.me == waiter && !left_before(segment, &late.gap.segment);
+        if waited && soon {
             late.followed_after = since;
             if let Some(since) = closed_since {
                 self.window_was_closed(1 - waiter, since, late.gap.end, late.gap.window);
@@ -94,7 +96,7 @@ impl Connection {
                     if !is_lost && (is_sender || !facts.advances) {
                         return true;
                     }
-                    is_lost.then(|| classes::of_recovery(as_loss, sender, facts.rtt))
+                    is_lost.then(|| classes::tail_loss::of_probe(as_loss, sender))
                 }
                 DoubtOf::Skipped { from, missing, length } => {
                     if is_sender || !facts.advances || !after(segment.ack, *from) {
@@ -102,7 +104,8 @@ impl Connection {
                     }
                     facts.unseen.then(|| classes::capture_gap::judge(*length, *missing))
                 }
-                DoubtOf::Needless { recovery, until } => {
+                DoubtOf::Needless { recovery, until, by_answer, answered_again } => {
+                    *answered_again |= !is_sender && facts.resent;
                     let is_over = facts.now.saturating_sub(*until) > 2 * reaction_time(facts.rtt);
                     if !is_over && (is_sender || !tells_of_duplicate(segment)) {
                         return true;
@@ -110,7 +113,11 @@ impl Connection {
                     let receiver = side(doubt.sender != self.client);
                     let length = until.saturating_sub(recovery.start);
                     let arrival = Arrival::BothCopies;
-                    let judged = (!is_over).then(|| {
+                    // A copy that took much longer than a round trip shows the delay itself.
+                    let took = facts.now.saturating_sub(recovery.last_resent);
+                    let copy_was_late = took > 2 * reaction_time(facts.rtt);
+                    let was_late = !is_over && (!*by_answer || *answered_again || copy_was_late);
+                    let judged = was_late.then(|| {
                         classes::late_ack::judge(recovery, sender, receiver, arrival, length, facts.rtt)
                     });
                     // What the path delayed, the other side sent again for the same reason.
@@ -194,4 +201,13 @@ impl Connection {
         self.pending =
             Some(PendingAck { late, waiter: 1 - facts.me, within, closed_since: None, silent_again: false });
     }
+}
+
+/// Whether a segment left before its sender had `ack`: it echoes an older time stamp (RFC 7323, section 4.3).
+fn left_before(segment: &Segment, ack: &Segment) -> bool {
+    segment
+        .options
+        .timestamps
+        .zip(ack.options.timestamps)
+        .is_some_and(|((_, echo), (stamp, _))| before(echo, stamp))
 }

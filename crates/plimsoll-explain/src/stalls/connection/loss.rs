@@ -4,7 +4,7 @@ use plimsoll_model::packet::Segment;
 
 use super::doubt::{Doubt, DoubtOf, PendingAck};
 use super::{Connection, Facts, tells_of_duplicate};
-use crate::stalls::classes::late_ack::Arrival;
+use crate::stalls::classes::late_ack::{self, Arrival};
 use crate::stalls::classes::{self, side};
 use crate::stalls::gap::Gap;
 use crate::stalls::recovery::{Recovery, Trigger};
@@ -70,7 +70,8 @@ impl Connection {
         let length = facts.now.saturating_sub(recovery.start);
         // Where packets of the receiver's are missing, its acknowledgement was lost, and not late.
         let was_lost = facts.missing_ids.is_some_and(|missing| missing > 0);
-        let was_full = recovery.window_was_full && !self.has_sack() && !recovery.told;
+        let may_be_held = length <= late_ack::longest_delay(facts.rtt);
+        let was_full = recovery.window_was_full && !self.has_sack() && !recovery.told && may_be_held;
         let arrival = match (tells_of_duplicate(segment), was_full) {
             (true, _) => Some(Arrival::SecondCopy),
             (false, true) => Some(Arrival::FullWindow),
@@ -91,7 +92,9 @@ impl Connection {
             let ticket = self.cover(recovery.start, facts.now, &finding, Weight::Loss);
             self.go_on(facts.now, facts.me);
             if !was_lost {
-                self.doubt(Doubt { ticket, sender, of: DoubtOf::Needless { recovery, until: facts.now } });
+                let (until, by_answer) = (facts.now, facts.new_data);
+                let of = DoubtOf::Needless { recovery, until, by_answer, answered_again: false };
+                self.doubt(Doubt { ticket, sender, of });
             }
         }
     }
@@ -102,7 +105,7 @@ impl Connection {
             return;
         }
         let (sender, receiver) = (side(facts.me != self.client), side(facts.me == self.client));
-        let finding = classes::late_ack::judge(recovery, sender, receiver, arrival, length, facts.rtt);
+        let finding = late_ack::judge(recovery, sender, receiver, arrival, length, facts.rtt);
         self.end_silence(recovery.start);
         self.cover(recovery.start, facts.now, &finding, Weight::Loss);
         self.go_on(facts.now, facts.me);

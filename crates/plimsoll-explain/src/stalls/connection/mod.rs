@@ -3,6 +3,7 @@
 mod dialogue;
 mod doubt;
 mod loss;
+mod queue;
 mod silence;
 mod window;
 
@@ -21,7 +22,7 @@ use super::ids::Explained;
 use super::rtt::{self, Rtt};
 use super::sequence::{after, before};
 use super::time::MILLISECOND;
-use super::timeline::{KINDS, NUMBERING, STREAM, Stalls, Ticket, Timeline, Weight};
+use super::timeline::{CLOSING, KINDS, NUMBERING, STREAM, Stalls, Ticket, Timeline, Weight};
 
 /// What a packet is to the analysis of stalls.
 #[derive(Clone, Copy)]
@@ -165,7 +166,7 @@ impl Connection {
 
     /// Whether the scale of both windows is known.
     pub(super) fn scale_known(&self) -> bool {
-        self.handshake.syns > 0 && self.handshake.synacks > 0
+        self.halves.iter().all(|half| half.scale_known)
     }
 
     /// Whether both sides may acknowledge selectively.
@@ -180,7 +181,7 @@ impl Connection {
         let now = now.max(self.last);
         let facts = self.facts(now, me, segment, ip_id);
         if self.pending.is_some() {
-            self.settle_pending(&facts);
+            self.settle_pending(&facts, segment);
         }
         if !self.doubts.is_empty() {
             self.settle_doubts(&facts, segment);
@@ -281,6 +282,8 @@ impl Connection {
             window: theirs.window,
             largest_window: theirs.largest_window,
             segment_size: mine.segment_size(theirs),
+            other_closed: self.finished[1 - facts.me],
+            answered: self.dialogue.answered,
             one_way: self.is_one_way(),
             rtt: facts.rtt,
             free_since: [mine.emptied, theirs.spoke, self.handshake.done]
@@ -348,7 +351,13 @@ impl Connection {
         if !flags.has(Flags::RST) {
             mine.announced(facts.now, segment);
         }
-        mine.stamps |= segment.options.timestamps.is_some();
+        if let Some((stamp, _)) = segment.options.timestamps {
+            mine.stamps = true;
+            if let Some(sample) = sample {
+                mine.clock.was_sent_after(stamp, facts.now.saturating_sub(sample));
+            }
+            mine.clock.take_in(stamp, facts.now);
+        }
         if !flags.any(Flags::SYN.with(Flags::RST)) {
             let size = mine.segment_size_on_wire(theirs);
             let step = mine.ids.step(ip_id);
@@ -381,8 +390,21 @@ impl Connection {
             // Where the SYN-ACK was not seen, this is the only round trip that a capture of one direction holds.
             self.halves[facts.me].rtt.sample(facts.now.saturating_sub(self.handshake.first_syn));
         }
+        self.bound_round_trip(facts, flags);
         self.is_past_syn |= !flags.has(Flags::SYN) && facts.me == self.client;
         self.last = facts.now.max(self.last);
+    }
+
+    /// Takes the first packet behind a SYN-ACK for the end of a round trip where the client's packets are not in the capture. The server sends it in
+    /// answer to the client, so the round trip is no longer than that.
+    fn bound_round_trip(&mut self, facts: &Facts, flags: Flags) {
+        let Handshake { syns, synacks, first_synack, .. } = self.handshake;
+        let is_alone = syns == 0 && synacks == 1 && self.halves[self.client].packets == 0;
+        let took = facts.now.saturating_sub(first_synack);
+        let half = &mut self.halves[facts.me];
+        if is_alone && !flags.has(Flags::SYN) && !half.rtt.is_known() && took < rtt::LONGEST_BOUND {
+            half.rtt.sample(took);
+        }
     }
 
     /// A packet of the handshake.
@@ -396,12 +418,14 @@ impl Connection {
             // RFC 7323, section 2.3: a shift above 14 is taken for 14.
             half.offered_shift = segment.options.window_scale.map(|shift| shift.min(14));
             half.sack_permitted = segment.options.sack_permitted;
+            half.options_cut = segment.options.is_cut;
             if segment.flags.has(Flags::ACK) && before.syns > 0 {
                 let [a, b] = &mut self.halves;
                 // Windows are scaled only if both sides offered it.
                 let both = a.offered_shift.zip(b.offered_shift).unwrap_or((0, 0));
                 (a.shift, b.shift) = both;
-                (a.scale_known, b.scale_known) = (true, true);
+                let is_known = !(a.options_cut || b.options_cut);
+                (a.scale_known, b.scale_known) = (is_known, is_known);
             }
         }
         if before.done.is_none() && self.handshake.done.is_some() {
@@ -424,6 +448,14 @@ impl Connection {
             self.judge_handshake(self.handshake);
         }
         let rtt = self.rtt();
+        // The first packets of a path may take longer than later ones: addresses are resolved, and routes looked up.
+        let usual = rtt.map_or(0, |rtt| 2 * rtt.lowest);
+        let limit =
+            |to: usize| rtt::answer_threshold(rtt, &self.halves[to].rtt).max(rtt::FLOOR_UNKNOWN).max(usual);
+        let limits = [limit(1 - self.client), limit(self.client)];
+        for (start, end, finding) in classes::of_slow_handshake(&self.handshake, limits, rtt) {
+            self.cover(start, end, &finding, Weight::Said);
+        }
         for me in [0, 1] {
             let who = side(me == self.client);
             if let Some(recovery) = self.halves[me].recovery.take()
@@ -443,13 +475,16 @@ impl Connection {
             }
         }
         self.wait_until(capture_end);
-        self.end_silence(self.last);
+        self.end_last_silence();
         self.end_pace(self.last);
         let numbered = self.halves.each_ref().map(|half| half.ids.are_of_connection());
         let is_stream = self.is_stream();
         let stands = std::array::from_fn(|kind| {
             if kind == STREAM {
                 return !is_stream;
+            }
+            if kind == CLOSING {
+                return true;
             }
             if kind >= NUMBERING {
                 return numbered[kind - NUMBERING];

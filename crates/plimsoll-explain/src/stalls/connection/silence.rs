@@ -5,13 +5,13 @@ use plimsoll_model::trace::Class;
 
 use super::doubt::{Doubt, DoubtOf};
 use super::{Connection, Facts, reaction_time};
-use crate::stalls::classes::{self, Finding, side};
+use crate::stalls::classes::{self, Finding, late_ack, side};
 use crate::stalls::gap::{Gap, LastWord};
 use crate::stalls::recovery::{Recovery, Trigger};
 use crate::stalls::rtt;
 use crate::stalls::sequence::beyond;
 use crate::stalls::time::MILLISECOND;
-use crate::stalls::timeline::{NUMBERING, STREAM, Ticket, Weight};
+use crate::stalls::timeline::{CLOSING, NUMBERING, STREAM, Ticket, Weight};
 
 /// Silences shorter than this say nothing about whether others are of a timer's making.
 const SHORT: u64 = 20 * MILLISECOND;
@@ -26,15 +26,38 @@ impl Connection {
         }
     }
 
+    /// Ends the silence behind the last packet that anybody waited for.
+    pub(super) fn end_last_silence(&mut self) {
+        let (closer, length) = (self.active_by, self.last.saturating_sub(self.active));
+        let is_acked = self.finished[closer] && self.halves[closer].emptied == Some(self.last);
+        let may_be_held = length <= late_ack::longest_delay(self.rtt());
+        if is_acked && may_be_held && (self.is_silent || length > rtt::stall_threshold(self.rtt())) {
+            let receiver = side(closer != self.client);
+            self.put(self.active, self.last, classes::delayed_ack::of_fin(receiver, length));
+        } else {
+            self.end_silence(self.last);
+        }
+    }
+
     /// A packet after a silence that is long enough for a stall.
     #[cold]
     pub(super) fn silence_ends(&mut self, facts: &Facts, segment: &Segment) {
         let gap = self.gap(facts, segment);
+        if self.is_still_draining(facts, segment, &gap) {
+            self.go_on(facts.now, facts.me);
+            return;
+        }
         let (start, end) = (gap.start, gap.end);
         self.is_silent = true;
         if facts.unseen {
             let missing = self.halves[1 - facts.me].sent_to.map_or(0, |sent_to| beyond(segment.ack, sent_to));
             self.put(start, end, classes::capture_gap::judge(gap.length(), missing));
+        } else if let Some(held) = self.held_by_path(facts, segment, &gap) {
+            if held >= rtt::RTO_MIN {
+                self.put(start, end, classes::path_delay::judge(&gap, held));
+            }
+        } else if self.drains_a_queue(facts, segment, &gap) {
+            self.note_drain(1 - facts.me, segment, gap.length());
         } else if facts.is_pure || facts.probes_window {
             // Acknowledgements and probes without a waiting side do not end a silence.
             self.acknowledges_late(facts, segment, gap, reaction_time(facts.rtt));
@@ -144,6 +167,9 @@ impl Connection {
     }
 
     fn kind_of(me: usize, gap: &Gap) -> usize {
+        if gap.segment.payload == 0 {
+            return CLOSING;
+        }
         3 * me
             + match gap.last_word {
                 LastWord::None => 0,

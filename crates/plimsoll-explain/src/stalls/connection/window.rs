@@ -6,7 +6,7 @@ use super::doubt::PendingAck;
 use super::{Connection, Facts, reaction_time};
 use crate::stalls::classes::{self, side};
 use crate::stalls::gap::LateAck;
-use crate::stalls::half::{FullWindow, SEGMENTS};
+use crate::stalls::half::{FullWindow, LARGE};
 use crate::stalls::rtt;
 use crate::stalls::sequence::beyond;
 use crate::stalls::timeline::Weight;
@@ -69,7 +69,9 @@ impl Connection {
     pub(super) fn end_full(&mut self, sender: usize, full: FullWindow, end: u64) {
         let end = full.opened.map_or(end, |opened| opened.min(end));
         let length = end.saturating_sub(full.since);
-        if full.fills > 1 && length > rtt::stall_threshold(self.rtt()) {
+        // What a queue drains comes at the pace of the link, and the window only bounds the queue.
+        let is_of_link = 2 * full.drained > length;
+        if full.fills > 1 && length > rtt::stall_threshold(self.rtt()) && !is_of_link {
             let receiver = side(sender != self.client);
             // What the program has not read takes room, so that the window shrinks; or the kernel keeps the buffer as small as the
             // program reads it (tcp_rcv_space_adjust in net/ipv4/tcp_input.c), and the window moves on only when it reads again.
@@ -118,6 +120,10 @@ impl Connection {
         if !facts.new_data {
             return;
         }
+        if mine.exceeds_window(theirs) {
+            mine.full = None;
+            return;
+        }
         let window = theirs.window.unwrap_or(0);
         // A mostly free window does not stop the sender.
         let needed = mine.segment_size(theirs).min(window / 2);
@@ -125,7 +131,7 @@ impl Connection {
         let before = mine.full;
         let went_on = before
             .is_some_and(|full| full.opened.is_none_or(|at| facts.now <= at + reaction_time(facts.rtt)));
-        let was_large = theirs.largest_window >= SEGMENTS.saturating_mul(mine.segment_size(theirs));
+        let was_large = theirs.largest_window >= LARGE.saturating_mul(mine.segment_size(theirs));
         let lags = u32::from(was_large && window <= theirs.largest_window / 2);
         match (before, is_full) {
             (Some(full), true) if went_on => {
@@ -149,6 +155,7 @@ impl Connection {
                     moves: 0,
                     late: 0,
                     read_late: 0,
+                    drained: 0,
                 };
                 mine.full = is_full.then_some(now);
                 if let Some(full) = before {

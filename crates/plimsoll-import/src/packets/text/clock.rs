@@ -1,6 +1,8 @@
 //! The time at the start of a line: `-t` none, `-tt` seconds, `-ttt` since the line before, `-tttt` with a date,
 //! `-ttttt` since the first line, and the time of day where none of these was asked for.
 
+use crate::calendar::{days, number};
+
 const SECOND: u64 = 1_000_000_000;
 const DAY: u64 = 86_400 * SECOND;
 
@@ -76,7 +78,7 @@ pub(super) fn stamp(line: &str) -> (Stamp, &str) {
     if let Some(time) = of_day(first) {
         return (Stamp::OfDay(time), rest);
     }
-    if let Some(days) = date(first) {
+    if let Some(days) = days(first) {
         let (second, rest) = rest.split_once(' ').unwrap_or((rest, ""));
         if let Some(time) = of_day(second) {
             return (Stamp::Absolute((days * DAY).saturating_add(time)), rest);
@@ -104,27 +106,6 @@ fn seconds(word: &str) -> Option<u64> {
     let decimals = u32::try_from(fraction.len()).ok().filter(|count| (1..=9).contains(count))?;
     let nanoseconds = number(fraction, 9)? * 10_u64.pow(9 - decimals);
     number(whole, 10)?.checked_mul(SECOND)?.checked_add(nanoseconds)
-}
-
-/// `2023-11-14` as days since the epoch.
-fn date(word: &str) -> Option<u64> {
-    let mut parts = word.splitn(3, '-');
-    let (year, month, day) =
-        (number(parts.next()?, 4)?, number(parts.next()?, 2)?, number(parts.next()?, 2)?);
-    if !(1970..2500).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    // Years are counted from March, so that the leap day is the last of its year.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let leap_days = year / 4 - year / 100 + year / 400;
-    let before_epoch = 719_468;
-    Some(year * 365 + leap_days + (month * 153 + 2) / 5 + day - 1 - before_epoch)
-}
-
-/// One to `most` digits and nothing else.
-fn number(word: &str, most: usize) -> Option<u64> {
-    let valid = !word.is_empty() && word.len() <= most && word.bytes().all(|byte| byte.is_ascii_digit());
-    valid.then(|| word.parse().ok())?
 }
 
 #[cfg(test)]

@@ -14,10 +14,11 @@ mod names;
 mod sequence;
 
 use plimsoll_model::packet::{Endpoint, Packet, Segment, Transport};
+use plimsoll_model::units::counted;
 
 use super::ReadError;
 use super::decoded::Skip;
-use super::sink::{Sink, counted};
+use super::sink::Sink;
 use super::window::Window;
 use clock::Clock;
 use line::{Body, Line};

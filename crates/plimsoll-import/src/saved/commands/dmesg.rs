@@ -57,9 +57,16 @@ fn read(section: &Section<'_>, out: &mut Out) {
     for (_, sign) in SIGNS {
         out.reading.levels.insert(format!("kernel_log.{sign}"), vec![0.0]);
     }
-    for (_, line) in section.numbered().filter(|(_, line)| !line.contains(SUPPRESSED)) {
-        if let Some((_, sign)) = SIGNS.iter().find(|(text, _)| line.contains(text)) {
-            out.reading.add_level(format!("kernel_log.{sign}"), 1.0);
-        }
+    for sign in kernel_log_signs(section.numbered().map(|(_, line)| line)) {
+        out.reading.add_level(sign, 1.0);
     }
+}
+
+/// The known troubles that lines of the kernel's log speak of, one for each line: `kernel_log.oom`.
+pub fn kernel_log_signs<'l>(lines: impl Iterator<Item = &'l str>) -> impl Iterator<Item = String> {
+    let told = lines.filter(|line| !line.contains(SUPPRESSED));
+    told.filter_map(|line| {
+        let (_, sign) = SIGNS.iter().find(|(text, _)| line.contains(text))?;
+        Some(format!("kernel_log.{sign}"))
+    })
 }

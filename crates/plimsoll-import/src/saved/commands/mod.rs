@@ -7,8 +7,10 @@ mod buddyinfo;
 mod conntrack;
 mod dmesg;
 mod files;
+mod groups;
 mod interrupts;
 mod links;
+mod locks;
 mod netstat;
 mod nstat;
 mod pairs;
@@ -24,6 +26,8 @@ mod sysctl;
 mod sysstat;
 mod tables;
 mod top;
+
+pub use dmesg::kernel_log_signs;
 
 use super::counters::{Counters, Reading, Unread};
 use super::{Saved, SavedError};
@@ -104,6 +108,8 @@ const ALL: &[&Format] = &[
     &links::IP,
     &links::ETHTOOL,
     &links::TC,
+    &locks::FORMAT,
+    &groups::FORMAT,
     &strace::FORMAT,
     &sysctl::FORMAT,
     &dmesg::FORMAT,
@@ -122,7 +128,15 @@ fn of_command(command: &str) -> Option<&'static Format> {
 
 /// Whether a file of this path has a known format, as the folders of a sosreport name it.
 pub(super) fn is_known(path: &str) -> bool {
-    of_command(&command_of(path)).is_some()
+    let command = command_of(path);
+    of_command(&command).is_some() || is_table(&command)
+}
+
+/// Whether a text begins with a known command, its prompt or its output.
+pub(super) fn begins_known(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().skip_while(|line| line.trim().is_empty()).take(4).collect();
+    let Some(first) = lines.first() else { return false };
+    prompt(first).is_some() || ALL.iter().any(|format| (format.starts)(&lines))
 }
 
 /// The command that wrote a file: sosreports write blanks as `_`.
@@ -294,6 +308,36 @@ mod tests {
         let page = include_str!("../../../../../docs/how-to/posted.md");
         let missing: Vec<&str> = programs().filter(|program| !page.contains(program)).collect();
         assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn a_file_of_any_name_is_known_by_how_it_begins() {
+        assert!(begins_known("\n==> /proc/uptime <==\n57117.71 25615.75\n"));
+        assert!(begins_known("$ vmstat 1 5\nprocs ---memory---\n"));
+        assert!(begins_known("1: POSIX  ADVISORY  WRITE 77 08:01:131 0 0\n"));
+        assert!(!begins_known("#!/bin/sh\nnetstat -s\n") && !begins_known("root:x:0:0::/root:/bin/sh\n"));
+        assert!(is_known("sick.d/vmstat_1_5") && !is_known("sick.d/notes.txt"));
+    }
+
+    #[test]
+    fn statistics_of_each_cpu_are_not_taken_for_packets() {
+        let text = "==> /proc/net/softnet_stat <==\n\
+            0ef3bcae 0004cde4 00000092 00000000 00000000 00000000 00000000 00000000 00000000 0003219e 00000000 00000000 00000001 00000000 00000000\n\
+            ==> /proc/net/stat/nf_conntrack <==\n\
+            entries  clashres found new invalid ignore delete chainlength insert insert_failed drop early_drop icmp_error  expect_new expect_create expect_delete search_restart\n\
+            00000000  00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000003 00000000 00000000  00000000 00000000 00000000 00000000\n";
+        let dropped: Vec<f64> = read(text, "counters.txt")
+            .unwrap()
+            .iter()
+            .filter_map(|saved| match saved {
+                Saved::Counters(counters) => counters.readings.first(),
+                _ => None,
+            })
+            .flat_map(|reading| &reading.totals)
+            .filter(|(name, _)| *name == "machine.softnet.dropped" || *name == "nf_conntrack.drop")
+            .map(|(_, value)| *value)
+            .collect();
+        assert_eq!(dropped, [314_852.0, 3.0]);
     }
 
     #[test]

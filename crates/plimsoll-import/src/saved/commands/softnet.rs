@@ -5,7 +5,7 @@ use super::{Format, Out, Section, is_file};
 pub(super) const FORMAT: Format = Format {
     program: "/proc/net/softnet_stat",
     is_command: |command| is_file(command, "net/softnet_stat") || command.ends_with("softnet_stat"),
-    starts: |lines| columns(lines[0]).is_some(),
+    starts: |lines| columns(lines[0]).is_some_and(|all| is_of_packets(&all)),
     read,
 };
 
@@ -21,6 +21,12 @@ fn columns(line: &str) -> Option<Vec<f64>> {
     };
     let all: Option<Vec<f64>> = line.split_ascii_whitespace().map(hexadecimal).collect();
     all.filter(|all| all.len() >= 9)
+}
+
+/// Whether a line without a name may be of this file: CPUs handle packets, and columns that nothing uses any more are zeros. Other statistics have more
+/// columns.
+fn is_of_packets(columns: &[f64]) -> bool {
+    columns[0] > 0.0 && columns.len() <= 15 && columns[3..8].iter().all(|value| *value == 0.0)
 }
 
 fn read(section: &Section<'_>, out: &mut Out) {

@@ -154,14 +154,23 @@ struct Details {
     retransmitted: f64,
     limited: [f64; 2],
     busy: f64,
+    /// Connections with details, and those of them with a part of a segment that waits for an acknowledgement (Nagle, RFC 896).
+    connections: f64,
+    held: f64,
     any: bool,
 }
 
 impl Details {
     fn add(&mut self, line: &str) {
+        let (mut segment, mut window, mut unsent, mut unacknowledged) = (0.0, 0.0, 0.0, 0.0);
         for word in line.split_ascii_whitespace() {
             let Some((name, value)) = word.split_once(':') else { continue };
+            let field = || count(value).unwrap_or(0.0);
             match name {
+                "mss" => segment = field(),
+                "cwnd" => window = field(),
+                "notsent" => unsent = field(),
+                "unacked" => unacknowledged = field(),
                 "rtt" => self.rtts.extend(value.split('/').next().and_then(decimal)),
                 "retrans" => self.retransmitted += value.split('/').nth(1).and_then(count).unwrap_or(0.0),
                 "busy" => self.busy += milliseconds(value),
@@ -171,11 +180,17 @@ impl Details {
             }
             self.any = true;
         }
+        self.connections += f64::from(u8::from(window > 0.0));
+        let is_held = unsent > 0.0 && unsent < segment && unacknowledged > 0.0 && unacknowledged < window;
+        self.held += f64::from(u8::from(is_held));
     }
 
     fn put(&self, out: &mut Out) {
         if !self.any {
             return;
+        }
+        if self.connections > 0.0 {
+            out.reading.level("tcp.held_share", 100.0 * self.held / self.connections);
         }
         out.reading.level("tcp_info.retransmits", self.retransmitted);
         let mut rtts = self.rtts.clone();

@@ -47,8 +47,12 @@ fn read(section: &Section<'_>, out: &mut Out) {
             out.unread.note(index, line);
             continue;
         };
-        // A setting of several numbers is known by its first one; text is no number.
-        let Some(value) = value.split_ascii_whitespace().next().and_then(decimal) else { continue };
+        // Of several numbers the first takes the name, and the others are numbered from 2; text is no number.
+        let values: Vec<f64> = value.split_ascii_whitespace().map_while(decimal).collect();
+        for (number, value) in (1..).zip(&values).skip(1) {
+            out.reading.level(format!("sysctl.{name}.{number}"), *value);
+        }
+        let Some(value) = values.first().copied() else { continue };
         match AMOUNTS.iter().find(|(known, _)| *known == name) {
             Some((_, amount)) => out.reading.level(*amount, value),
             None => out.reading.level(format!("sysctl.{name}"), value),

@@ -57,6 +57,10 @@ fn top(section: &Section<'_>, out: &mut Out) {
     let mut moments = 0_usize;
     // Processes of one name together; one that is absent from a moment used nothing.
     let mut processes: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    // How often a process was listed, and as stopped.
+    let mut stops: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+    // The highest nice value of each: the lowest priority.
+    let mut nice: BTreeMap<String, f64> = BTreeMap::new();
     for (index, line) in section.numbered() {
         let text = line.trim();
         if text.starts_with("top - ") {
@@ -86,10 +90,24 @@ fn top(section: &Section<'_>, out: &mut Out) {
                     if let Some(last) = values.last_mut() {
                         *last += used;
                     }
+                    if let Some(value) = of("NI").and_then(|value| value.parse::<f64>().ok()) {
+                        let highest = nice.entry(name.to_owned()).or_insert(value);
+                        *highest = highest.max(value);
+                    }
+                    let (seen, stopped) = stops.entry(name.to_owned()).or_default();
+                    *seen += 1.0;
+                    // A process that a signal or a tracer has stopped (proc_pid_stat(5)).
+                    *stopped += if matches!(of("S"), Some("T" | "t")) { 100.0 } else { 0.0 };
                 }
                 None => out.unread.note(index, line),
             }
         }
+    }
+    for (name, (seen, stopped)) in stops {
+        out.reading.level(format!("process.{name}.stopped_share"), stopped / seen);
+    }
+    for (name, value) in nice {
+        out.reading.level(format!("process.{name}.nice"), value);
     }
     for (name, mut values) in processes {
         values.resize(moments.max(1), 0.0);

@@ -123,11 +123,7 @@ pub(super) fn between(low: f64, high: f64, count: usize) -> impl Iterator<Item =
 
 /// The line that breaks at a knee. Where all three terms may stay, none of them is better left out.
 pub(super) fn with_knee(points: &[GrowthPoint], knee: f64) -> Curve {
-    let basis = Basis::Lines { knee };
-    let rows = basis.rows(points);
-    let fit = |candidates: &[&[usize]]| least_squares::fit(&rows, candidates, is_rising);
-    let found = fit(&[&[0, 1, 2]]).or_else(|| fit(&[&[1, 2], &[0, 2], &[0, 1], &[1], &[0]]));
-    of_terms(basis, points, found)
+    whole_or_part(Basis::Lines { knee }, points, is_rising, &[&[1, 2], &[0, 2], &[0, 1], &[1], &[0]])
 }
 
 /// Whether no term falls, and the first two are above 0 together.
@@ -142,17 +138,28 @@ fn broken(points: &[GrowthPoint], candidates: &[&[usize]], knee: f64) -> Curve {
 
 /// Terms none of which falls.
 fn sum(basis: Basis, points: &[GrowthPoint], candidates: &[&[usize]]) -> Curve {
-    let allowed = |c: &[f64; 3]| c.iter().all(|c| *c >= 0.0) && c.iter().sum::<f64>() > 0.0;
-    of_terms(basis, points, least_squares::fit(&basis.rows(points), candidates, allowed))
+    of_terms(basis, points, least_squares::fit(&basis.rows(points), candidates, none_falls))
+}
+
+fn none_falls(coefficients: &[f64; 3]) -> bool {
+    coefficients.iter().all(|c| *c >= 0.0) && coefficients.iter().sum::<f64>() > 0.0
 }
 
 /// A line and a square. Where all three terms may stay, none of them is better left out.
 fn square(points: &[GrowthPoint]) -> Curve {
-    let rows = Basis::Square.rows(points);
-    let allowed = |c: &[f64; 3]| c.iter().all(|c| *c >= 0.0) && c.iter().sum::<f64>() > 0.0;
-    let fit = |candidates: &[&[usize]]| least_squares::fit(&rows, candidates, allowed);
-    let found = fit(&[&[0, 1, 2]]).or_else(|| fit(&[&[1, 2], &[0, 2], &[2], &[0, 1], &[1], &[0]]));
-    of_terms(Basis::Square, points, found)
+    whole_or_part(Basis::Square, points, none_falls, &[&[1, 2], &[0, 2], &[2], &[0, 1], &[1], &[0]])
+}
+
+/// A curve of all three terms, or else of some of them.
+fn whole_or_part(
+    basis: Basis,
+    points: &[GrowthPoint],
+    allowed: fn(&[f64; 3]) -> bool,
+    parts: &[&[usize]],
+) -> Curve {
+    let rows = basis.rows(points);
+    let whole = least_squares::fit(&rows, &[&[0, 1, 2]], allowed);
+    of_terms(basis, points, whole.or_else(|| least_squares::fit(&rows, parts, allowed)))
 }
 
 /// A logarithm that rises, and is above 0 from the smallest number on; its level may lie below.

@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 /// A kind of growth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Kind {
     /// The time does not depend on the number of workers.
     Constant,
@@ -35,15 +36,7 @@ impl Kind {
 
     /// The public name, as in the JSON.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Constant => "constant",
-            Self::Linear => "linear",
-            Self::Logarithmic => "logarithmic",
-            Self::Linearithmic => "linearithmic",
-            Self::Power => "power",
-            Self::Quadratic => "quadratic",
-            Self::Knee => "knee",
-        }
+        self.into()
     }
 
     /// Kinds in classes of rising complexity: a class is left only for one that earns its place.

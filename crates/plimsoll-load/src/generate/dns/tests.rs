@@ -50,7 +50,7 @@ fn carry_out(load: DnsLoad, target: SocketAddr) -> (LoadResult, DnsFacts) {
         name: "load".into(),
         targets: vec![target],
         sources: Vec::new(),
-        authority: None,
+        trust: None,
         volume: None,
         kind: load.into(),
     };

@@ -36,10 +36,10 @@ const CLOSE: &str = "Connection: close\r\n";
 /// # Errors
 /// When it cannot start.
 pub(super) fn run(spec: &LoadSpec, load: &HttpLoad, control: &Control<'_>) -> Result<LoadResult, Failure> {
-    let secure = |protocol| match (load.tls, &spec.authority) {
+    let secure = |protocol| match (load.tls, &spec.trust) {
         (false, _) => Ok(None),
         (true, None) => Err(other("prepare TLS", &"no authority is known")),
-        (true, Some(authority)) => Secure::new(authority, protocol, load.resume).map(Some),
+        (true, Some(trust)) => Secure::new(trust, protocol, load.resume).map(Some),
     };
     let (course, targets) = (load.into(), &spec.targets);
     match load.version {
@@ -61,6 +61,7 @@ impl From<&HttpLoad> for Course {
             requests: None,
             duration: load.duration.map(|span| span.0),
             open: load.open.clone(),
+            most_per_second: None,
             timeout: load.timeout.0,
             requests_per_connection: load.requests_per_connection,
             pipeline: match load.version {

@@ -7,11 +7,14 @@
 mod crew;
 mod gate;
 mod memory;
+mod watch;
 mod worker;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::{self, Builder};
+use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::MessagingLoad;
 use plimsoll_model::experiment::load::messaging::{MessagingFacts, Workers, WorkersMemory};
@@ -21,11 +24,13 @@ use plimsoll_model::observation::LoadResult;
 use self::crew::{Crew, Processes, Threads};
 use self::gate::Gate;
 use self::memory::Memory;
+use self::watch::Watch;
 use super::Control;
 use super::latency;
 use super::progress::ProgressReporter;
 use super::tally::Tally;
 use crate::clock::{self, CpuTime};
+use crate::failure::other;
 use crate::process::require_single_thread;
 
 /// Runs a messaging load to its end, from the calling thread, which must be the only one of its process.
@@ -45,7 +50,11 @@ pub(super) fn run(
     let wanted = load.rounds.unwrap_or(u64::MAX);
     let lasts = |began: Instant| load.duration.is_none_or(|duration| began.elapsed() < duration.0);
     while facts.rounds < wanted && lasts(began) && !control.abort.load(Ordering::Relaxed) {
-        let round = Round::carry_out(load, facts.rounds == 0)?;
+        let done = tally.requests;
+        let mut tell =
+            |share: f64| progress.tell(done + (share * load.messages_in_a_round() as f64) as u64, 0);
+        let mut look = Look { every: control.every, tell: &mut tell };
+        let round = Round::carry_out(load, facts.rounds == 0, &mut look)?;
         facts.rounds += 1;
         facts.memory = facts.memory.or(round.memory);
         spent_ns += round.end - round.start;
@@ -60,6 +69,12 @@ pub(super) fn run(
     Ok(result)
 }
 
+/// Receiver of the progress of a round, as a share, and how often it hears of it.
+struct Look<'a> {
+    every: Duration,
+    tell: &'a mut dyn FnMut(f64),
+}
+
 /// When a round was begun and over, and what its workers needed.
 struct Round {
     start: u64,
@@ -68,28 +83,55 @@ struct Round {
 }
 
 impl Round {
-    fn carry_out(load: &MessagingLoad, weigh: bool) -> Result<Self, Failure> {
+    fn carry_out(load: &MessagingLoad, weigh: bool, look: &mut Look<'_>) -> Result<Self, Failure> {
         let before = if weigh { Memory::now() } else { None };
         let gate = Arc::new(Gate::new()?);
         match load.workers {
-            Workers::Processes => Self::of(Processes::assemble(load, &gate)?, &gate, load, before),
-            Workers::Threads => Self::of(Threads::assemble(load, &gate)?, &gate, load, before),
+            Workers::Processes => Self::of(Processes::assemble(load, &gate)?, &gate, load, before, look),
+            Workers::Threads => Self::of(Threads::assemble(load, &gate)?, &gate, load, before, look),
         }
     }
 
     fn of(
-        crew: impl Crew,
+        crew: impl Crew + Send,
         gate: &Gate,
         load: &MessagingLoad,
         before: Option<Memory>,
+        look: &mut Look<'_>,
     ) -> Result<Self, Failure> {
         gate.wait_for(load.workers(), || crew.has_lost_one())?;
-        let memory = before.and_then(|before| before.grown(&crew.processes()));
+        let processes = crew.processes();
+        let memory = before.and_then(|before| before.grown(&processes));
+        let watch = Watch::begin(load, processes);
         let start = clock::now();
         gate.open()?;
-        crew.wait()?;
-        Ok(Self { start, end: clock::now(), memory })
+        let end = wait(crew, look.every, || watch.iter().for_each(|watch| (look.tell)(watch.share())))?;
+        Ok(Self { start, end, memory })
     }
+}
+
+/// Waits for the workers in a thread, and looks at them meanwhile; says when the last of them ended. The thread is gone then: the next round forks.
+fn wait(crew: impl Crew + Send, every: Duration, mut look: impl FnMut()) -> Result<u64, Failure> {
+    let (ended, end) = channel();
+    thread::scope(|scope| {
+        let waits = move || {
+            let waited = crew.wait();
+            ended.send(waited.map(|()| clock::now())).ok();
+        };
+        let waiter = Builder::new().spawn_scoped(scope, waits);
+        let waiter = waiter.map_err(|error| other("start a thread that waits for the workers", &error))?;
+        let waited = loop {
+            match end.recv_timeout(every) {
+                Err(RecvTimeoutError::Timeout) => look(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    break Err(other("wait for the workers", &"the thread has ended"));
+                }
+                Ok(waited) => break waited,
+            }
+        };
+        waiter.join().ok();
+        waited
+    })
 }
 
 #[cfg(test)]

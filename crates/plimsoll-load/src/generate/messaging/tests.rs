@@ -1,5 +1,4 @@
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use plimsoll_model::experiment::load::messaging::Channel;
 use plimsoll_model::units::ByteSize;
@@ -19,7 +18,7 @@ fn round(over: Channel, size: u64) -> Result<Round, Failure> {
         workers: Workers::Threads,
         ..MessagingLoad::default()
     };
-    Round::carry_out(&load, true)
+    Round::carry_out(&load, true, &mut Look { every: Duration::from_secs(1), tell: &mut |_| () })
 }
 
 #[test]
@@ -30,6 +29,23 @@ fn every_message_arrives_also_where_none_fits_into_a_buffer() {
             assert!(round.end > round.start && round.memory.is_some());
         }
     }
+}
+
+#[test]
+fn a_round_that_takes_long_shows_how_far_it_is() {
+    let load = MessagingLoad {
+        groups: 2,
+        pairs: SMALL,
+        messages: 20_000,
+        over: Channel::Pipes,
+        workers: Workers::Threads,
+        ..MessagingLoad::default()
+    };
+    let mut shares = Vec::new();
+    let mut tell = |share| shares.push(share);
+    Round::carry_out(&load, false, &mut Look { every: Duration::from_millis(5), tell: &mut tell }).unwrap();
+    assert!(shares.is_sorted(), "{shares:?}");
+    assert!(shares.iter().any(|share| (0.1..0.9).contains(share)), "{shares:?}");
 }
 
 #[test]
@@ -54,8 +70,8 @@ fn a_receiver_whose_senders_are_gone_fails_and_does_not_wait() {
 
 #[test]
 fn a_process_with_other_threads_does_not_fork() {
-    let (end, until) = std::sync::mpsc::channel::<()>();
-    let other = std::thread::spawn(move || until.recv().is_err());
+    let (end, until) = channel::<()>();
+    let other = thread::spawn(move || until.recv().is_err());
     let abort = AtomicBool::new(false);
     let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
     let load = MessagingLoad { rounds: Some(1), ..MessagingLoad::default() };
@@ -63,7 +79,7 @@ fn a_process_with_other_threads_does_not_fork() {
         name: "crowd".into(),
         targets: Vec::new(),
         sources: Vec::new(),
-        authority: None,
+        trust: None,
         volume: None,
         kind: load.clone().into(),
     };

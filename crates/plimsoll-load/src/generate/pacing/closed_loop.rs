@@ -13,6 +13,31 @@ pub(in crate::generate) struct ClosedLoop {
     /// Requests that are still to be begun.
     requests_left: Option<u64>,
     end: Option<u64>,
+    cap: Option<Cap>,
+}
+
+/// The most requests in a time, as the generic cell rate algorithm has it (ITU-T I.371, the virtual scheduling algorithm).
+#[derive(Debug)]
+struct Cap {
+    /// Nanoseconds between two requests at this rate.
+    gap: f64,
+    /// When the next request is due at this rate.
+    due: f64,
+}
+
+impl Cap {
+    /// What a late loop may make up for, in nanoseconds; what it was late beyond that is lost.
+    const TOLERANCE: f64 = 100e6;
+
+    /// When a request may begin that would begin at `now`: counted if that is now.
+    fn admit(&mut self, now: u64) -> Option<u64> {
+        let now = now as f64;
+        if self.due > now {
+            return Some(self.due.ceil() as u64);
+        }
+        self.due = self.due.max(now - Self::TOLERANCE) + self.gap;
+        None
+    }
 }
 
 impl ClosedLoop {
@@ -23,6 +48,9 @@ impl ClosedLoop {
             left: course.connections,
             requests_left: course.requests,
             end: course.duration.map(|duration| start.saturating_add(clock::nanoseconds(duration))),
+            cap: course
+                .most_per_second
+                .map(|most| Cap { gap: 1e9 * f64::from(course.generators) / most, due: start as f64 }),
         }
     }
 
@@ -51,12 +79,20 @@ impl Pacing for ClosedLoop {
         if busy >= self.concurrency {
             return Start::WhenOneEnds;
         }
+        if let Some(later) = self.cap.as_mut().and_then(|cap| cap.admit(now)) {
+            return Start::At(later);
+        }
         self.left = self.left.map(|left| left - 1);
         self.take_request();
         Start::Now { intended: now, held: false }
     }
 
     fn afterwards(&mut self, now: u64) -> Afterwards {
+        if self.cap.is_some() {
+            // The cap counts requests where they begin.
+            let over = self.has_ended(now) || self.requests_left == Some(0);
+            return if over { Afterwards::Close } else { Afterwards::Rest };
+        }
         if self.has_ended(now) || !self.take_request() { Afterwards::Close } else { Afterwards::AskAgain }
     }
 }
@@ -102,5 +138,30 @@ mod tests {
         assert_eq!(pacing.afterwards(101), Afterwards::AskAgain);
         assert_eq!(pacing.afterwards(102), Afterwards::Close);
         assert_eq!(pacing.next(103, 0), Start::Over);
+    }
+
+    #[test]
+    fn a_cap_spaces_requests_evenly_and_does_not_make_up_for_a_slow_server() {
+        let load = SmtpLoad {
+            duration: Some(Span::secs(10)),
+            sessions: 5,
+            generators: 2,
+            most_per_minute: Some(120.0),
+            ..SmtpLoad::default()
+        };
+        let mut pacing = ClosedLoop::new(&Course::from(&load), 0);
+        // Two in a second, one for each of two generators.
+        assert_eq!(pacing.next(0, 0), begun(0));
+        assert_eq!(pacing.next(1, 1), Start::At(1_000_000_000));
+        assert_eq!(pacing.afterwards(2), Afterwards::Rest);
+        // The alarm was late by 5 ms, the next request is not.
+        assert_eq!(pacing.next(1_005_000_000, 0), begun(1_005_000_000));
+        assert_eq!(pacing.next(1_005_000_000, 1), Start::At(2_000_000_000));
+        // No session was free for five seconds.
+        assert_eq!(pacing.next(7_000_000_000, 5), Start::WhenOneEnds);
+        assert_eq!(pacing.next(7_000_000_000, 0), begun(7_000_000_000));
+        assert_eq!(pacing.next(7_000_000_000, 1), Start::At(7_900_000_000));
+        assert_eq!(pacing.afterwards(10_000_000_000), Afterwards::Close);
+        assert_eq!(pacing.next(10_000_000_000, 0), Start::Over);
     }
 }

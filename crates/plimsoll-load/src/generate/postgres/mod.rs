@@ -38,6 +38,7 @@ impl From<&PostgresLoad> for Course {
             requests: load.transactions.filter(|_| load.open.is_none()),
             duration: load.duration.map(|span| span.0),
             open: load.open.clone(),
+            most_per_second: None,
             timeout: load.timeout.0,
             requests_per_connection: 0,
             pipeline: 1,

@@ -44,6 +44,7 @@ impl From<&SmtpLoad> for Course {
             requests: load.messages.filter(|_| open.is_none()),
             duration: load.duration.map(|span| span.0),
             open,
+            most_per_second: load.most_per_minute.map(|most| most / 60.0),
             timeout: load.timeout.0,
             requests_per_connection: load.messages_per_session,
             pipeline: 1,

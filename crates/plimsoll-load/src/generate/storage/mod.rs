@@ -210,6 +210,7 @@ impl From<&StorageLoad> for Course {
             requests: None,
             duration: load.duration.map(|span| span.0),
             open: load.open.clone(),
+            most_per_second: None,
             timeout: load.timeout.0,
             requests_per_connection: 1,
             pipeline: 1,

@@ -20,7 +20,7 @@ fn try_on(folder: &Path, load: StorageLoad) -> Result<LoadResult, Failure> {
         name: "load".into(),
         targets: Vec::new(),
         sources: Vec::new(),
-        authority: None,
+        trust: None,
         volume: Some(VolumePlace { name: "disk".into(), path: folder.into(), writable: true }),
         kind: LoadKind::Storage(load),
     };

@@ -32,31 +32,19 @@ pub(super) fn serve(
     tell: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
 ) -> Result<Infallible, Failure> {
     process::survive_broken_pipes()?;
-    let addresses = listen::addresses(&listeners)?;
     let desk = Arc::new(Desk::default());
-    for &address in &addresses {
+    for address in listen::addresses(&listeners)? {
         let receiver = udp::Receiver::bind(address, Arc::clone(&desk))?;
         let started = Builder::new().name("datagrams".into()).spawn(move || receiver.receive());
         started.map_err(|error| other("start the thread for datagrams", &error))?;
     }
     let options = Arc::new(options.clone());
-    let accepting: Vec<_> = listeners
-        .into_iter()
-        .map(|listener| {
-            socket::buffers(&listener, None, options.receive_buffer)
-                .map_err(|error| refused("set the receive buffer", error))?;
-            let (options, desk) = (Arc::clone(&options), Arc::clone(&desk));
-            let accepting =
-                Builder::new().name("accept".into()).spawn(move || accept(&listener, &options, &desk));
-            accepting.map_err(|error| other("start the thread that accepts connections", &error))
-        })
-        .collect::<Result<_, Failure>>()?;
-    tell(&addresses)?;
-    for thread in accepting {
-        // It does not end by itself.
-        thread.join().ok();
-    }
-    Err(other("keep the service going", &"a thread that accepts connections has ended"))
+    listen::accept_in_threads(listeners, tell, |listener| {
+        socket::buffers(&listener, None, options.receive_buffer)
+            .map_err(|error| refused("set the receive buffer", error))?;
+        let (options, desk) = (Arc::clone(&options), Arc::clone(&desk));
+        Ok(move || accept(&listener, &options, &desk))
+    })
 }
 
 fn accept(listener: &TcpListener, options: &Arc<BulkService>, desk: &Arc<Desk>) {

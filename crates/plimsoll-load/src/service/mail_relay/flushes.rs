@@ -3,16 +3,15 @@
 //! A file, and not a request to the relay, so that flushes made before a crash are known, too.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::Path;
 use std::time::Instant;
 
 use hdrhistogram::Histogram;
-use nix::fcntl::OFlag;
 use plimsoll_model::observation::{FlushFacts, Histogram as Recorded};
-use plimsoll_path::Folder;
 
 use crate::generate::latency::histogram;
+use crate::records::RecordReader;
 
 /// The name of the list in the relay's folder.
 const NAME: &str = "flushes";
@@ -48,18 +47,14 @@ impl Flushes {
 
 /// Reads what a relay has flushed.
 pub struct FlushReader {
-    /// Folder of the service, which may have left a link in it.
-    folder: PathBuf,
-    file: Option<File>,
-    /// Bytes of a record that is not complete yet.
-    piece: Vec<u8>,
+    records: RecordReader<RECORD>,
 }
 
 impl FlushReader {
     /// Reads the list in a relay's folder.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), file: None, piece: Vec::new() }
+        Self { records: RecordReader::new(folder, NAME) }
     }
 
     /// Flushes since the last call.
@@ -67,26 +62,13 @@ impl FlushReader {
     /// # Errors
     /// When the list cannot be read. That there is none yet is no error.
     pub fn take(&mut self) -> io::Result<FlushFacts> {
-        if self.file.is_none() {
-            self.file = match Folder::open(&self.folder)
-                .and_then(|folder| folder.file(Path::new(NAME), OFlag::O_RDONLY))
-            {
-                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(FlushFacts::default()),
-                opened => Some(opened?),
-            };
-        }
-        if let Some(file) = &mut self.file {
-            file.read_to_end(&mut self.piece)?;
-        }
-        let whole = self.piece.len() / RECORD * RECORD;
         let mut times: Histogram<u64> = histogram();
         let mut spent_us = 0;
-        for record in self.piece[..whole].as_chunks::<RECORD>().0 {
+        self.records.each(|record| {
             let took = u64::from(u32::from_le_bytes(*record));
             times.saturating_record(took);
             spent_us += took;
-        }
-        self.piece.drain(..whole);
+        })?;
         Ok(FlushFacts { count: times.len(), spent_us, histogram: Recorded::from(&times) })
     }
 }

@@ -23,7 +23,6 @@ use super::listen;
 use super::shuttle::reset_on_close;
 use crate::descriptors;
 use crate::failure::{other, refused};
-use crate::process::SHORTAGE;
 
 /// The most events that are taken at a time.
 const EVENTS: usize = 256;
@@ -220,15 +219,7 @@ impl<D: Desk> Server<D> {
     /// Takes the connections that wait at a socket.
     fn accept(&mut self, listener: usize, now: Instant) {
         while !self.full && listener < self.listeners.len() {
-            let stream = match self.listeners[listener].accept() {
-                Ok((stream, _)) => stream,
-                Err(error) => {
-                    if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM)) {
-                        std::thread::sleep(SHORTAGE);
-                    }
-                    return;
-                }
-            };
+            let Some(stream) = listen::next(&self.listeners[listener]) else { return };
             if stream.set_nonblocking(true).is_ok() {
                 self.welcome(stream, now);
             }

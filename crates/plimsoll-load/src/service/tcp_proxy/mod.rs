@@ -37,22 +37,11 @@ pub(super) fn serve(
         return Err(other("start the proxy", &"there is no address to pass connections on to"));
     }
     process::survive_broken_pipes()?;
-    let addresses = listen::addresses(&listeners)?;
     let proxy = Arc::new(Proxy { options: options.clone(), to: to.to_vec(), next: AtomicUsize::new(0) });
-    let accepting: Vec<_> = listeners
-        .into_iter()
-        .map(|listener| {
-            let proxy = Arc::clone(&proxy);
-            let accepting = Builder::new().name("accept".into()).spawn(move || accept(&listener, &proxy));
-            accepting.map_err(|error| other("start the thread that accepts connections", &error))
-        })
-        .collect::<Result<_, Failure>>()?;
-    tell(&addresses)?;
-    for thread in accepting {
-        // It does not end by itself.
-        thread.join().ok();
-    }
-    Err(other("keep the proxy going", &"a thread that accepts connections has ended"))
+    listen::accept_in_threads(listeners, tell, |listener| {
+        let proxy = Arc::clone(&proxy);
+        Ok(move || accept(&listener, &proxy))
+    })
 }
 
 fn accept(listener: &TcpListener, proxy: &Arc<Proxy>) {

@@ -18,7 +18,8 @@ use super::prefork::keep_alive;
 use super::request::LONGEST_HEAD;
 use super::site::Site;
 use crate::descriptors;
-use crate::process::{Parent, SHORTAGE};
+use crate::process::Parent;
+use crate::service::listen;
 
 /// The most events that are taken at a time.
 const EVENTS: usize = 256;
@@ -142,15 +143,7 @@ impl<'a> Worker<'a> {
     /// Takes the connections that wait at a socket, and serves those that have something to say already.
     fn accept(&mut self, listener: usize) {
         while !self.full {
-            let stream = match self.listeners[listener].accept() {
-                Ok((stream, _)) => stream,
-                Err(error) => {
-                    if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM)) {
-                        std::thread::sleep(SHORTAGE);
-                    }
-                    return;
-                }
-            };
+            let Some(stream) = listen::next(&self.listeners[listener]) else { return };
             if stream.set_nonblocking(true).is_ok() {
                 self.welcome(stream);
             }

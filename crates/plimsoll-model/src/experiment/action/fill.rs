@@ -1,30 +1,22 @@
 //! Filling a disk.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ActionPlace, ActionType};
-use crate::effect::{Effect, EffectKind};
 use crate::experiment::Experiment;
-use crate::experiment::problem::{Checked, Part, declared, problem};
-use crate::units::{ByteSize, Share};
+use crate::experiment::prelude::*;
 
 /// A disk to fill: with a file without a name, which is gone when the host is, or when a later step takes it away with `size = 0`.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FillDisk {
     /// The volume, which holds files. Give this or `scratch`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
     /// The host, of whose services the folder for their files (`{scratch}`) is filled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scratch: Option<String>,
     /// Size of the file. Give this or `share`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<ByteSize>,
     /// Share of the file system that is then in use, what is there already with it (more than 0, at most 1). Only of a `loop` volume,
     /// which nobody else uses.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
 }
 

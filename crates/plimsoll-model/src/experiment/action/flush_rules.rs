@@ -1,12 +1,8 @@
 //! Taking away all rules of routing policy and of nftables.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ActionPlace, ActionType};
-use crate::effect::Effect;
 use crate::experiment::Experiment;
-use crate::experiment::problem::Checked;
+use crate::experiment::prelude::*;
 
 /// A host whose rules are taken away.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,12 +1,8 @@
 //! Killing a service.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ActionPlace, ActionType};
-use crate::effect::Effect;
 use crate::experiment::Experiment;
-use crate::experiment::problem::Checked;
+use crate::experiment::prelude::*;
 
 /// A service to kill: all of its processes get SIGKILL, and it does not run until a later step starts it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,33 +1,25 @@
 //! Changing what happens to packets on a link.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ActionPlace, ActionType};
-use crate::effect::Effect;
 use crate::experiment::link::LinkDirection;
-use crate::experiment::problem::{Checked, Part, problem};
+use crate::experiment::prelude::*;
 use crate::experiment::{Experiment, Link};
-use crate::units::{BitRate, Share, Span};
 
 /// A change of a link. What it does not name stays as it is.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeLink {
     /// The two hosts that the link joins.
     pub between: [String; 2],
     /// How many bits of Ethernet frames it carries per second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
     /// How long a packet travels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,
     /// The share of packets that are lost (`"0 %"` ends it).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Share>,
     /// Whether no packet passes at all, as where a switch on the way has failed: neither host sees its own end go down. `false` lets
     /// them pass again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down: Option<bool>,
     /// Whether the link is again as the file has it, except for what stands beside this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

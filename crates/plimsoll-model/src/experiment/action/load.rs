@@ -1,11 +1,7 @@
 //! Starting and ending a load in the background.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ActionPlace, ActionType};
-use crate::effect::Effect;
-use crate::experiment::problem::{Checked, declared, problem};
+use crate::experiment::prelude::*;
 
 /// A load to start beside what is measured. It goes on until a later step ends it, or the trial is over, whatever it says of its own
 /// length.

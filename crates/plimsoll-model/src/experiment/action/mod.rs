@@ -74,7 +74,7 @@ kinds! {
 }
 
 /// Interface of every kind of step.
-trait ActionType {
+pub trait ActionType {
     /// Whether it makes sense where it stands.
     fn check(&self, at: &ActionPlace<'_>) -> Checked;
 
@@ -96,7 +96,7 @@ trait ActionType {
 }
 
 /// Where a step stands.
-struct ActionPlace<'e> {
+pub struct ActionPlace<'e> {
     experiment: &'e Experiment,
     at: Vec<Part>,
 }
@@ -132,20 +132,6 @@ impl ActionPlace<'_> {
     }
 }
 
-impl ActionKind {
-    /// The action in words, without the host.
-    #[must_use]
-    pub fn describe(&self) -> String {
-        self.as_dyn().describe()
-    }
-
-    /// The host that it is done on; nothing where it concerns several.
-    #[must_use]
-    pub fn host<'e>(&'e self, experiment: &'e Experiment) -> Option<&'e str> {
-        self.as_dyn().host(experiment)
-    }
-}
-
 impl Action {
     /// A step without a time or a name.
     #[must_use]
@@ -173,12 +159,12 @@ impl Action {
 
     /// Whether it changes what only a host with namespaces has to itself.
     pub(crate) fn needs_namespaces(&self) -> bool {
-        self.kind.as_dyn().needs_namespaces()
+        self.kind.needs_namespaces()
     }
 
     /// What it does to the machine.
     pub(super) fn effects(&self, by: &str) -> Vec<Effect> {
-        if self.skip { Vec::new() } else { self.kind.as_dyn().effects(by) }
+        if self.skip { Vec::new() } else { self.kind.effects(by) }
     }
 
     /// Whether it makes sense for an experiment in whose file it does not stand.
@@ -189,6 +175,6 @@ impl Action {
 
     /// Whether it makes sense.
     pub(super) fn check(&self, experiment: &Experiment, at: &[Part]) -> Checked {
-        self.kind.as_dyn().check(&ActionPlace { experiment, at: at.to_vec() })
+        self.kind.check(&ActionPlace { experiment, at: at.to_vec() })
     }
 }

@@ -1,15 +1,9 @@
 //! Running a program once.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ActionPlace, ActionType};
-use crate::effect::{AsWhom, Effect, EffectKind, word};
+use crate::effect::word;
 use crate::experiment::Experiment;
-use crate::experiment::problem::{Checked, declared, problem};
-use crate::units::Span;
+use crate::experiment::prelude::*;
 
 /// A program that is run once. It is confined as a service that is a program of your own is; that it fails ends the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,15 +20,11 @@ pub struct RunProgram {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub privileged: bool,
     /// How long it may take; then it is killed.
-    #[serde(default = "RunProgram::default_at_most")]
+    #[serde(default = "Span::of_secs::<60>")]
     pub at_most: Span,
 }
 
 impl RunProgram {
-    pub(in crate::experiment) fn default_at_most() -> Span {
-        Span::secs(60)
-    }
-
     /// The command line, as a shell would take it.
     pub fn line(&self) -> String {
         self.command.iter().map(|argument| word(argument)).collect::<Vec<_>>().join(" ")

@@ -1,14 +1,8 @@
 //! Changing kernel settings of a host.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ActionPlace, ActionType};
-use crate::effect::Effect;
 use crate::effect::word;
-use crate::experiment::problem::{Checked, problem};
+use crate::experiment::prelude::*;
 use crate::experiment::{Experiment, SysctlValue, sysctl};
 
 /// Kernel settings to change.

@@ -1,12 +1,8 @@
 //! Sending a signal to a service.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ActionPlace, ActionType};
-use crate::effect::Effect;
 use crate::experiment::Experiment;
-use crate::experiment::problem::Checked;
+use crate::experiment::prelude::*;
 
 /// A signal to send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,12 +1,8 @@
 //! Starting a service that was killed or stopped.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ActionPlace, ActionType};
-use crate::effect::Effect;
 use crate::experiment::Experiment;
-use crate::experiment::problem::Checked;
+use crate::experiment::prelude::*;
 
 /// A service to start again, where it was. The step ends when the service is ready.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,14 +1,8 @@
 //! The claim that mail which was acknowledged arrives.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ClaimKind, ClaimPlace};
-use crate::experiment::problem::{Checked, mail_sink};
-use crate::units::Span;
-use crate::verdict::Expected;
+use crate::experiment::prelude::*;
+use crate::experiment::problem::mail_sink;
 
 /// All mail that was acknowledged arrives at a sink, and none of it is spoiled. Mail that arrives twice is counted; that a relay delivers
 /// a message again after a crash is allowed (RFC 5321, section 4.1.1.4), unless the claim says otherwise.
@@ -18,7 +12,7 @@ pub struct DeliveryClaim {
     /// The sink.
     pub sink: String,
     /// How long to wait for it after the last phase.
-    #[serde(default = "DeliveryClaim::default_within")]
+    #[serde(default = "Span::of_secs::<30>")]
     pub within: Span,
     /// Whether a message may arrive more than once.
     #[serde(default = "DeliveryClaim::default_doubles")]
@@ -29,9 +23,6 @@ pub struct DeliveryClaim {
 }
 
 impl DeliveryClaim {
-    fn default_within() -> Span {
-        Span::secs(30)
-    }
     fn default_doubles() -> bool {
         true
     }

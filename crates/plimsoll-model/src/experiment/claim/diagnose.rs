@@ -1,13 +1,7 @@
 //! The claim that a path is good enough.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ClaimKind, ClaimPlace};
-use crate::experiment::problem::{Checked, problem};
-use crate::verdict::Expected;
+use crate::experiment::prelude::*;
 
 /// The path of a measured load `diagnose` is good enough for TCP at the rate and the round-trip time that the load names, and so are the hosts at
 /// its ends.

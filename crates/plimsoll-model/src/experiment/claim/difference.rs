@@ -1,14 +1,9 @@
 //! The claim that two levels of a factor, or two cells, compare as expected.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ClaimKind, ClaimPlace};
-use crate::experiment::problem::{Checked, check_cell, one_of, problem};
-use crate::experiment::{Metric, forget_default};
-use crate::units::Share;
+use crate::experiment::forget_default;
+use crate::experiment::prelude::*;
+use crate::experiment::problem::check_cell;
 
 /// Every other level of a factor is compared with its first, or every other cell with one of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,12 +1,7 @@
 //! The claim on how a time grows with the number of workers.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ClaimKind, ClaimPlace};
-use crate::experiment::problem::{Checked, problem};
+use crate::experiment::prelude::*;
 use crate::verdict::Interval;
 
 /// Growth of the time of a messaging load with the number of its workers: none, in proportion, by a power of it, or in proportion up to a knee and

@@ -1,13 +1,7 @@
 //! The claim about the hops of a path.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ClaimKind, ClaimPlace};
-use crate::experiment::problem::{Checked, problem};
-use crate::units::Share;
+use crate::experiment::prelude::*;
 use crate::verdict::Interval;
 
 /// The hops of a path can be distinguished: the rate, the latency and the queue of each, from a measured load `hops`. A hop is not measurable
@@ -18,14 +12,8 @@ pub struct HopsClaim {
     /// The measured phase. With `most_slices` it goes on until every hop is as sure as `within` says, or is found to be not measurable.
     pub phase: String,
     /// How far the interval of a hop's rate may reach to each side, as a share of it (more than 0, less than 1).
-    #[serde(default = "HopsClaim::default_within")]
+    #[serde(default = "Share::percent::<5>")]
     pub within: Share,
-}
-
-impl HopsClaim {
-    fn default_within() -> Share {
-        Share(0.05)
-    }
 }
 
 impl ClaimKind for HopsClaim {

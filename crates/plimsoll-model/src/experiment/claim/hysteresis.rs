@@ -1,15 +1,7 @@
 //! The claim that a service takes the same way down a load as up.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ClaimKind, ClaimPlace, RecoveryExpect};
-use crate::experiment::Metric;
-use crate::experiment::problem::{Checked, problem};
-use crate::units::Share;
-use crate::verdict::Expected;
+use crate::experiment::prelude::*;
 
 /// At the same offered load the figure is as good on the way down as it was on the way up. The measured load has `open.steps` that rise
 /// and then fall.
@@ -19,7 +11,7 @@ pub struct HysteresisClaim {
     /// The measured phase.
     pub phase: String,
     /// How large a loop between the two ways counts as none, as a share of the area under the way up (more than 0, less than 1).
-    #[serde(default = "HysteresisClaim::default_margin")]
+    #[serde(default = "Share::percent::<10>")]
     pub margin: Share,
     /// Compared metric: requests answered per second, or a time of a request.
     #[serde(default = "HysteresisClaim::default_metric")]
@@ -30,9 +22,6 @@ pub struct HysteresisClaim {
 }
 
 impl HysteresisClaim {
-    fn default_margin() -> Share {
-        Share(0.1)
-    }
     fn default_metric() -> Metric {
         Metric::RequestsPerSecond
     }

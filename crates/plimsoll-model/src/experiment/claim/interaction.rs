@@ -1,14 +1,8 @@
 //! The claim that factors do not act on each other, or do.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ClaimKind, ClaimPlace};
-use crate::experiment::problem::{Checked, problem};
-use crate::experiment::{Metric, forget_default};
-use crate::units::Share;
+use crate::experiment::forget_default;
+use crate::experiment::prelude::*;
 
 /// Whether the effect of one factor depends on the level of another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +13,7 @@ pub struct InteractionClaim {
     /// The factors.
     pub factors: Vec<String>,
     /// How small an interaction counts as none (more than 0, less than 1). Of a metric that is a share it is in percentage points.
-    #[serde(default = "InteractionClaim::default_margin")]
+    #[serde(default = "Share::percent::<5>")]
     pub margin: Share,
     /// Compared metric. The default is the usual metric of the measured load: connections per second where each carries one request, else requests
     /// per second. Others are bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
@@ -29,12 +23,6 @@ pub struct InteractionClaim {
     /// Expected outcome; the claim holds when the verdict has it.
     #[serde(default)]
     pub expect: InteractionExpect,
-}
-
-impl InteractionClaim {
-    fn default_margin() -> Share {
-        Share(0.05)
-    }
 }
 
 expectations! {

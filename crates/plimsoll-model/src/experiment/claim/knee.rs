@@ -1,12 +1,7 @@
 //! The claim about where a path begins to lose datagrams.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ClaimKind, ClaimPlace};
-use crate::experiment::problem::{Checked, problem};
+use crate::experiment::prelude::*;
 use crate::verdict::Interval;
 
 /// Datagrams are lost from an offered rate on: the knee is the rate that the path carries. The measured load is `udp`; every cell becomes a point,

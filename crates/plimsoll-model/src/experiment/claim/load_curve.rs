@@ -1,12 +1,7 @@
 //! The claim that the processors of a host behave as a queue that theory knows.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ClaimKind, ClaimPlace, random_steps};
-use crate::experiment::problem::{Checked, declared, problem};
+use crate::experiment::prelude::*;
 
 /// The load of a host, over the share of its CPU time that is used, follows a queueing model: M/M/1, M/M/c, or c separate M/M/1. The
 /// measured load has at least five different `open.steps` and `arrivals = "poisson"`; each step becomes a point. The load is the number of

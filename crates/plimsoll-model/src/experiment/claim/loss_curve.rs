@@ -1,13 +1,8 @@
 //! The claim that TCP over a lossy path keeps to the formulas for it.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ClaimKind, ClaimPlace};
 use crate::experiment::Direction;
-use crate::experiment::problem::{Checked, problem};
+use crate::experiment::prelude::*;
 
 /// TCP's rate follows Mathis' or Padhye's formula over the loss of a path. The measured load is `bulk` with `direction = "send"`; every cell becomes
 /// a point. A point has its rate, the mean round-trip time and the mean segment size. It also has the share of segments at which the sender noticed a

@@ -4,6 +4,7 @@
 //! a report shows it, stand in files of the same name in the crates for that.
 
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 
 use super::open_loop::Arrivals;
 use super::problem::{Checked, Part, Problem, declared, margin, measured, nearest, problem};
@@ -104,14 +105,20 @@ macro_rules! define {
                     $(Self::$kind(_) => stringify!($key),)+
                 }
             }
+        }
 
-            fn as_dyn(&self) -> &dyn ClaimKind {
+        impl Deref for Claim {
+            type Target = dyn ClaimKind;
+
+            fn deref(&self) -> &Self::Target {
                 match self {
                     $(Self::$kind(it) => it,)+
                 }
             }
+        }
 
-            fn as_dyn_mut(&mut self) -> &mut dyn ClaimKind {
+        impl DerefMut for Claim {
+            fn deref_mut(&mut self) -> &mut Self::Target {
                 match self {
                     $(Self::$kind(it) => it,)+
                 }
@@ -154,7 +161,7 @@ macro_rules! define {
 each_claim!(define);
 
 /// Interface of every kind of claim.
-trait ClaimKind {
+pub trait ClaimKind {
     /// Whether it makes sense in its experiment.
     fn check(&self, at: &ClaimPlace<'_>) -> Checked;
 
@@ -208,40 +215,16 @@ fn with_load(schema: &mut schemars::Schema) {
 impl Claim {
     /// Restricts the claim to one of the loads that its phases measure at once.
     fn of_load(&mut self, load: &str) {
-        for phase in self.as_dyn_mut().phases_mut() {
+        for phase in self.phases_mut() {
             *phase = recorded_as(phase, load);
         }
     }
 
-    /// The claim in a sentence, with the expected outcome, so that a reader knows when it holds.
-    #[must_use]
-    pub fn describe(&self) -> String {
-        self.as_dyn().describe()
-    }
-
-    /// Expected outcome; absent for a kind whose outcome has no sides.
-    #[must_use]
-    pub fn expected(&self) -> Option<Expected> {
-        self.as_dyn().expected()
-    }
-
-    /// The figures by which two runs of it can be compared, each with the phase that measures it.
-    #[must_use]
-    pub fn between_runs(&self) -> Vec<(&str, Metric)> {
-        self.as_dyn().between_runs()
-    }
-
-    /// Whether it compares cells with each other.
-    #[must_use]
-    pub fn compares_cells(&self) -> bool {
-        self.as_dyn().compares_cells()
-    }
-
     pub(super) fn complete(&mut self, experiment: &Experiment, says: &dyn Fn(&str) -> bool) {
-        self.as_dyn_mut().complete(experiment, says);
-        let load = self.as_dyn().figures().first().and_then(|(phase, _)| experiment.load_of(phase));
+        self.deref_mut().complete(experiment, says);
+        let load = self.figures().first().and_then(|(phase, _)| experiment.load_of(phase));
         if let Some(load) = load
-            && let Some(metric) = self.as_dyn_mut().metric_mut()
+            && let Some(metric) = self.metric_mut()
         {
             *metric = load.kind.told_of(*metric);
         }
@@ -255,13 +238,13 @@ impl Claim {
         phases: &BTreeMap<String, Option<&str>>,
     ) -> Checked {
         let at = ClaimPlace { experiment, phases, index, kind: self.name() };
-        self.as_dyn().check(&at)?;
-        self.as_dyn().figures().into_iter().try_for_each(|(phase, metric)| at.has_figure(phase, metric))
+        self.deref().check(&at)?;
+        self.figures().into_iter().try_for_each(|(phase, metric)| at.has_figure(phase, metric))
     }
 }
 
 /// Where a claim stands.
-struct ClaimPlace<'e> {
+pub struct ClaimPlace<'e> {
     experiment: &'e Experiment,
     /// The phases, each with the load that it measures.
     phases: &'e BTreeMap<String, Option<&'e str>>,

@@ -1,15 +1,7 @@
 //! The claim that measurements gather in one place, or in several.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ClaimKind, ClaimPlace};
-use crate::experiment::Metric;
-use crate::experiment::problem::{Checked, within};
-use crate::units::Share;
-use crate::verdict::Expected;
+use crate::experiment::prelude::*;
 
 /// The measurements of a phase, its slices, gather in one place, or in several. 100 are made unless the phase says how many.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,7 +13,7 @@ pub struct ModesClaim {
     #[serde(default = "ModesClaim::default_metric")]
     pub metric: Metric,
     /// Places that lie nearer to each other than this share of the figure count as one (0 to less than 1): what differs by less matters to nobody.
-    #[serde(default = "ModesClaim::default_apart")]
+    #[serde(default = "Share::percent::<2>")]
     pub apart: Share,
     /// Expected outcome; the claim holds when the verdict has it.
     #[serde(default)]
@@ -32,9 +24,6 @@ impl ModesClaim {
     /// How many measurements are made unless the phase says.
     pub const MEASUREMENTS: u32 = 100;
 
-    fn default_apart() -> Share {
-        Share(0.02)
-    }
     fn default_metric() -> Metric {
         Metric::MegabytesPerSecond
     }

@@ -1,15 +1,8 @@
 //! The claim that a figure comes back after a flood.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ClaimKind, ClaimPlace, usual_metric};
-use crate::experiment::problem::{Checked, problem};
-use crate::experiment::{Experiment, Metric, forget_default};
-use crate::units::Share;
-use crate::verdict::Expected;
+use crate::experiment::prelude::*;
+use crate::experiment::{Experiment, forget_default};
 use crate::verdict::Interval;
 
 /// The figure after the flood is as good as before it.
@@ -21,7 +14,7 @@ pub struct RecoveryClaim {
     /// The measured phase after; every repetition counts.
     pub after: String,
     /// How much less is still as good (more than 0, less than 1).
-    #[serde(default = "RecoveryClaim::default_margin")]
+    #[serde(default = "Share::percent::<5>")]
     pub margin: Share,
     /// Compared metric. The default is the usual metric of the measured load: connections per second where each carries one request, else requests
     /// per second. Others are bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
@@ -31,12 +24,6 @@ pub struct RecoveryClaim {
     /// Expected outcome; the claim holds when the verdict has it.
     #[serde(default)]
     pub expect: RecoveryExpect,
-}
-
-impl RecoveryClaim {
-    fn default_margin() -> Share {
-        Share(0.05)
-    }
 }
 
 expectations! {

@@ -1,13 +1,7 @@
 //! The claim that what was read came from memory, or from the device.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ClaimKind, ClaimPlace};
-use crate::experiment::Metric;
-use crate::experiment::problem::{Checked, problem};
+use crate::experiment::prelude::*;
 
 /// Where the bytes came from that a storage load read: from memory, or from the device. The estimate is the share that the device delivered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

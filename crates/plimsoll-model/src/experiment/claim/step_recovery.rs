@@ -1,15 +1,8 @@
 //! The claim that a load comes back after a step that is done while it is measured.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ClaimKind, ClaimPlace};
-use crate::experiment::problem::{Checked, declared};
+use crate::experiment::prelude::*;
 use crate::recovery::EventRecovery;
-use crate::units::{Share, Span};
-use crate::verdict::Expected;
 
 /// After a step of `during`, the load of the phase does again as well as before the first step of the phase. Three windows in a row are within the
 /// margin of the median window before, or no worse than the worst of them. Looked for until the next step, or the end of the load.
@@ -24,17 +17,11 @@ pub struct StepRecoveryClaim {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Span>,
     /// How much less is still as good (more than 0, less than 1).
-    #[serde(default = "StepRecoveryClaim::default_margin")]
+    #[serde(default = "Share::percent::<10>")]
     pub margin: Share,
     /// Expected outcome; the claim holds when the verdict has it.
     #[serde(default)]
     pub expect: StepRecoveryExpect,
-}
-
-impl StepRecoveryClaim {
-    fn default_margin() -> Share {
-        Share(0.1)
-    }
 }
 
 expectations! {

@@ -1,14 +1,7 @@
 //! The claim that one level of a factor is the best.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ClaimKind, ClaimPlace};
-use crate::experiment::Metric;
-use crate::experiment::problem::{Checked, measured, problem};
-use crate::units::Share;
+use crate::experiment::prelude::*;
 use crate::verdict::Outcome;
 
 /// Which level of a factor is best, for each phase and each combination of the other factors' levels.
@@ -20,7 +13,7 @@ pub struct WinnerClaim {
     /// The factor whose levels compete.
     pub factor: String,
     /// How small a lead counts as none (more than 0, less than 1).
-    #[serde(default = "WinnerClaim::default_margin")]
+    #[serde(default = "Share::percent::<5>")]
     pub margin: Share,
     /// Compared metric.
     #[serde(default = "WinnerClaim::default_metric")]
@@ -28,9 +21,6 @@ pub struct WinnerClaim {
 }
 
 impl WinnerClaim {
-    fn default_margin() -> Share {
-        Share(0.05)
-    }
     fn default_metric() -> Metric {
         Metric::MegabytesPerSecond
     }

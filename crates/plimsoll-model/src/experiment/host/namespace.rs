@@ -2,8 +2,7 @@
 
 use super::vm::refuse_guest_settings;
 use super::{HostType, Own};
-use crate::effect::{Effect, EffectKind};
-use crate::experiment::problem::Checked;
+use crate::experiment::prelude::*;
 use crate::experiment::{Experiment, Host};
 
 pub(super) struct Namespace;

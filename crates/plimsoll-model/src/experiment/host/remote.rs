@@ -2,10 +2,9 @@
 
 use super::vm::refuse_guest_settings;
 use super::{Allow, HostKind, HostType, Own, Reach, programs};
-use crate::effect::{AsWhom, Consent, Effect, EffectKind};
-use crate::experiment::problem::{Checked, Part, declared, in_range, problem};
+use crate::effect::Consent;
+use crate::experiment::prelude::*;
 use crate::experiment::{Cpus, Experiment, Host};
-use crate::units::Span;
 
 /// How long nothing may be heard from the other side until it is given up, where nothing is said of it.
 const LOST_AFTER_S: u64 = 30;

@@ -2,14 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{HostType, Own, effects_on};
-use crate::effect::{AsWhom, Consent, Effect, EffectKind, word};
-use crate::experiment::problem::{Checked, Part, in_range, problem};
+use crate::effect::{Consent, word};
+use crate::experiment::prelude::*;
 use crate::experiment::{Cpus, Experiment, Filesystem, Host, Volume};
-use crate::units::{ByteSize, Span};
 
 /// The memory of a guest that says nothing of it.
 const MEMORY: u64 = 512 << 20;

@@ -3,20 +3,16 @@
 use super::extent::check_timeout;
 use super::facts::{FactsType, Join};
 use super::streams::Stream;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::experiment::prelude::*;
 
 use super::{LoadKind, LoadPlace, LoadType, count};
-use crate::effect::Effect;
-use crate::experiment::problem::{Checked, Part, in_range, problem};
-use crate::experiment::share::share;
-use crate::experiment::{Experiment, Metric};
-use crate::units::{ByteSize, Span};
+use crate::experiment::Experiment;
 
 /// The largest buffer that may be asked for, in bytes.
 pub(in crate::experiment) const LARGEST_BUFFER: u64 = 1 << 30;
 
 /// Bytes over TCP, as many as go through: streams side by side, each a connection and a thread of its own.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BulkLoad {
@@ -30,7 +26,6 @@ pub struct BulkLoad {
     pub chunk: ByteSize,
     /// Send messages of this size (1 to 1G), each after the one before it was answered with one byte; without it, a stream that
     /// nobody answers. Only where `direction` is `send`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<ByteSize>,
     /// Wait so long between two calls of a message, or of a stream (at most 10 s), as a program does that waits for its own input.
     pub pause: Span,
@@ -38,21 +33,16 @@ pub struct BulkLoad {
     /// as well has it held back by the kernel for up to 200 ms.
     pub release: bool,
     /// How many bytes each stream sends in each direction. Give this or `duration`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<ByteSize>,
     /// How long each stream sends. Give this or `total`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
     /// Whether small segments are sent at once (`TCP_NODELAY`).
     pub no_delay: bool,
     /// The send buffer of both sides (`SO_SNDBUF`); by default the kernel chooses and adapts it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub send_buffer: Option<ByteSize>,
     /// The receive buffer of both sides (`SO_RCVBUF`); by default the kernel chooses and adapts it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<ByteSize>,
     /// The congestion control of both sides, such as `cubic` or `bbr`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
     /// How long a stream may stand still before it counts as an error.
     pub timeout: Span,

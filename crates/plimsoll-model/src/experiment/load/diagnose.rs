@@ -2,16 +2,10 @@
 
 use super::facts::{FactsType, Join};
 use super::streams::Stream;
+use crate::experiment::prelude::*;
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{LoadKind, LoadPlace, LoadType};
-use crate::effect::Effect;
-use crate::experiment::Metric;
-use crate::experiment::problem::{Checked, Part, in_range, problem, up_to, within};
-use crate::units::{BitRate, Span};
 
 /// The most datagrams of a burst.
 const LONGEST_BURST: u32 = 100_000;
@@ -28,38 +22,26 @@ pub struct DiagnoseLoad {
     /// The round-trip time of the whole path (100us to 10s).
     pub rtt: Span,
     /// The segment size of TCP, in bytes of data (256 to 8948).
-    #[serde(default = "DiagnoseLoad::default_segment")]
+    #[serde(default = "crate::units::number::<1448>")]
     pub segment: u32,
     /// C of Mathis' formula: rate = C·MSS / (RTT·√loss) (0.1 to 10).
     #[serde(default = "DiagnoseLoad::default_constant")]
     pub constant: f64,
     /// How many datagrams are sent far apart, to count losses (100 to 10000000). Fewer than three times as many as one of which may be
     /// lost cannot show that a path is good.
-    #[serde(default = "DiagnoseLoad::default_packets")]
+    #[serde(default = "crate::units::number::<8000>")]
     pub packets: u32,
     /// How long the rate is offered, and how long TCP sends (at most 10m).
-    #[serde(default = "DiagnoseLoad::default_duration")]
+    #[serde(default = "Span::of_secs::<3>")]
     pub duration: Span,
     /// How many bursts are sent (1 to 1000).
-    #[serde(default = "DiagnoseLoad::default_bursts")]
+    #[serde(default = "crate::units::number::<9>")]
     pub bursts: u32,
 }
 
 impl DiagnoseLoad {
-    fn default_segment() -> u32 {
-        1448
-    }
     fn default_constant() -> f64 {
         0.7
-    }
-    fn default_packets() -> u32 {
-        8000
-    }
-    fn default_duration() -> Span {
-        Span::secs(3)
-    }
-    fn default_bursts() -> u32 {
-        9
     }
 
     /// The headers of a segment: IP, TCP and its timestamps, in bytes.

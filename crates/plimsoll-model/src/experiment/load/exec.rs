@@ -1,22 +1,17 @@
 //! A program of the user's own as a load, and what it printed.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use schemars::JsonSchema;
+use serde::Deserializer;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
 
 use super::facts::{FactsType, Join};
 use super::{Carrier, LATENCIES, LoadKind, LoadPlace, LoadType, Target};
-use crate::effect::{AsWhom, Effect, EffectKind, word};
-use crate::experiment::Metric;
+use crate::effect::word;
 use crate::experiment::placeholder;
-use crate::experiment::problem::{Checked, Part, declared, in_range, problem};
-use crate::experiment::share::share;
+use crate::experiment::prelude::*;
 use crate::reader::{NamedMetric, Reading};
-use crate::units::Span;
 
 /// Stands for the seconds that the program is to go on.
 const SECONDS: &str = "{seconds}";
@@ -33,6 +28,7 @@ const PLACEHOLDERS: [&str; 6] = ["to", "to.address", "to.port", "scratch", "seco
 /// it reaches nothing but the hosts of the experiment. In its words, `{to.address}` and `{to.port}` stand for the service that the load aims at.
 /// `{to}` stands for all of its addresses with their ports, joined by commas, and `{scratch}` for a folder that it may write to. A run that ends with
 /// another exit status than 0 is a failed operation, and so is one whose output lacks a figure.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ExecLoad {
@@ -43,10 +39,8 @@ pub struct ExecLoad {
     pub reading: Reading,
     /// How long the load goes on. Where a word has `{seconds}`, the program is given it, in whole seconds and at least 1. Else it is run again and again
     /// until the time is over, and is then ended (SIGTERM, and SIGKILL after 2 s). A run that was ended so counts only where its output can be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
     /// How many operations the program carries out where a word has `{operations}`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
     /// Variables of its environment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -1,14 +1,14 @@
 //! How much of a load is carried out, and how long it waits.
 
 use super::LoadPlace;
-use crate::experiment::problem::{Checked, Part, problem};
-use crate::units::Span;
+use crate::experiment::prelude::*;
 
-/// Whether a load says either how many of something it carries out, under this key, or for how long.
+/// Whether a load says either how many of something it carries out, under this key and at most that many, or for how long.
 pub(super) fn check_extent(
     at: &LoadPlace<'_>,
     kind: &str,
     (key, count): (&str, Option<u64>),
+    most: u64,
     duration: Option<Span>,
 ) -> Checked {
     if count.is_some() == duration.is_some() {
@@ -16,7 +16,7 @@ pub(super) fn check_extent(
         let expected = format!("either `{key}` or `duration`");
         return Err(problem(path!["loads", at.name, kind], message, expected));
     }
-    Ok(())
+    count.map_or(Ok(()), |count| in_range(count, 1, most, path!["loads", at.name, kind, key]))
 }
 
 /// Whether a load waits at all for what it has begun: nothing is done in no time.

@@ -18,13 +18,17 @@ macro_rules! facts {
             $($(#[$of_kind])* $kind($type),)+
         }
 
-        impl $name {
-            fn as_dyn(&self) -> &dyn $crate::experiment::load::facts::FactsType {
+        impl ::std::ops::Deref for $name {
+            type Target = dyn $crate::experiment::load::facts::FactsType;
+
+            fn deref(&self) -> &Self::Target {
                 match self {
                     $(Self::$kind(it) => it,)+
                 }
             }
+        }
 
+        impl $name {
             /// Takes in what another slice of the same load found; that of a load of another kind is left alone.
             pub fn join(&mut self, other: &Self) {
                 match (self, other) {
@@ -62,7 +66,7 @@ pub trait OfKind: Sized {
 }
 
 /// Interface of the facts that a load of any kind returns.
-pub(crate) trait FactsType {
+pub trait FactsType {
     /// A figure that only such a load has, or that it has in a way of its own; `seconds` is how long the load took.
     fn figure(&self, _metric: Metric, _seconds: f64) -> Option<f64> {
         None
@@ -83,7 +87,7 @@ pub(crate) trait FactsType {
         false
     }
 
-    /// The streams of TCP that it had.
+    /// The streams of TCP that it had, of loads that tell of them.
     fn streams(&self) -> &[Stream] {
         &[]
     }

@@ -1,15 +1,9 @@
 //! Probes of a path, hop by hop, and the claim about what they find.
 
 use super::facts::{FactsType, Join};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::experiment::prelude::*;
 
 use super::{LoadKind, LoadPlace, LoadType};
-use crate::effect::Effect;
-use crate::experiment::Metric;
-use crate::experiment::problem::{Checked, Part, in_range, up_to, within};
-use crate::experiment::share::share;
-use crate::units::Span;
 
 /// Datagrams of several sizes that expire at each router of the path in turn, so that each answers (as traceroute and pathchar do). Nothing
 /// but IP is needed on the way, and no privilege. Routers limit how often they answer; for hosts of the experiment's own that is the setting
@@ -81,10 +75,6 @@ impl LoadType for HopsLoad {
 
     fn lasts(&self) -> Option<Span> {
         None
-    }
-
-    fn usual_metric(&self) -> Metric {
-        Metric::RequestsPerSecond
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -1,36 +1,27 @@
 //! HTTP loads: requests in closed or open loop.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::extent::{amount, check_extent, check_timeout};
 use super::facts::{FactsType, Join, per_second};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType};
-use crate::effect::Effect;
-use crate::experiment::Metric;
 use crate::experiment::open_loop::{OpenLoop, check_open, check_rate};
-use crate::experiment::problem::{Checked, Part, in_range, problem};
-use crate::experiment::share::share;
+use crate::experiment::prelude::*;
 use crate::histogram::Histogram;
-use crate::units::Span;
 
 /// HTTP/1.1 or HTTP/2, in closed loop unless `open` says otherwise.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HttpLoad {
     /// How many generators work side by side, each a thread of its own (1 to 64).
     pub generators: u32,
     /// How many connections each generator makes in all (how many requests it sends, in open loop). Give this or `duration`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u64>,
     /// How long each generator works. Give this or `connections`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
     /// How many connections each generator keeps going at a time (1 to 100000). In open loop it is the most that it may; a request for
     /// which none is free waits, and its latency counts all the same.
     pub concurrency: u32,
     /// Send requests at a rate, each when it is due, and time each from then on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub open: Option<OpenLoop>,
     /// How many requests are sent on a connection before it is closed; 0 keeps it for good.
     pub requests_per_connection: u64,
@@ -58,12 +49,10 @@ pub struct HttpLoad {
     /// The path that is asked for.
     pub path: String,
     /// Ask for documents of many sizes instead, as the clients of SPECweb96 did. The built-in web server has them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mix: Option<Mix>,
     /// How long a connection or a request may take before it counts as an error.
     pub timeout: Span,
     /// Where the random numbers of `open` and `mix` begin; by default somewhere else each time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 }
 
@@ -216,10 +205,7 @@ impl LoadType for HttpLoad {
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         let name = at.name;
         at.aims_at_a_service()?;
-        check_extent(at, "http", ("connections", self.connections), self.duration)?;
-        if let Some(connections) = self.connections {
-            in_range(connections, 1, 1_000_000_000, path!["loads", name, "http", "connections"])?;
-        }
+        check_extent(at, "http", ("connections", self.connections), 1_000_000_000, self.duration)?;
         check_timeout(at, "http", self.timeout)?;
         in_range(u64::from(self.generators), 1, 64, path!["loads", name, "http", "generators"])?;
         in_range(u64::from(self.concurrency), 1, 100_000, path!["loads", name, "http", "concurrency"])?;

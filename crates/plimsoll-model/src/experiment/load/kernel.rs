@@ -1,22 +1,17 @@
 //! A path through the kernel, taken again and again by one process.
 
 use super::facts::{FactsType, Join};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::experiment::prelude::*;
 
 use super::extent::{amount, check_extent};
 use super::{Carrier, LoadKind, LoadPlace, LoadType, Target};
-use crate::effect::{Effect, EffectKind};
-use crate::experiment::Metric;
-use crate::experiment::problem::{Checked, Part, in_range, problem};
-use crate::experiment::share::share;
-use crate::units::Span;
 
 /// The most of what a path leads past.
 const MOST_AMONG: u64 = 100_000;
 
 /// One path through the kernel, taken again and again by one process: its rate tells how long it is. What it leads past is made before, is not
 /// counted, and does not stay.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KernelLoad {
@@ -26,10 +21,8 @@ pub struct KernelLoad {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub among: u32,
     /// How often it is taken. Give this or `duration`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
     /// How long it is taken. Give this or `operations`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
 }
 
@@ -99,10 +92,6 @@ impl KernelPath {
 impl LoadType for KernelLoad {
     by_count_or_time!(operations);
 
-    fn usual_metric(&self) -> Metric {
-        Metric::RequestsPerSecond
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         vec![Metric::RequestsPerSecond, Metric::CpuUsPerRequest]
     }
@@ -126,7 +115,7 @@ impl LoadType for KernelLoad {
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         let here = |key: &str| path!["loads", at.name, "kernel", key];
         at.aims_at_nothing("kernel", "a path through the kernel is taken on its own host")?;
-        check_extent(at, "kernel", ("operations", self.operations), self.duration)?;
+        check_extent(at, "kernel", ("operations", self.operations), 1_000_000_000, self.duration)?;
         in_range(u64::from(self.among), 0, MOST_AMONG, here("among"))?;
         if self.among > 0 && self.path.past().is_none() {
             let message = format!("{} leads past nothing", self.path.words());
@@ -137,10 +126,7 @@ impl LoadType for KernelLoad {
             let message = "its rules would be those of the machine";
             return Err(problem(here("path"), message, "a host with a network of its own"));
         }
-        match self.operations {
-            Some(operations) => in_range(operations, 1, 1_000_000_000, here("operations")),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn describe(&self, at: &LoadPlace<'_>) -> String {

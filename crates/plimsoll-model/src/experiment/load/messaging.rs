@@ -1,16 +1,10 @@
 //! Messaging: workers that send each other messages, as hackbench does.
 
 use super::facts::{FactsType, Join};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::experiment::prelude::*;
 
 use super::extent::{amount, check_extent};
 use super::{Carrier, LATENCIES, LoadKind, LoadPlace, LoadType, Target, count};
-use crate::effect::{Effect, EffectKind};
-use crate::experiment::Metric;
-use crate::experiment::problem::{Checked, Part, in_range, problem};
-use crate::experiment::share::share;
-use crate::units::{ByteSize, Span};
 
 /// The largest message, in bytes.
 const LARGEST_MESSAGE: u64 = 1 << 20;
@@ -18,6 +12,7 @@ const LARGEST_MESSAGE: u64 = 1 << 20;
 /// Groups of workers that send each other messages. A round is as one of hackbench (rt-tests). All workers are started and wait. At a signal each
 /// sender writes its messages to every receiver of its group; the round is over when the last worker has ended. Its time does not contain the making
 /// of the workers, but their end.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MessagingLoad {
@@ -34,10 +29,8 @@ pub struct MessagingLoad {
     /// What a worker is.
     pub workers: Workers,
     /// How many rounds there are, each with workers of its own. Give this or `duration`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u64>,
     /// Begin no further round after this time. Give this or `rounds`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
 }
 
@@ -96,10 +89,6 @@ pub enum Workers {
 impl LoadType for MessagingLoad {
     by_count_or_time!(rounds);
 
-    fn usual_metric(&self) -> Metric {
-        Metric::RequestsPerSecond
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         let rates = [
             Metric::RequestsPerSecond,
@@ -129,7 +118,7 @@ impl LoadType for MessagingLoad {
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         let here = |key: &str| path!["loads", at.name, "messaging", key];
         at.aims_at_nothing("messaging", "the workers of a messaging load send to each other")?;
-        check_extent(at, "messaging", ("rounds", self.rounds), self.duration)?;
+        check_extent(at, "messaging", ("rounds", self.rounds), 1_000_000, self.duration)?;
         in_range(u64::from(self.groups), 1, 1000, here("groups"))?;
         in_range(u64::from(self.pairs), 1, 500, here("pairs"))?;
         in_range(u64::from(self.messages), 1, 1_000_000, here("messages"))?;
@@ -141,10 +130,7 @@ impl LoadType for MessagingLoad {
                 format!("at most {} in all: 2 x groups x pairs", MessagingLoad::MOST_WORKERS),
             ));
         }
-        match self.rounds {
-            Some(rounds) => in_range(rounds, 1, 1_000_000, here("rounds")),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn describe(&self, at: &LoadPlace<'_>) -> String {

@@ -11,9 +11,9 @@ pub(crate) mod facts;
 pub mod streams;
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 
 pub use self::facts::{Join, OfKind};
-use self::streams::Stream;
 use super::problem::{Checked, Part, declared, problem};
 use super::{Experiment, Metric, Service};
 use crate::effect::Effect;
@@ -100,52 +100,8 @@ macro_rules! define {
 
 each_load!(define);
 
-impl LoadFacts {
-    /// A figure that only such a load has, or that it has in a way of its own; `seconds` is how long the load took.
-    #[must_use]
-    pub(crate) fn figure(&self, metric: Metric, seconds: f64) -> Option<f64> {
-        self.as_dyn().figure(metric, seconds)
-    }
-
-    /// The rate that such a load is about; nothing where it is that of connections or requests.
-    #[must_use]
-    pub fn rate(&self) -> Option<Metric> {
-        self.as_dyn().rate()
-    }
-
-    /// Whether the JSON of a report gives them as they are: few numbers that say something by themselves.
-    #[must_use]
-    pub fn is_told(&self) -> bool {
-        self.as_dyn().is_told()
-    }
-
-    /// Whether the generator's own work is part of what is measured, so that it may keep its CPUs busy.
-    #[must_use]
-    pub fn measures_its_own_work(&self) -> bool {
-        self.as_dyn().measures_its_own_work()
-    }
-
-    /// The streams of TCP that it had, of loads that tell of them.
-    #[must_use]
-    pub fn streams(&self) -> &[Stream] {
-        self.as_dyn().streams()
-    }
-
-    /// How many of what was to be sent at a rate were sent, and how many there should have been.
-    #[must_use]
-    pub fn offered(&self) -> Option<(u64, u64)> {
-        self.as_dyn().offered()
-    }
-
-    /// How much was done, where connections and requests do not tell; `bytes` is how many the load moved.
-    #[must_use]
-    pub(crate) fn done(&self, bytes: u64) -> Option<u64> {
-        self.as_dyn().done(bytes)
-    }
-}
-
 /// Interface of every kind of load.
-trait LoadType {
+pub trait LoadType {
     /// One of `number` parts of it, from 0. What does not divide evenly goes to the first ones; no part is empty.
     fn part(&self, place: u32, number: u32) -> LoadKind;
 
@@ -164,7 +120,9 @@ trait LoadType {
     }
 
     /// Metric that users usually want of such a load.
-    fn usual_metric(&self) -> Metric;
+    fn usual_metric(&self) -> Metric {
+        Metric::RequestsPerSecond
+    }
 
     /// The figures that a result of such a load has, beside those that every load has.
     fn metrics(&self) -> Vec<Metric>;
@@ -241,7 +199,7 @@ const LATENCIES: &[Metric] = &[
 ];
 
 /// A load and where it stands.
-struct LoadPlace<'e> {
+pub struct LoadPlace<'e> {
     pub(super) experiment: &'e Experiment,
     pub(super) name: &'e String,
     pub(super) load: &'e Load,
@@ -281,23 +239,6 @@ impl LoadPlace<'_> {
 }
 
 impl LoadKind {
-    /// The modules of the kernel that it needs, where they are not built in.
-    pub(super) fn kernel_modules(&self) -> &'static [&'static str] {
-        self.as_dyn().kernel_modules()
-    }
-
-    /// One of `number` parts of it, from 0. What does not divide evenly goes to the first ones; no part is empty.
-    #[must_use]
-    pub fn part(&self, place: u32, number: u32) -> Self {
-        self.as_dyn().part(place, number)
-    }
-
-    /// Metric that users usually want of such a load.
-    #[must_use]
-    pub fn usual_metric(&self) -> Metric {
-        self.as_dyn().usual_metric()
-    }
-
     /// Whether a result of such a load has a figure; a claim about any other is refused.
     pub fn has(&self, metric: Metric) -> bool {
         // Stalls come from the packets of a phase, whatever its load is; `[capture]` is a separate requirement.
@@ -306,64 +247,17 @@ impl LoadKind {
 
     /// Every metric that such a load has; whatever a load does may fail.
     pub fn metrics(&self) -> impl Iterator<Item = Metric> {
-        self.as_dyn().metrics().into_iter().chain([Metric::ErrorShare]).chain(self.named())
+        self.deref().metrics().into_iter().chain([Metric::ErrorShare]).chain(self.named())
     }
 
     /// The figures that have a name of the user's own.
     pub fn named(&self) -> impl Iterator<Item = Metric> {
-        self.as_dyn().named().into_iter().map(|named| Metric::Named(named.into()))
+        self.deref().named().into_iter().map(|named| Metric::Named(named.into()))
     }
 
     /// A metric that may be known by its name alone, with all that the load says of it.
     pub fn told_of(&self, metric: Metric) -> Metric {
         self.named().find(|named| named.name() == metric.name()).unwrap_or(metric)
-    }
-
-    /// The load at another rate, in requests per second; absent for a load without a constant rate.
-    #[must_use]
-    pub fn at_rate(&self, rate: f64) -> Option<Self> {
-        self.as_dyn().at_rate(rate)
-    }
-
-    /// A small piece of the load, with `operations` connections (or requests, messages ...).
-    #[must_use]
-    pub fn window(&self, operations: u64) -> Self {
-        self.as_dyn().window(operations)
-    }
-
-    /// The load with this duration, whatever its own extent.
-    #[must_use]
-    pub fn lasting(&self, duration: Span) -> Self {
-        self.as_dyn().lasting(duration)
-    }
-
-    /// How long it takes, where it says so; nothing where that depends on what it meets.
-    #[must_use]
-    pub fn lasts(&self) -> Option<Span> {
-        self.as_dyn().lasts()
-    }
-
-    /// What it tries, in the plural.
-    #[must_use]
-    pub fn operations(&self) -> &'static str {
-        self.as_dyn().operations()
-    }
-
-    /// Who carries it out.
-    #[must_use]
-    pub fn carrier(&self) -> Carrier {
-        self.as_dyn().carrier()
-    }
-
-    /// What it aims at.
-    #[must_use]
-    pub fn target(&self) -> Target {
-        self.as_dyn().target()
-    }
-
-    /// Whether each host of a group can run one of its own.
-    pub(super) fn runs_on_groups(&self) -> bool {
-        self.as_dyn().runs_on_groups()
     }
 }
 
@@ -388,18 +282,18 @@ impl Load {
 
     /// The load in words.
     pub fn describe(&self, experiment: &Experiment, name: &String) -> String {
-        self.kind.as_dyn().describe(&LoadPlace { experiment, name, load: self })
+        self.kind.describe(&LoadPlace { experiment, name, load: self })
     }
 
     /// What it does to the machine.
     pub fn effects(&self, experiment: &Experiment, name: &String) -> Vec<Effect> {
-        self.kind.as_dyn().effects(&LoadPlace { experiment, name, load: self })
+        self.kind.effects(&LoadPlace { experiment, name, load: self })
     }
 
     /// Whether it makes sense.
     pub(super) fn check(&self, experiment: &Experiment, name: &String) -> Checked {
         declared(&self.from, &experiment.hosts, "host", path!["loads", name, "from"])?;
-        self.kind.as_dyn().check(&LoadPlace { experiment, name, load: self })
+        self.kind.check(&LoadPlace { experiment, name, load: self })
     }
 }
 

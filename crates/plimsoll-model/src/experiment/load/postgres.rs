@@ -1,43 +1,32 @@
 //! PostgreSQL loads: transactions as those of pgbench, in closed or open loop.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::extent::{amount, check_extent, check_timeout};
 use super::facts::{FactsType, Join};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType};
-use crate::effect::Effect;
-use crate::experiment::Metric;
 use crate::experiment::metric::ABORTED_SHARE;
 use crate::experiment::open_loop::{OpenLoop, check_open};
-use crate::experiment::problem::{Checked, Part, in_range, problem};
-use crate::experiment::share::share;
+use crate::experiment::prelude::*;
 use crate::reader::{Better, NamedMetric};
-use crate::units::Span;
 
 /// Transactions on the tables of `pgbench --initialize`, in the words of its built-in scripts: each statement is sent when the one before it is answered.
 ///
 /// A transaction counts when it was committed. One that the server aborts is an error, and is not tried again. The first transaction of a
 /// connection counts from when the connection was begun.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PostgresLoad {
     /// How many generators work side by side, each a thread of its own (1 to 64).
     pub generators: u32,
     /// How many transactions each generator carries out in all. Give this or `duration`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub transactions: Option<u64>,
     /// How long each generator works. Give this or `transactions`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
     /// How many connections each generator keeps, with one transaction at a time on each (1 to 10000). The server's `max_connections` has to allow
     /// for all of them. In open loop it is the most that there may be; a transaction for which none is free waits, and its latency counts all
     /// the same.
     pub clients: u32,
     /// Begin transactions at a rate, each when it is due, and time each from then on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub open: Option<OpenLoop>,
     /// What a transaction does.
     pub script: PostgresScript,
@@ -46,19 +35,16 @@ pub struct PostgresLoad {
     /// How statements are sent.
     pub protocol: PostgresProtocol,
     /// The isolation of transactions; by default the server's own. Of `select_only`, which has no block of statements, nothing can be said.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
     /// Whom to connect as.
     pub user: String,
     /// The password, where the server asks for one (SCRAM-SHA-256, MD5 or in clear). It is stored with the run: take one that guards nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
     /// The database.
     pub database: String,
     /// How long a transaction, or a connection, may take before it counts as an error.
     pub timeout: Span,
     /// Where the random numbers of transactions and of `open` begin; by default somewhere else each time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 }
 
@@ -140,10 +126,6 @@ impl LoadType for PostgresLoad {
         Some(Self { open: Some(open), ..self.clone() }.into())
     }
 
-    fn usual_metric(&self) -> Metric {
-        Metric::RequestsPerSecond
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         [&[Metric::RequestsPerSecond, Metric::CpuUsPerRequest][..], LATENCIES].concat()
     }
@@ -160,10 +142,7 @@ impl LoadType for PostgresLoad {
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         let here = |key: &str| path!["loads", at.name, "postgres", key];
         at.aims_at_a_service()?;
-        check_extent(at, "postgres", ("transactions", self.transactions), self.duration)?;
-        if let Some(transactions) = self.transactions {
-            in_range(transactions, 1, 1_000_000_000_000, here("transactions"))?;
-        }
+        check_extent(at, "postgres", ("transactions", self.transactions), 1_000_000_000_000, self.duration)?;
         check_timeout(at, "postgres", self.timeout)?;
         in_range(u64::from(self.generators), 1, 64, here("generators"))?;
         in_range(u64::from(self.clients), 1, 10_000, here("clients"))?;

@@ -1,48 +1,41 @@
 //! Mail: the SMTP source, its sink, and relays between the two.
 
-use std::collections::BTreeMap;
-
 use super::facts::{FactsType, Join};
-use crate::effect::Effect;
+use crate::experiment::prelude::*;
 use crate::histogram::{Histogram, Percentiles};
 use crate::ids::IdSet;
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::extent::{amount, check_timeout};
+use super::extent::{amount, check_extent, check_timeout};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType, count};
+use crate::experiment::Experiment;
 use crate::experiment::open_loop::Arrivals;
-use crate::experiment::problem::{Checked, Part, in_range, problem};
-use crate::experiment::share::share;
-use crate::experiment::{Experiment, Metric};
-use crate::units::{ByteSize, Span};
 
 /// The longest address that SMTP knows (RFC 5321, section 4.5.3.1: path without its brackets).
 const LONGEST_ADDRESS: usize = 254;
 
 /// An SMTP source (RFC 5321): as fast as it goes, or at a rate per minute. Every message carries an id and a checksum, so that what
 /// was acknowledged can be found again at the sink.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SmtpLoad {
     /// How many generators work side by side, each a thread of its own (1 to 64).
     pub generators: u32,
     /// How many messages each generator sends in all. Give this or `duration`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
     /// How long each generator works. Give this or `messages`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
     /// How many sessions each generator keeps going at a time (1 to 100000). At a rate it is the most that it may; a message for which
     /// none is free waits, and its latency counts all the same.
     pub sessions: u32,
     /// Messages a minute (up to 600 million), over all generators, each when it is due, and time each from then on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub per_minute: Option<f64>,
     /// How messages follow one another at that rate.
     pub arrivals: Arrivals,
+    /// The most messages a minute (up to 600 million), over all generators: sessions go as fast as they can below that, and what a slow server
+    /// has delayed is not made up for.
+    pub most_per_minute: Option<f64>,
     /// How many messages a session carries before it says QUIT; 0 keeps it for good.
     pub messages_per_session: u64,
     /// How long messages are.
@@ -58,7 +51,6 @@ pub struct SmtpLoad {
     /// How long a connection or a message may take before it counts as an error.
     pub timeout: Span,
     /// Where the random numbers of sizes and arrivals begin; by default somewhere else each time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 }
 
@@ -70,6 +62,7 @@ impl Default for SmtpLoad {
             duration: None,
             sessions: 1,
             per_minute: None,
+            most_per_minute: None,
             arrivals: Arrivals::default(),
             messages_per_session: 1,
             size: MessageSize::default(),
@@ -142,24 +135,24 @@ impl LoadType for SmtpLoad {
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         at.aims_at_a_service()?;
         let here = |key: &str| path!["loads", at.name, "smtp", key];
-        if self.messages.is_some() == self.duration.is_some() {
-            return Err(problem(
-                here("messages")[..3].to_vec(),
-                "the load does not state its length",
-                "either `messages` or `duration`",
-            ));
-        }
-        if let Some(messages) = self.messages {
-            in_range(messages, 1, 1_000_000_000, here("messages"))?;
-        }
+        check_extent(at, "smtp", ("messages", self.messages), 1_000_000_000, self.duration)?;
         check_timeout(at, "smtp", self.timeout)?;
         in_range(u64::from(self.generators), 1, 64, here("generators"))?;
         in_range(u64::from(self.sessions), 1, 100_000, here("sessions"))?;
-        if self.per_minute.is_some_and(|rate| !(rate > 0.0 && rate <= 6e8)) {
+        for (key, rate) in [("per_minute", self.per_minute), ("most_per_minute", self.most_per_minute)] {
+            if rate.is_some_and(|rate| !(rate > 0.0 && rate <= 6e8)) {
+                return Err(problem(
+                    here(key),
+                    "this is no rate",
+                    "messages per minute: more than 0, at most 600 million",
+                ));
+            }
+        }
+        if self.per_minute.is_some() && self.most_per_minute.is_some() {
             return Err(problem(
-                here("per_minute"),
-                "this is no rate",
-                "messages per minute: more than 0, at most 600 million",
+                here("most_per_minute"),
+                "the load has a rate already",
+                "either `per_minute` or `most_per_minute`",
             ));
         }
         check_size(&self.size, |key| [here("size").as_slice(), &path![key]].concat())?;
@@ -191,7 +184,11 @@ impl LoadType for SmtpLoad {
 
     fn describe(&self, at: &LoadPlace<'_>) -> String {
         let amount = amount(("messages", self.messages), self.duration);
-        let rate = self.per_minute.map_or_else(String::new, |rate| format!(", {rate} a minute"));
+        let rate = match (self.per_minute, self.most_per_minute) {
+            (Some(rate), _) => format!(", {rate} a minute"),
+            (None, Some(most)) => format!(", at most {most} a minute"),
+            (None, None) => String::new(),
+        };
         let (generators, sessions) = (self.generators, count(self.sessions, "session"));
         format!("mail {}, {generators} x {amount}, up to {sessions}{rate}", at.way())
     }

@@ -1,20 +1,16 @@
 //! Storage loads: reads and writes of a volume.
 
 use super::facts::{FactsType, Join};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::experiment::prelude::*;
 
 use super::extent::{amount, check_extent};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType, Target, count};
-use crate::effect::{Effect, EffectKind, word};
-use crate::experiment::Metric;
+use crate::effect::word;
 use crate::experiment::open_loop::{OpenLoop, check_open};
-use crate::experiment::problem::{Checked, Part, declared, in_range, problem};
-use crate::experiment::share::share;
-use crate::units::{ByteSize, Share, Span};
 
 /// Reads and writes of a volume. Each thread has a part of its own: a file in a file system, a stretch of a device. What is written is random
 /// and never the same twice, so that no device can compress it or store it once.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StorageLoad {
@@ -48,21 +44,16 @@ pub struct StorageLoad {
     /// Make everything durable at the end, as part of the measured time.
     pub sync_at_end: bool,
     /// How long a thread waits after each operation before it begins the next one in its place.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub think: Option<Span>,
     /// How many operations each thread carries out. Give this or `duration`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
     /// How long each thread works. Give this or `operations`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
     /// Begin operations at a rate, each when it is due, and time each from then on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub open: Option<OpenLoop>,
     /// How long an operation of an open loop may wait for a free place before it counts as an error.
     pub timeout: Span,
     /// Where the random numbers begin; by default somewhere else each time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 }
 
@@ -198,7 +189,7 @@ impl LoadType for StorageLoad {
             ));
         }
         let here = |key: &str| path!["loads", at.name, "storage", key];
-        check_extent(at, "storage", ("operations", self.operations), self.duration)?;
+        check_extent(at, "storage", ("operations", self.operations), 1_000_000_000_000, self.duration)?;
         in_range(u64::from(self.threads), 1, 64, here("threads"))?;
         in_range(u64::from(self.depth), 1, 1024, here("depth"))?;
         in_range(self.block.0, 512, 16 << 20, here("block"))?;
@@ -235,9 +226,6 @@ impl LoadType for StorageLoad {
                 format!("the volume `{}` has no file system", at.load.to),
                 expected,
             ));
-        }
-        if let Some(operations) = self.operations {
-            in_range(operations, 1, 1_000_000_000_000, here("operations"))?;
         }
         match &self.open {
             Some(_) if self.think.is_some() => Err(problem(

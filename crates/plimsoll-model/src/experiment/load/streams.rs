@@ -1,7 +1,6 @@
 //! Streams of TCP, of the loads that tell of them.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::experiment::prelude::*;
 
 /// A stream of TCP.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

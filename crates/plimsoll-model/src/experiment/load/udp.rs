@@ -1,23 +1,18 @@
 //! UDP loads: datagrams at a rate.
 
 use super::facts::{FactsType, Join, per_second};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::experiment::prelude::*;
 
 use super::{LoadKind, LoadPlace, LoadType, count};
-use crate::effect::Effect;
-use crate::experiment::Metric;
-use crate::experiment::problem::{Checked, Part, in_range, problem};
-use crate::units::{ByteSize, Span};
 
 /// Datagrams at a rate, counted where they arrive.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UdpLoad {
     /// How many flows there are, each a socket and a thread of its own (1 to 64).
     pub flows: u32,
     /// Datagrams per second of each flow (1 to 100000000); without it, as many as the system takes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub packets_per_second: Option<u64>,
     /// The length of a datagram in bytes, without headers (32 to 65507).
     pub size: u32,
@@ -28,7 +23,6 @@ pub struct UdpLoad {
     /// Whether the kernel, or the network card, cuts datagrams of equal length out of larger ones (`UDP_SEGMENT`).
     pub gso: bool,
     /// The send and receive buffers (`SO_SNDBUF`, `SO_RCVBUF`); by default the kernel's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<ByteSize>,
 }
 

@@ -2,14 +2,9 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{Phase, PhasePlace, PhaseType, PhaseWork};
-use crate::effect::Effect;
 use crate::experiment::Action;
-use crate::experiment::problem::{Checked, Part, problem};
-use crate::phase_kind::PhaseKind;
+use crate::experiment::prelude::*;
 
 /// Things to do, one after the other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

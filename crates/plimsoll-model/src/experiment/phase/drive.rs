@@ -1,12 +1,8 @@
 //! Running loads for their effect.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::measure::MeasureLoads;
 use super::{Phase, PhasePlace, PhaseType};
-use crate::experiment::problem::Checked;
-use crate::phase_kind::PhaseKind;
+use crate::experiment::prelude::*;
 
 /// Loads to run for their effect: one, or several at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

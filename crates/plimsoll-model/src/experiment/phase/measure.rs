@@ -1,11 +1,7 @@
 //! Measuring loads.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{Phase, PhasePlace, PhaseType};
-use crate::experiment::problem::{Checked, declared, in_range, problem};
-use crate::phase_kind::PhaseKind;
+use crate::experiment::prelude::*;
 
 /// Loads to measure: one, or several that run at once, each with figures of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -106,7 +106,7 @@ kinds! {
 }
 
 /// Interface of every kind of phase.
-trait PhaseType {
+pub trait PhaseType {
     /// Whether it makes sense where it stands.
     fn check(&self, at: &PhasePlace<'_>) -> Checked;
 
@@ -160,7 +160,7 @@ trait PhaseType {
 }
 
 /// Where a phase stands.
-pub(super) struct PhasePlace<'e> {
+pub struct PhasePlace<'e> {
     pub(super) experiment: &'e Experiment,
     pub(super) phase: &'e Phase,
     /// The path to it.
@@ -230,7 +230,7 @@ impl Phase {
 
     /// The phase in words.
     pub fn describe(&self) -> String {
-        let mut told = self.kind.as_dyn().describe(self);
+        let mut told = self.kind.describe(self);
         for action in &self.during {
             told = format!("{told}; {}", action.describe());
         }
@@ -239,7 +239,7 @@ impl Phase {
 
     /// The phases inside it.
     pub fn inside(&self) -> &[Self] {
-        self.kind.as_dyn().inside()
+        self.kind.inside()
     }
 
     /// The phases inside it, to be changed.
@@ -252,17 +252,17 @@ impl Phase {
 
     /// How long it takes at least by itself, beside what its loads take; nothing where that is found out only by doing it.
     pub fn takes(&self) -> Option<Duration> {
-        self.kind.as_dyn().takes()
+        self.kind.takes()
     }
 
     /// The loads that it runs.
     pub fn loads(&self) -> &[String] {
-        self.kind.as_dyn().loads()
+        self.kind.loads()
     }
 
     /// The loads that it measures.
     pub fn measures(&self) -> &[String] {
-        self.kind.as_dyn().measures()
+        self.kind.measures()
     }
 
     /// The load that it measures, where that is a single one.
@@ -275,7 +275,7 @@ impl Phase {
 
     /// All that is done in it, in order.
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
-        self.kind.as_dyn().actions().iter().chain(&self.during)
+        self.kind.actions().iter().chain(&self.during)
     }
 
     /// The names under which it is recorded: its own, or, where it runs several loads at once, one for each: `PHASE/LOAD`.
@@ -288,7 +288,7 @@ impl Phase {
 
     /// Records that the phase leaves, in order, with those of phases inside it: name and kind of each.
     pub fn records(&self) -> Vec<(String, PhaseKind)> {
-        let kind = self.kind.as_dyn();
+        let kind = &self.kind;
         let names = self.recorded_as();
         let of_each = |record| names.iter().map(move |name| (name.clone(), record));
         let own = kind.records(self).into_iter().flat_map(of_each);
@@ -301,13 +301,13 @@ impl Phase {
     pub(crate) fn effects(&self) -> Vec<Effect> {
         let by = format!("phases.{}.during", self.name);
         let during = self.during.iter().flat_map(|action| action.effects(&by));
-        self.kind.as_dyn().effects(self).into_iter().chain(during).collect()
+        self.kind.effects(self).into_iter().chain(during).collect()
     }
 
     /// The phase without parts that need a namespace per host.
     pub(crate) fn without_namespaces(mut self) -> Self {
         self.during.retain(|action| !action.needs_namespaces());
-        if let Some(rest) = self.kind.as_dyn().without_namespaces() {
+        if let Some(rest) = self.kind.without_namespaces() {
             self.kind = rest;
         }
         self
@@ -321,7 +321,7 @@ impl Phase {
         before: &BTreeMap<String, Option<&str>>,
     ) -> Checked {
         let place = PhasePlace { experiment, phase: self, at, before };
-        let known = self.kind.as_dyn().settings();
+        let known = self.kind.settings();
         if let Some((key, _, beside)) =
             settings(self).into_iter().find(|(key, given, _)| *given && !known.contains(key))
         {
@@ -337,7 +337,7 @@ impl Phase {
         for (key, number, least) in numbers.into_iter().chain([("repeat", self.repeat, 1)]) {
             number.map_or(Ok(()), |number| in_range(u64::from(number), least, 10_000, place.key(key)))?;
         }
-        self.kind.as_dyn().check(&place)?;
+        self.kind.check(&place)?;
         hook::of_phase(experiment, self, &place.at)?;
         self.check_during(&place)
     }

@@ -1,9 +1,8 @@
 //! Looking for the highest rate that holds a bound.
 
 use super::{Phase, PhasePlace, PhaseType};
-use crate::experiment::problem::Checked;
+use crate::experiment::prelude::*;
 use crate::experiment::{Search, validate};
-use crate::phase_kind::PhaseKind;
 
 impl PhaseType for Search {
     fn check(&self, at: &PhasePlace<'_>) -> Checked {

@@ -2,15 +2,11 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{Phase, PhasePlace, PhaseType, PhaseWork};
-use crate::experiment::problem::{Checked, Part, declared, problem};
-use crate::phase_kind::PhaseKind;
-use crate::units::Span;
+use crate::experiment::prelude::*;
 
 /// What to wait for.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settle {
@@ -18,10 +14,8 @@ pub struct Settle {
     #[serde(default)]
     pub at_least: Span,
     /// Then until no TCP connection is left on this host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drained: Option<String>,
     /// Then until all mail that was acknowledged to a load of the trial has arrived at this sink.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered: Option<String>,
     /// Whether a connection in TIME_WAIT counts as left.
     #[serde(default)]

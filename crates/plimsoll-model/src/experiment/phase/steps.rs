@@ -1,10 +1,7 @@
 //! Phases inside a phase, which may be repeated.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{Phase, PhasePlace, PhaseType, PhaseWork};
-use crate::experiment::problem::{Checked, problem};
+use crate::experiment::prelude::*;
 
 /// Phases to carry out in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -2,12 +2,8 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{Phase, PhasePlace, PhaseType};
-use crate::experiment::problem::{Checked, declared};
-use crate::phase_kind::PhaseKind;
+use crate::experiment::prelude::*;
 
 /// A service to stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

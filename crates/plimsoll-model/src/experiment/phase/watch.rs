@@ -1,12 +1,7 @@
 //! Looking for the time to recover.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{Phase, PhasePlace, PhaseType};
-use crate::experiment::problem::{Checked, Part, declared, in_range};
-use crate::phase_kind::PhaseKind;
-use crate::units::Span;
+use crate::experiment::prelude::*;
 
 /// How to look for the time to recover.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,10 +15,10 @@ pub struct Watch {
     #[serde(default = "Watch::default_connections")]
     pub connections: u64,
     /// From the start of one window to the start of the next.
-    #[serde(default = "Watch::default_every")]
+    #[serde(default = "Span::of_millis::<500>")]
     pub every: Span,
     /// How many windows in a row must pass.
-    #[serde(default = "Watch::default_windows")]
+    #[serde(default = "crate::units::number::<3>")]
     pub windows: u32,
     /// When to give up looking; the trial then goes on.
     pub give_up: Span,
@@ -32,12 +27,6 @@ pub struct Watch {
 impl Watch {
     fn default_connections() -> u64 {
         50
-    }
-    fn default_every() -> Span {
-        Span::millis(500)
-    }
-    fn default_windows() -> u32 {
-        3
     }
 }
 

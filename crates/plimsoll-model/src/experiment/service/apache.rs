@@ -1,13 +1,8 @@
 //! Apache httpd as a service.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ServicePlace, ServiceType, check_configured};
-use crate::effect::{AsWhom, Effect};
 use crate::experiment::load::count;
-use crate::experiment::problem::{Checked, Part, in_range};
-use crate::units::ByteSize;
+use crate::experiment::prelude::*;
 
 /// Apache httpd (httpd.apache.org) with its prefork module, serving files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,13 +1,8 @@
 //! The built-in end of bulk loads.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ServicePlace, ServiceType};
-use crate::effect::Effect;
 use crate::experiment::load::bulk::LARGEST_BUFFER;
-use crate::experiment::problem::{Checked, Part, in_range};
-use crate::units::{ByteSize, Span};
+use crate::experiment::prelude::*;
 
 /// The built-in end of bulk loads: it takes what it is sent, over TCP and UDP, and sends what it is asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

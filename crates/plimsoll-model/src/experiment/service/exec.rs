@@ -1,12 +1,9 @@
 //! A program of the user's own as a service.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ServicePlace, ServiceType};
-use crate::effect::{AsWhom, Effect, word};
+use crate::effect::word;
 use crate::experiment::placeholder;
-use crate::experiment::problem::{Checked, Part, problem};
+use crate::experiment::prelude::*;
 
 /// A program of the user's own, and its arguments. The agent replaces `{port}`, `{address}`, `{to}` and `{scratch}` when it starts the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,12 +1,8 @@
 //! HAProxy as a service.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ServicePlace, ServiceType};
-use crate::effect::{AsWhom, Effect};
 use crate::experiment::load::count;
-use crate::experiment::problem::{Checked, Part, declared, in_range, problem};
+use crate::experiment::prelude::*;
 
 /// HAProxy (haproxy.org), passing connections on to another service.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,13 +14,13 @@ pub struct HaproxyService {
     #[serde(default)]
     pub mode: ProxyMode,
     /// Threads (1 to 64).
-    #[serde(default = "HaproxyService::default_threads")]
+    #[serde(default = "crate::units::number::<1>")]
     pub threads: u32,
     /// The most connections that it takes at a time (1 to 100000).
-    #[serde(default = "HaproxyService::default_connections")]
+    #[serde(default = "crate::units::number::<4096>")]
     pub connections: u32,
     /// The length of the listen queue (`listen(2)`).
-    #[serde(default = "HaproxyService::default_backlog")]
+    #[serde(default = "crate::units::number::<511>")]
     pub backlog: u32,
     /// Whether its clients speak TLS 1.3 to it, and nothing else. Its certificate is made for the run; what it passes on is in the clear.
     #[serde(default)]
@@ -38,15 +34,6 @@ pub struct HaproxyService {
 }
 
 impl HaproxyService {
-    fn default_threads() -> u32 {
-        1
-    }
-    fn default_connections() -> u32 {
-        4096
-    }
-    fn default_backlog() -> u32 {
-        511
-    }
     fn default_keep_alive() -> bool {
         true
     }

@@ -1,16 +1,12 @@
 //! The built-in relay for mail.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{LARGEST_MESSAGE, ServiceKind, ServicePlace, ServiceType, check_queue, check_retry};
-use crate::effect::Effect;
 use crate::experiment::load::count;
-use crate::experiment::problem::{Checked, Part, declared, in_range};
-use crate::units::{ByteSize, Span};
+use crate::experiment::prelude::*;
 
 /// The built-in relay for mail: it stores each message before it says 250, and forwards it afterwards. After a crash it goes on with what
 /// is in its queue. After a power cut it delivers up to 256 messages once more, and those that were on their way.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MailRelayService {
@@ -18,10 +14,8 @@ pub struct MailRelayService {
     pub to: String,
     /// A folder on the host for the queue; by default one beside the other files of services, which is in memory. It is made when it is
     /// not there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
     /// The volume of the same host that the queue lies on, in a folder of the service's own, by name. Give this or `queue`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
     /// How a message becomes durable before it is acknowledged.
     #[serde(default)]
@@ -123,23 +117,5 @@ impl ServiceType for MailRelayService {
         at.queue("mail_relay", self.queue.as_deref()).into_iter().collect()
     }
 
-    fn onward(&self) -> Option<&str> {
-        Some(&self.to)
-    }
-
-    fn volume(&self) -> Option<&str> {
-        self.volume.as_deref()
-    }
-
-    fn with_queue_in(&self, folder: String) -> Option<ServiceKind> {
-        Some(Self { queue: Some(folder), ..self.clone() }.into())
-    }
-
-    fn takes_mail(&self) -> bool {
-        true
-    }
-
-    fn keeps_files(&self) -> bool {
-        true
-    }
+    relays_mail!();
 }

@@ -2,6 +2,31 @@
 //!
 //! A service is written as a table with one key for its kind. What is asked of every kind is `ServiceType`; each answers in its own file.
 
+/// Methods of a relay for mail, which keeps what it has taken in a queue until it is delivered.
+macro_rules! relays_mail {
+    () => {
+        fn onward(&self) -> Option<&str> {
+            Some(&self.to)
+        }
+
+        fn volume(&self) -> Option<&str> {
+            self.volume.as_deref()
+        }
+
+        fn with_queue_in(&self, folder: String) -> Option<ServiceKind> {
+            Some(Self { queue: Some(folder), ..self.clone() }.into())
+        }
+
+        fn takes_mail(&self) -> bool {
+            true
+        }
+
+        fn keeps_files(&self) -> bool {
+            true
+        }
+    };
+}
+
 mod bulk;
 mod exec;
 mod mail_relay;
@@ -13,6 +38,7 @@ pub mod template;
 mod web;
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -148,7 +174,7 @@ impl Default for Ready {
 }
 
 /// Interface of every kind of service.
-trait ServiceType {
+pub trait ServiceType {
     /// Whether it makes sense where it stands.
     fn check(&self, at: &ServicePlace<'_>) -> Checked;
 
@@ -215,7 +241,7 @@ trait ServiceType {
 }
 
 /// A service and where it stands.
-struct ServicePlace<'e> {
+pub struct ServicePlace<'e> {
     experiment: &'e Experiment,
     name: &'e String,
     service: &'e Service,
@@ -246,47 +272,25 @@ impl ServicePlace<'_> {
 impl ServiceKind {
     /// Whether Plimsoll itself serves it; anything else is a program of its own.
     pub fn is_builtin(&self) -> bool {
-        self.as_dyn().programs().is_empty()
+        self.programs().is_empty()
     }
 
     /// The service with its queue in a folder; unchanged where it has no queue.
     #[must_use]
     pub fn with_queue_in(self, folder: String) -> Self {
-        self.as_dyn().with_queue_in(folder).unwrap_or(self)
-    }
-
-    /// Whether it has files that outlive a restart of it.
-    #[must_use]
-    pub fn keeps_files(&self) -> bool {
-        self.as_dyn().keeps_files()
-    }
-
-    /// Whether Plimsoll starts it; a server that runs already is left as it is.
-    #[must_use]
-    pub fn is_started(&self) -> bool {
-        self.as_dyn().is_started()
-    }
-
-    /// Whether it takes mail, or may.
-    pub(super) fn takes_mail(&self) -> bool {
-        self.as_dyn().takes_mail()
-    }
-
-    /// Whether it passes on whatever bytes come.
-    pub(super) fn passes_bytes(&self) -> bool {
-        self.as_dyn().passes_bytes()
+        self.deref().with_queue_in(folder).unwrap_or(self)
     }
 }
 
 impl Service {
     /// The service that connections are passed on to.
     pub fn onward(&self) -> Option<&str> {
-        self.kind.as_dyn().onward().or(self.to.as_deref())
+        self.kind.onward().or(self.to.as_deref())
     }
 
     /// The names that the kernel knows its processes by, when the service has this name. What a program starts in its turn is not among them.
     pub fn processes(&self, name: &str) -> Vec<String> {
-        let programs = self.kind.as_dyn().programs();
+        let programs = self.kind.programs();
         let names = if programs.is_empty() { vec![name] } else { programs };
         let cut = |name: &str| {
             let bytes = &name.as_bytes()[..name.len().min(LONGEST_PROCESS_NAME)];
@@ -295,21 +299,9 @@ impl Service {
         names.into_iter().map(cut).collect()
     }
 
-    /// The volume that it keeps its queue on.
-    #[must_use]
-    pub fn volume(&self) -> Option<&str> {
-        self.kind.as_dyn().volume()
-    }
-
-    /// How many ports it listens on.
-    #[must_use]
-    pub fn listeners(&self) -> u32 {
-        self.kind.as_dyn().listeners()
-    }
-
     /// Whether it speaks TLS; nothing where only its own configuration tells.
     pub(super) fn speaks_tls(&self) -> Option<bool> {
-        self.kind.as_dyn().speaks_tls().filter(|_| self.config.is_none())
+        self.kind.speaks_tls().filter(|_| self.config.is_none())
     }
 
     /// Whether it is given a certificate.
@@ -320,7 +312,7 @@ impl Service {
 
     /// The service in words.
     pub fn describe(&self) -> String {
-        self.kind.as_dyn().describe()
+        self.kind.describe()
     }
 
     /// What it does to the machine.
@@ -342,7 +334,7 @@ impl Service {
             to: _,
         } = self;
         let at = ServicePlace { experiment, name, service: self };
-        let mut found = kind.as_dyn().effects(&at);
+        let mut found = kind.effects(&at);
         found.extend(config.iter().map(|config| {
             let what = format!("{}, a configuration that can do all that its program may", word(config));
             at.effect(EffectKind::Reads, "config", what)
@@ -365,7 +357,7 @@ impl Service {
         if let Some(0) = self.port {
             return Err(problem(path!["services", name, "port"], "0 is no port", "a number from 1 to 65535"));
         }
-        self.kind.as_dyn().check(&ServicePlace { experiment, name, service: self })?;
+        self.kind.check(&ServicePlace { experiment, name, service: self })?;
         if self.ready.http.is_some() && self.speaks_tls() == Some(true) {
             let message = "whether the service is ready is asked without TLS";
             return Err(problem(
@@ -430,7 +422,7 @@ impl Service {
     /// What a program is given beyond what every program has.
     fn check_rights(&self, name: &String) -> Checked {
         let program = self.kind.exec().is_some();
-        if self.privileged && !self.kind.as_dyn().may_be_privileged() {
+        if self.privileged && !self.kind.may_be_privileged() {
             return Err(problem(
                 path!["services", name, "privileged"],
                 "this service needs no rights of its own",

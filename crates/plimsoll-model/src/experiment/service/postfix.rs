@@ -1,18 +1,13 @@
 //! Postfix as a service.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{
     LARGEST_MESSAGE, ServiceKind, ServicePlace, ServiceType, check_configured, check_queue, check_retry,
 };
-use crate::effect::{AsWhom, Effect, word};
-use crate::experiment::problem::{Checked, Part, declared, in_range, problem};
-use crate::units::{ByteSize, Span};
+use crate::effect::word;
+use crate::experiment::prelude::*;
 
 /// Postfix (postfix.org) as a relay: it stores each message in its queue and forwards it. It needs root.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PostfixService {
@@ -20,48 +15,28 @@ pub struct PostfixService {
     pub to: String,
     /// A folder on the host for the queue; by default one beside the other files of services, which is in memory. It is made when it is
     /// not there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
     /// The volume of the same host that the queue lies on, in a folder of the service's own, by name. Give this or `queue`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
     /// The most processes of each kind, and so the most sessions at a time on either side (`default_process_limit`, 1 to 2000).
-    #[serde(default = "PostfixService::default_processes")]
+    #[serde(default = "crate::units::number::<100>")]
     pub processes: u32,
     /// How often deferred messages are looked at (`queue_run_delay`), and, at least every 300 s, incoming ones that were put off.
-    #[serde(default = "PostfixService::default_queue_run")]
+    #[serde(default = "Span::of_secs::<300>")]
     pub queue_run: Span,
     /// How long a message waits after its first failed delivery (`minimal_backoff_time`), and all mail after Postfix could not reach a
     /// delivery process of its own (`transport_retry_time`).
-    #[serde(default = "PostfixService::default_retry")]
+    #[serde(default = "Span::of_secs::<300>")]
     pub retry: Span,
     /// The longest that a message waits between two attempts (`maximal_backoff_time`).
-    #[serde(default = "PostfixService::default_retry_most")]
+    #[serde(default = "Span::of_secs::<4000>")]
     pub retry_most: Span,
     /// The longest message that it takes (`message_size_limit`).
-    #[serde(default = "PostfixService::default_max_message")]
+    #[serde(default = "ByteSize::of_mib::<64>")]
     pub max_message: ByteSize,
     /// Further settings of main.cf, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
-}
-
-impl PostfixService {
-    fn default_processes() -> u32 {
-        100
-    }
-    fn default_queue_run() -> Span {
-        Span::secs(300)
-    }
-    fn default_retry() -> Span {
-        Span::secs(300)
-    }
-    fn default_retry_most() -> Span {
-        Span::secs(4000)
-    }
-    fn default_max_message() -> ByteSize {
-        ByteSize(64 << 20)
-    }
 }
 
 /// Value that a setting of main.cf takes.
@@ -196,28 +171,10 @@ impl ServiceType for PostfixService {
         [Some(started), at.queue("postfix", self.queue.as_deref())].into_iter().flatten().collect()
     }
 
-    fn onward(&self) -> Option<&str> {
-        Some(&self.to)
-    }
-
-    fn volume(&self) -> Option<&str> {
-        self.volume.as_deref()
-    }
-
-    fn with_queue_in(&self, folder: String) -> Option<ServiceKind> {
-        Some(Self { queue: Some(folder), ..self.clone() }.into())
-    }
+    relays_mail!();
 
     fn programs(&self) -> Vec<&str> {
         DAEMONS.to_vec()
-    }
-
-    fn takes_mail(&self) -> bool {
-        true
-    }
-
-    fn keeps_files(&self) -> bool {
-        true
     }
 
     fn may_be_privileged(&self) -> bool {

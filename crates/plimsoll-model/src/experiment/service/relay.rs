@@ -1,12 +1,7 @@
 //! The built-in forking relay.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ServicePlace, ServiceType};
-use crate::effect::Effect;
-use crate::experiment::problem::{Checked, Part, declared, in_range, problem};
-use crate::units::Span;
+use crate::experiment::prelude::*;
 
 /// The built-in relay: for each connection it forks a process that connects onward, copies both ways, and exits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,29 +10,17 @@ pub struct RelayService {
     /// The service that it relays to.
     pub to: String,
     /// How many relays there are, each a process with a port of its own (1 to 64).
-    #[serde(default = "RelayService::default_listeners")]
+    #[serde(default = "crate::units::number::<1>")]
     pub listeners: u32,
     /// The length of the listen queue (`listen(2)`).
-    #[serde(default = "RelayService::default_backlog")]
+    #[serde(default = "crate::units::number::<511>")]
     pub backlog: u32,
     /// A fault to build in on purpose, so that the judge has something to find.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leak: Option<Leak>,
     /// How many rules or records each connection leaves behind (1 to 1000): with more, a smaller flood shows the same fault.
-    #[serde(default = "RelayService::default_leak_count")]
+    #[serde(default = "crate::units::number::<1>")]
     pub leak_count: u32,
-}
-
-impl RelayService {
-    fn default_listeners() -> u32 {
-        1
-    }
-    pub(super) fn default_backlog() -> u32 {
-        511
-    }
-    fn default_leak_count() -> u32 {
-        1
-    }
 }
 
 /// What a leaking relay leaves behind for each connection.

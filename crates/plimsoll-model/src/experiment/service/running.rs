@@ -1,12 +1,8 @@
 //! A server that runs already, which no trial starts or stops.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ServicePlace, ServiceType};
-use crate::effect::{Effect, EffectKind};
 use crate::experiment::HostKind;
-use crate::experiment::problem::{Checked, Part, problem};
+use crate::experiment::prelude::*;
 
 /// A server that runs already on a machine that `reach` leads to. It listens on `port`. Plimsoll neither starts nor stops it, and each trial meets the
 /// state that the trial before has left.

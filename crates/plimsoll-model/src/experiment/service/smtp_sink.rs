@@ -1,14 +1,10 @@
 //! The built-in sink for mail.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{LARGEST_MESSAGE, ServicePlace, ServiceType};
-use crate::effect::Effect;
-use crate::experiment::problem::{Checked, Part, in_range, problem};
-use crate::units::{ByteSize, Share, Span};
+use crate::experiment::prelude::*;
 
 /// The built-in sink for mail: it takes messages, checks each against its checksum, and keeps a list of their ids.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SmtpSinkService {
@@ -20,10 +16,8 @@ pub struct SmtpSinkService {
     pub reject: Share,
     /// Grey-listing: a sender and recipient that were never seen together are refused for now (451), until so long after their first
     /// attempt (RFC 6647).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub greylist: Option<Span>,
     /// A time in which it is down: connections are refused, and those that are open are reset.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub outage: Option<Outage>,
     /// The longest message that it takes.
     pub max_message: ByteSize,

@@ -1,12 +1,7 @@
 //! The built-in proxy for TCP.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::{RelayService, ServicePlace, ServiceType};
-use crate::effect::Effect;
-use crate::experiment::problem::{Checked, Part, declared, in_range};
-use crate::units::ByteSize;
+use super::{ServicePlace, ServiceType};
+use crate::experiment::prelude::*;
 
 /// The built-in proxy for TCP: it connects onward for each connection and passes bytes on both ways, in one process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,7 +16,7 @@ pub struct TcpProxyService {
     #[serde(default = "TcpProxyService::default_buffer")]
     pub buffer: ByteSize,
     /// The length of the listen queue (`listen(2)`).
-    #[serde(default = "RelayService::default_backlog")]
+    #[serde(default = "crate::units::number::<511>")]
     pub backlog: u32,
 }
 

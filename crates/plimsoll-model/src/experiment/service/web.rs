@@ -1,14 +1,9 @@
 //! The built-in web server.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{ServicePlace, ServiceType};
-use crate::effect::Effect;
 use crate::experiment::load::bulk::SendBy;
 use crate::experiment::load::count;
-use crate::experiment::problem::{Checked, Part, in_range, problem};
-use crate::units::{ByteSize, Span};
+use crate::experiment::prelude::*;
 
 /// The built-in web server: static documents, documents of any size at `/?s=SIZE`, and those of a load's `mix`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

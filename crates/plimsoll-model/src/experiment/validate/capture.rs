@@ -1,10 +1,8 @@
 //! What must hold of captures.
 
-use std::collections::BTreeMap;
-
 use super::{Checked, declared, in_range, measured, problem};
 use crate::experiment::Experiment;
-use crate::experiment::problem::Part;
+use crate::experiment::prelude::*;
 
 pub(super) fn check(experiment: &Experiment, phases: &BTreeMap<String, Option<&str>>) -> Checked {
     let Some(capture) = &experiment.capture else { return Ok(()) };

@@ -1,9 +1,7 @@
 //! What must hold of volumes, of the loads that aim at them, and of background loads.
 
-use std::collections::BTreeMap;
-
 use super::{Checked, declared, in_range, one_of, problem};
-use crate::experiment::problem::Part;
+use crate::experiment::prelude::*;
 use crate::experiment::{BackgroundLoad, Experiment, Filesystem, LoopVolume, Volume};
 
 /// The smallest XFS that its mkfs makes, in bytes.

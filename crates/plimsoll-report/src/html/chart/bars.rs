@@ -1,9 +1,8 @@
 //! How far each piece of evidence moved, as a bar beside its figures.
 
 use maud::{Markup, html};
-use plimsoll_model::report::{Evidence, RunReport};
+use plimsoll_model::report::Evidence;
 
-use crate::answer;
 use crate::html::page;
 use crate::number::{figure, ratio, times};
 
@@ -13,9 +12,10 @@ pub(in crate::html) const SHOWN: usize = 20;
 const LONGEST: f64 = 1e4;
 
 /// The table, the strongest evidence first. Bars are on a logarithmic scale that all share, from 1 (no change) outwards.
-pub(in crate::html) fn table(report: &RunReport) -> Markup {
-    let evidence = &report.evidence;
-    let (heading, before, after) = answer::evidence_sides(report);
+pub(in crate::html) fn table(
+    evidence: &[Evidence],
+    (heading, before, after): (&str, &'static str, &'static str),
+) -> Markup {
     let divided = format!("{after}/{before}");
     let shown = &evidence[..evidence.len().min(SHOWN)];
     let finite = shown

@@ -99,32 +99,39 @@ fn time_sequence(time_sequence: &TimeSequence) -> Plot {
 }
 
 fn throughput(time_sequence: &TimeSequence) -> Plot {
-    let of = |name: &'static str, way: &DirectionSeries, color| -> Option<Box<dyn Trace>> {
-        let (xs, ys) = apart(&way.rate);
+    let sides = [
+        ("from the client", &time_sequence.from_client.rate, TREATMENT),
+        ("from the server", &time_sequence.from_server.rate, CONTROL),
+    ];
+    lower(time_sequence, "bytes per second", sides, |trace, color| {
         let line = Line::new().color(color).width(1.5).shape(LineShape::Hv);
-        (!xs.is_empty()).then(|| {
-            let trace = Scatter::new(xs, ys).name(name).mode(Mode::Lines).line(line);
-            trace.hover_template("%{y:.3s}B/s") as Box<dyn Trace>
-        })
-    };
-    let client = of("from the client", &time_sequence.from_client, TREATMENT);
-    let server = of("from the server", &time_sequence.from_server, CONTROL);
-    let traces = client.into_iter().chain(server).collect();
-    Plot::new(traces, framed(super::layout(LOWER), time_sequence, "bytes per second"))
+        trace.mode(Mode::Lines).line(line).hover_template("%{y:.3s}B/s")
+    })
 }
 
 fn round_trips(time_sequence: &TimeSequence) -> Plot {
-    let of = |name: &'static str, way: &DirectionSeries, color: &'static str| -> Option<Box<dyn Trace>> {
-        let (xs, ys) = apart(&way.rtt_ms);
-        (!xs.is_empty()).then(|| {
-            let trace = Scatter::new(xs, ys).name(name).mode(Mode::Markers);
-            trace.marker(Marker::new().color(color).size(4)).hover_template("%{y} ms") as Box<dyn Trace>
-        })
-    };
-    let client = of("of the client's data", &time_sequence.from_client, TREATMENT);
-    let server = of("of the server's data", &time_sequence.from_server, CONTROL);
-    let traces = client.into_iter().chain(server).collect();
-    Plot::new(traces, framed(super::layout(LOWER), time_sequence, "milliseconds"))
+    let sides = [
+        ("of the client's data", &time_sequence.from_client.rtt_ms, TREATMENT),
+        ("of the server's data", &time_sequence.from_server.rtt_ms, CONTROL),
+    ];
+    lower(time_sequence, "milliseconds", sides, |trace, color| {
+        trace.mode(Mode::Markers).marker(Marker::new().color(color).size(4)).hover_template("%{y} ms")
+    })
+}
+
+/// A plot below the first, with what is known of each direction.
+fn lower(
+    time_sequence: &TimeSequence,
+    unit: &str,
+    sides: [(&str, &Vec<Point>, &'static str); 2],
+    draw: impl Fn(Box<Scatter<f64, f64>>, &'static str) -> Box<Scatter<f64, f64>>,
+) -> Plot {
+    let known = sides.into_iter().filter(|(_, points, _)| !points.is_empty());
+    let traces = known.map(|(name, points, color)| -> Box<dyn Trace> {
+        let (xs, ys) = apart(points);
+        draw(Scatter::new(xs, ys).name(name), color)
+    });
+    Plot::new(traces.collect(), framed(super::layout(LOWER), time_sequence, unit))
 }
 
 fn line(name: &'static str, points: &[Point], color: &'static str, dash: DashType) -> Box<dyn Trace> {

@@ -11,9 +11,9 @@ const PAD: f64 = 0.08;
 /// From this ratio of the largest value to the smallest on, the scale is logarithmic.
 const LOGARITHMIC_FROM: f64 = 8.0;
 /// Ticks closer than this to an edge are set inwards, in per cent.
-const EDGE: f64 = 15.0;
+const EDGE: f64 = NAME / 2.0;
 /// How much of the width the name of a tick may take, in per cent, where the page is as narrow as a telephone.
-const NAME: f64 = 30.0;
+const NAME: f64 = 34.0;
 /// Where the first row of names begins, and how far the next lies below it, in rem.
 const ROWS: (f64, f64) = (2.25, 1.25);
 

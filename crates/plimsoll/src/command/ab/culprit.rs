@@ -17,7 +17,7 @@ pub(super) fn check(args: &AbArgs, sides: &[Side; 2]) -> Result<(), Failure> {
     if args.command.iter().any(|word| word.contains("{}")) {
         return usage("runs the command in the folder of each commit, and takes no `{}`");
     }
-    if sides.iter().any(|side| !side.is_root) {
+    if sides.iter().any(|side| side.path != side.top) {
         return usage("starts in the top folder of the repository: name it with --git");
     }
     Ok(())

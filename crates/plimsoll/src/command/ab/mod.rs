@@ -1,31 +1,39 @@
 //! `plimsoll ab`: whether a change made a program slower, on a machine that others use.
 
 mod culprit;
+mod identical;
 mod noise;
+mod page;
 mod record;
 mod sampler;
 mod sides;
 mod text;
 mod trial;
+mod why;
 
 use std::time::{Duration, Instant};
 
 use plimsoll_judge::compare::CompareSettings;
 use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::sequential::SequentialSettings;
-use plimsoll_model::verdict::Verdict;
+use plimsoll_model::shell::shell_word;
+use plimsoll_model::units::counted;
+use plimsoll_model::verdict::{Outcome, Verdict};
 
 use crate::args::{AbArgs, AbFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::measure::MeasureError;
+use crate::messages;
 use crate::output::{self, LiveLine};
-use crate::{amount, messages};
+use crate::page::Page;
 
+use identical::Unread;
 use noise::{Noise, Reach};
 use sampler::Sampler;
 use text::Report;
-use trial::Trial;
+use trial::{Judged, Trial};
+use why::Why;
 
 pub(crate) fn run(args: &AbArgs) -> Result<Exit, Failure> {
     let mut runner = sampler::runner(args)?;
@@ -33,10 +41,14 @@ pub(crate) fn run(args: &AbArgs) -> Result<Exit, Failure> {
     if args.bisect {
         culprit::check(args, &sides)?;
     }
+    let open = |path| Page::at(path).map_err(|error| Failure::io("write", path, &error));
+    let page = args.html.as_deref().map(open).transpose()?;
     let start = Instant::now();
-    let budget = args.budget.0;
+    let unread = Unread::mark(&sides);
     let mut sampler = Sampler::new(args, &sides, runner)?;
-    let mut noise = Noise::measure(&mut sampler, budget)?;
+    let identical = unread.is_some_and(|unread| unread.same_was_read());
+    let budget = args.budget.0;
+    let mut noise = Noise::measure(&mut sampler, if identical { Duration::ZERO } else { budget })?;
     let mut judged = noise.judged(args, &sampler)?;
     if args.bisect && judged.len() > 1 {
         return Err(Failure::Usage("--bisect follows one figure: name it with --figure or --metric".into()));
@@ -47,39 +59,42 @@ pub(crate) fn run(args: &AbArgs) -> Result<Exit, Failure> {
     }
     let left = budget.saturating_sub(start.elapsed());
     let reach = worst(&noise, &judged, args, left);
-    if let Some(advice) = text::advice(&reach, args.detect.0) {
+    if let Some(advice) = text::advice(&reach, args.detect.0).filter(|_| !identical) {
         messages::say(format_args!("warning: {advice}"));
     }
     let seed = args.seed.unwrap_or_else(rand::random);
     let mut trial =
         Trial::new(&sampler.series, judged, settings(args), seed).map_err(|error| unjudged(&error))?;
-    let mut line = LiveLine::new(None);
-    let ended = trial.carry_out(&mut sampler, left, &mut |trial| {
-        let pairs = amount::counted(2 * trial.blocks, "pair");
-        line.show(&format!("{pairs}, {} of {} decided", trial.decided(), trial.members()));
-    });
-    line.clear();
+    let ended = if identical { Ok(()) } else { carry_out(&mut trial, &mut sampler, left) };
     let interrupted = match ended {
         Ok(()) => false,
         Err(MeasureError::Interrupted) if trial.blocks > 0 => true,
         Err(MeasureError::Interrupted) => return Ok(Exit::Interrupted),
         Err(error) => return Err(error.into()),
     };
+    let judged = trial.verdicts(&sampler.series).map_err(|error| unjudged(&error))?;
+    let elapsed = start.elapsed();
+    let why = why(&mut sampler, &judged, args, interrupted);
     let answer = Report {
         sides: &sides,
         series: &sampler.series,
         lacking: &sampler.lacking,
         noise: &noise,
-        judged: trial.verdicts(&sampler.series).map_err(|error| unjudged(&error))?,
+        judged,
+        why,
         trial: &trial,
         reach,
         detect: args.detect.0,
         margin: args.margin.0,
-        elapsed: start.elapsed(),
+        elapsed,
         budget,
         seed,
+        again: again(args, seed),
         interrupted,
     };
+    if let Some((page, path)) = page.zip(args.html.as_deref()) {
+        page.write(|out| page::write(out, &answer)).map_err(|error| Failure::io("write", path, &error))?;
+    }
     match args.format {
         AbFormat::Text => output::text(|out| text::text(out, &answer)),
         AbFormat::Markdown => output::text(|out| text::as_markdown(out, &answer)),
@@ -95,6 +110,43 @@ pub(crate) fn run(args: &AbArgs) -> Result<Exit, Failure> {
     }
     let verdicts: Vec<Verdict> = answer.judged.into_iter().map(|one| one.found.verdict).collect();
     Ok(Exit::of(&verdicts))
+}
+
+/// Measures, and shows how far it is.
+fn carry_out(trial: &mut Trial, sampler: &mut Sampler<'_>, left: Duration) -> Result<(), MeasureError> {
+    let mut line = LiveLine::new(None);
+    let ended = trial.carry_out(sampler, left, &mut |trial| {
+        let pairs = counted(2 * trial.blocks, "pair");
+        line.show(&format!("{pairs}, {} of {} decided", trial.decided(), trial.members()));
+    });
+    line.clear();
+    ended
+}
+
+/// The command line that measures the same again.
+fn again(args: &AbArgs, seed: u64) -> String {
+    let mut words: Vec<String> =
+        std::iter::once("plimsoll".to_owned()).chain(std::env::args().skip(1)).collect();
+    let before = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    if args.seed.is_none() {
+        words.insert(before, format!("--seed={seed}"));
+    }
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// Why the benchmark is worse that changed most; nothing where none is.
+fn why(
+    sampler: &mut Sampler<'_>,
+    judged: &[Judged],
+    args: &AbArgs,
+    interrupted: bool,
+) -> Option<Result<Why, String>> {
+    let change = |one: &&Judged| one.found.verdict.estimate.map_or(0.0, |ratio| ratio.ln().abs());
+    let worse = judged.iter().filter(|one| one.found.verdict.outcome == Outcome::Slower);
+    let worst = worse.max_by(|a, b| change(a).total_cmp(&change(b))).filter(|_| !interrupted && !args.no_why);
+    let one = worst?;
+    let metric = sampler.series[one.series].metric.clone();
+    why::look(sampler, &one.found.verdict, &metric, args.budget.0)
 }
 
 fn settings(args: &AbArgs) -> SequentialSettings {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use plimsoll_judge::sequential::evidence::detectable;
 use plimsoll_judge::stats::sd;
 
-use super::sampler::{Sample, Sampler, Series};
+use super::sampler::{CPU_TIME, Sample, Sampler, Series};
 use crate::args::{AbArgs, AbMetric};
 use crate::failure::Failure;
 use crate::measure::{Figure, Gauge};
@@ -90,7 +90,9 @@ impl Noise {
     pub(super) fn judged(&self, args: &AbArgs, sampler: &Sampler<'_>) -> Result<Vec<usize>, Failure> {
         let series = &sampler.series;
         if sampler.reads_output() {
-            return Ok((0..series.len()).collect());
+            let main = series.first().map_or("", |first| first.metric.as_str());
+            let metric = if matches!(args.metric, AbMetric::Used(_)) { CPU_TIME } else { main };
+            return Ok((0..series.len()).filter(|at| series[*at].metric == metric).collect());
         }
         let AbMetric::Used(wanted) = args.metric else { return Ok(vec![self.steadiest(series)]) };
         let metric = Gauge::Used(wanted).metric();

@@ -19,6 +19,8 @@ const TOOLS: [&str; 8] =
 /// Metrics that every run gives at no cost; they show which one repeats best.
 const USED: [CommandMetric; 4] =
     [CommandMetric::Wall, CommandMetric::Cpu, CommandMetric::Memory, CommandMetric::Faults];
+/// Further figures that some tools print of a benchmark.
+pub(super) const CPU_TIME: &str = "cpu_time";
 
 /// Something that each run has a figure of.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +40,7 @@ pub(super) type Sample = Vec<Option<Figure>>;
 enum Reader {
     /// Each by its gauge, of the whole command.
     Gauges(Vec<Gauge>),
-    /// The main figures of a tool.
+    /// The main figures of a tool, and the CPU time beside them.
     Tool(Options),
 }
 
@@ -82,7 +84,7 @@ impl<'a> Sampler<'a> {
         self.start.elapsed() / self.runs.max(1)
     }
 
-    /// Whether the figures are those that the command prints.
+    /// Whether the figures are those that the command prints, of each of its benchmarks.
     pub(super) fn reads_output(&self) -> bool {
         match &self.reader {
             Reader::Tool(_) => true,
@@ -98,8 +100,12 @@ impl<'a> Sampler<'a> {
                 ..FigureArgs::default()
             })?]);
         }
-        if matches!(self.args.metric, AbMetric::Auto | AbMetric::Figure) {
-            if let Some(series) = self.tool()? {
+        let of_cpu = self.args.metric == AbMetric::Used(CommandMetric::Cpu);
+        if of_cpu || matches!(self.args.metric, AbMetric::Auto | AbMetric::Figure) {
+            let found = self.tool()?;
+            // Without the CPU time of each benchmark, that of the command is judged.
+            let suits = |series: &Vec<Series>| !of_cpu || series.iter().any(|one| one.metric == CPU_TIME);
+            if let Some(series) = found.filter(suits) {
                 self.series = series;
                 return Ok(());
             }
@@ -166,7 +172,9 @@ impl<'a> Sampler<'a> {
             }
             self.reader = Reader::Tool(options);
             let only = |these: &[Read], others: &[Read], side: usize| {
-                let lacks = |series: &&Read| others.iter().all(|other| other.name() != series.name());
+                let lacks = |series: &&Read| {
+                    series.metric != CPU_TIME && others.iter().all(|other| other.name() != series.name())
+                };
                 these.iter().filter(lacks).map(|series| (title(series), side)).collect::<Vec<_>>()
             };
             self.lacking = [only(&base, &head, 0), only(&head, &base, 1)].concat();
@@ -206,7 +214,13 @@ impl<'a> Sampler<'a> {
         Ok(place)
     }
 
-    /// Runs a version once.
+    /// Runs a version once, without anything around it.
+    pub(super) fn exercise(&mut self, side: usize) -> Result<(), MeasureError> {
+        let place = self.prepare(side)?;
+        self.runner.run(&self.invocations[side], &place, false).map(drop)
+    }
+
+    /// Runs a version once, and reads its figures.
     pub(super) fn sample(&mut self, side: usize) -> Result<Sample, MeasureError> {
         let sample = self.raw(side)?;
         if sample.iter().all(Option::is_none) {
@@ -228,7 +242,8 @@ impl<'a> Sampler<'a> {
                 let text = output(self.runner.run(invocation, &place, true)?);
                 let found = main_figures(&text, options).unwrap_or_default();
                 let value = |series: &Series| {
-                    let of = found.iter().find(|read| title(read) == series.name)?;
+                    let is = |read: &&Read| title(read) == series.name && read.metric == series.metric;
+                    let of = found.iter().find(is)?;
                     let value = median(&of.values()) * figures::factor(&of.unit, &series.unit)?;
                     (value.is_finite() && value > 0.0).then(|| Figure::plain(value))
                 };
@@ -264,11 +279,15 @@ fn of_gauges(
     Ok(gauges.iter().map(read).collect())
 }
 
-/// The main figures of a text, without the bounds of their estimates.
+/// The main figures of a text, without the bounds of their estimates, and behind them the CPU time.
 fn main_figures(text: &str, options: &Options) -> Result<Vec<Read>, figures::ReadError> {
     let found = figures::read(text, options)?;
     let is_bound = |series: &&Read| series.labels.iter().any(|(label, _)| *label == "bound");
-    Ok(found.main().into_iter().filter(|series| !is_bound(series)).cloned().collect())
+    let mut kept: Vec<Read> = found.main().into_iter().filter(|series| !is_bound(series)).cloned().collect();
+    let beside = |cpu: &&Read| kept.iter().any(|main| main.labels == cpu.labels && main.metric != CPU_TIME);
+    let beside: Vec<Read> = found.all(CPU_TIME).into_iter().filter(beside).cloned().collect();
+    kept.extend(beside);
+    Ok(kept)
 }
 
 /// What a benchmark is called: by the label that names it, or by all that sets it apart.

@@ -3,7 +3,9 @@
 use std::collections::hash_map::DefaultHasher;
 use std::fs::{self, File};
 use std::hash::{Hash, Hasher};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::args::AbArgs;
 use crate::failure::Failure;
@@ -14,6 +16,9 @@ use crate::repository::{Commit, Repository, Worktrees};
 
 /// Number of hexadecimal digits of a commit that name its folder. It is as long for each: a longer path alone can change a time.
 const DIGITS: usize = 16;
+
+/// The extension of a file that marks a build. It is as old as the build's last use.
+const BUILT: &str = "built";
 
 /// A version that is ready to be measured.
 #[derive(Debug)]
@@ -26,8 +31,8 @@ pub(super) struct Side {
     pub(super) path: PathBuf,
     /// Where it runs.
     pub(super) place: WorkingFolder,
-    /// Whether that is the top folder of its commit.
-    pub(super) is_root: bool,
+    /// The top folder of its commit; else the path.
+    pub(super) top: PathBuf,
 }
 
 /// What a word names.
@@ -35,7 +40,12 @@ enum Origin {
     Commit(Commit),
     Folder(PathBuf),
     Program(PathBuf),
+    /// The name of a container's image.
+    Image(String),
 }
+
+/// How a word begins that names an image.
+const IMAGE: &str = "image:";
 
 /// Both versions, checked out and built.
 pub(super) fn ready(args: &AbArgs, runner: &mut Runner) -> Result<[Side; 2], Failure> {
@@ -43,15 +53,18 @@ pub(super) fn ready(args: &AbArgs, runner: &mut Runner) -> Result<[Side; 2], Fai
     let origins = [&args.base, &args.head].map(|word| origin(word, repository.as_ref()));
     let [base, head] = origins;
     let (base, head) = (base?, head?);
-    let of_programs = [&base, &head].iter().any(|origin| matches!(origin, Origin::Program(_)));
-    if of_programs && !args.command.iter().any(|word| word.contains("{}")) {
-        return Err(Failure::Usage("the command has no `{}` for the program".into()));
+    let is_named = |origin: &Origin| matches!(origin, Origin::Program(_) | Origin::Image(_));
+    if (is_named(&base) || is_named(&head)) && !args.command.iter().any(|word| word.contains("{}")) {
+        return Err(Failure::Usage("the command has no `{}` for the program or the image".into()));
     }
     let mut builder = Builder { args, runner, repository };
     Ok([builder.side(&args.base, base)?, builder.side(&args.head, head)?])
 }
 
 fn origin(word: &str, repository: Option<&Repository>) -> Result<Origin, Failure> {
+    if let Some(image) = word.strip_prefix(IMAGE) {
+        return Ok(Origin::Image(image.to_owned()));
+    }
     let path = Path::new(word);
     let commit = repository.map(|repository| repository.commit(word)).transpose()?.flatten();
     let found = path.metadata().ok();
@@ -66,7 +79,9 @@ fn origin(word: &str, repository: Option<&Repository>) -> Result<Origin, Failure
         }
         (None, None) => {
             let no_repository = if repository.is_none() { ", and --git names no repository" } else { "" };
-            Err(Failure::Usage(format!("{word} is not a revision, a folder or a program{no_repository}")))
+            Err(Failure::Usage(format!(
+                "{word} is not a revision, a folder or a program{no_repository}; an image is image:NAME"
+            )))
         }
     }
 }
@@ -81,23 +96,29 @@ impl Builder<'_> {
     fn side(&mut self, name: &str, origin: Origin) -> Result<Side, Failure> {
         let name = name.to_owned();
         Ok(match origin {
+            Origin::Image(image) => {
+                let path = PathBuf::from(image);
+                Side { name, commit: None, top: path.clone(), path, place: WorkingFolder::default() }
+            }
             Origin::Program(path) => {
-                Side { name, commit: None, path, place: WorkingFolder::default(), is_root: true }
+                Side { name, commit: None, top: path.clone(), path, place: WorkingFolder::default() }
             }
             Origin::Folder(path) => {
                 self.build(&path)?;
-                Side { name, commit: None, place: WorkingFolder(Some(path.clone())), path, is_root: true }
+                let place = WorkingFolder(Some(path.clone()));
+                Side { name, commit: None, top: path.clone(), path, place }
             }
             Origin::Commit(commit) => {
                 let prefix = Repository::prefix(&self.args.git)?;
-                let path = self.commit(&commit, &prefix)?;
-                let is_root = prefix.as_os_str().is_empty();
-                Side { name, commit: Some(commit), place: WorkingFolder(Some(path.clone())), path, is_root }
+                let top = self.commit(&commit, &prefix)?;
+                // A path that ends in a slash differs from itself.
+                let path = if prefix.as_os_str().is_empty() { top.clone() } else { top.join(prefix) };
+                Side { name, commit: Some(commit), place: WorkingFolder(Some(path.clone())), path, top }
             }
         })
     }
 
-    /// The folder of a commit, in which it was built now or before.
+    /// The working tree of a commit, in which it was built now or before.
     fn commit(&mut self, commit: &Commit, prefix: &Path) -> Result<PathBuf, Failure> {
         let Some(repository) = &self.repository else {
             return Err(Failure::could_not("a commit without a repository"));
@@ -109,16 +130,18 @@ impl Builder<'_> {
         // Another process that builds here is waited for; the lock ends with the file.
         let _locked = locked.map_err(|error| Failure::io("lock", &lock, &error))?;
         let name = format!("{}-{:08x}", &commit.hash[..DIGITS], hash(&self.args.build) as u32);
-        let (tree, built) = (folder.join(&name), folder.join(format!("{name}.built")));
+        let (tree, built) = (folder.join(&name), folder.join(format!("{name}.{BUILT}")));
         if !(tree.is_dir() && built.exists()) {
             if tree.exists() {
                 fs::remove_dir_all(&tree).map_err(|error| Failure::io("remove", &tree, &error))?;
             }
             trees.add_as(&commit.hash, &name)?;
             self.build(&tree.join(prefix))?;
-            File::create(&built).map_err(|error| Failure::io("write", &built, &error))?;
         }
-        Ok(tree.join(prefix))
+        let marked = File::create(&built).and_then(|file| file.set_modified(SystemTime::now()));
+        marked.map_err(|error| Failure::io("write", &built, &error))?;
+        prune(&folder, self.args.keep.into()).map_err(|error| Failure::io("clear", &folder, &error))?;
+        Ok(tree)
     }
 
     fn folder(&self, repository: &Repository) -> Result<PathBuf, Failure> {
@@ -137,6 +160,28 @@ impl Builder<'_> {
         let place = WorkingFolder(Some(folder.to_owned()));
         self.runner.run_aside(line, &place).map_err(|error: MeasureError| error.into())
     }
+}
+
+/// Removes the builds that were used longest ago, until this many are left.
+fn prune(folder: &Path, keep: usize) -> io::Result<()> {
+    let mut builds = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == BUILT) {
+            builds.push((path.metadata()?.modified()?, path));
+        }
+    }
+    builds.sort();
+    let surplus = builds.len().saturating_sub(keep);
+    for (_, mark) in &builds[..surplus] {
+        // Without its mark it is no build, whatever is left of it.
+        fs::remove_file(mark)?;
+        match fs::remove_dir_all(mark.with_extension("")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn hash(of: impl Hash) -> u64 {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use plimsoll_judge::compare::Comparison;
 use plimsoll_judge::stats::median;
+use plimsoll_model::units::counted;
 use plimsoll_model::verdict::{Outcome, Verdict};
 use plimsoll_report::escape::{markdown, terminal};
 use plimsoll_report::seconds;
@@ -14,6 +15,7 @@ use super::noise::{Noise, Reach};
 use super::sampler::Series;
 use super::sides::Side;
 use super::trial::{Judged, Trial};
+use super::why::{Grown, Line, Why};
 use crate::amount;
 use crate::progress::spark;
 
@@ -34,6 +36,8 @@ pub(super) struct Report<'a> {
     pub(super) noise: &'a Noise,
     pub(super) trial: &'a Trial,
     pub(super) judged: Vec<Judged>,
+    /// Why a benchmark is worse, or why that is unknown.
+    pub(super) why: Option<Result<Why, String>>,
     /// The worst of the judged series.
     pub(super) reach: Reach,
     pub(super) detect: f64,
@@ -41,6 +45,8 @@ pub(super) struct Report<'a> {
     pub(super) elapsed: Duration,
     pub(super) budget: Duration,
     pub(super) seed: u64,
+    /// The command line that measures the same again.
+    pub(super) again: String,
     pub(super) interrupted: bool,
 }
 
@@ -54,9 +60,25 @@ impl Report<'_> {
         !self.with(&[Outcome::Slower]).is_empty()
     }
 
+    /// The benchmarks, those that need attention first.
+    pub(super) fn worst_first(&self) -> Vec<&Judged> {
+        let mut order: Vec<&Judged> = self.judged.iter().collect();
+        order.sort_by_key(|one| match one.found.verdict.outcome {
+            Outcome::Slower => 0,
+            Outcome::Invalid => 1,
+            Outcome::Undecided => 2,
+            Outcome::Faster => 3,
+            _ => 4,
+        });
+        order
+    }
+
     /// The line that says it all.
-    fn headline(&self) -> String {
+    pub(super) fn headline(&self) -> String {
         let head = self.side(1);
+        if self.trial.blocks == 0 {
+            return format!("{head} is the same as {}: identical programs.", self.side(0));
+        }
         let (slower, faster) = (self.with(&[Outcome::Slower]), self.with(&[Outcome::Faster]));
         let invalid = self.with(&[Outcome::Invalid]).len();
         let open = self.with(&[Outcome::Undecided]).len();
@@ -90,32 +112,41 @@ impl Report<'_> {
         }
     }
 
-    fn side(&self, which: usize) -> String {
+    pub(super) fn side(&self, which: usize) -> String {
         let side = &self.sides[which];
         match &side.commit {
-            Some(commit) if !commit.hash.starts_with(&side.name) => {
-                format!("{} ({})", side.name, commit.short)
-            }
+            Some(commit) if commit.hash.starts_with(&side.name) => commit.short.clone(),
+            Some(commit) => format!("{} ({})", side.name, commit.short),
             _ => side.name.clone(),
         }
     }
 
     /// What the noise was, and what it leaves to find.
-    fn limits(&self) -> String {
+    pub(super) fn limits(&self) -> String {
+        if self.trial.blocks == 0 {
+            return "Nothing was measured: all that the benchmark read is equal".into();
+        }
         let spent = format!(
             "{} in {} of {}",
-            amount::counted(2 * self.trial.blocks, "pair"),
+            counted(2 * self.trial.blocks, "pair"),
             seconds(self.elapsed.as_secs_f64()),
             seconds(self.budget.as_secs_f64()),
         );
         if self.reach.needs.is_none() {
-            return spent;
+            return format!("{spent} ({})", self.metric());
         }
         let shows =
             if self.reach.detectable.is_finite() { percent(self.reach.detectable) } else { "nothing".into() };
         let spreads = self.judged.iter().map(|one| self.noise.spread[one.series]);
         let spread = percent(spreads.fold(0.0, f64::max));
-        format!("{spent}; neighbouring runs differ by {spread}, so the budget can show {shows}")
+        let metric = self.metric();
+        format!("{spent}; neighbouring runs differ by {spread}, so the budget can show {shows} ({metric})")
+    }
+
+    /// The judged metric, in words.
+    fn metric(&self) -> String {
+        let name = self.judged.first().map_or("", |one| self.series[one.series].metric.as_str());
+        name.replace('_', " ")
     }
 
     /// What decides what is open.
@@ -162,29 +193,34 @@ fn outcome(found: &Comparison, lower_is_better: bool) -> &'static str {
     }
 }
 
-/// A row of the table, as its cells.
-fn row(answer: &Report<'_>, one: &Judged) -> [String; 7] {
-    let series = &answer.series[one.series];
-    let pairs = &answer.trial.pairs[one.series];
-    let of = |side: usize| {
-        let values: Vec<f64> = pairs.iter().map(|pair| pair[side]).collect();
-        let value = median(&values);
-        match series.unit.as_str() {
-            "" => amount::amount(value, None),
-            unit @ ("s" | "bytes") => amount::amount(value, Some(unit)),
-            unit => format!("{} {unit}", amount::amount(value, None)),
-        }
-    };
-    let change = one.found.verdict.estimate.map_or_else(|| "-".into(), amount::change);
-    [
-        cut(&series.name),
-        of(0),
-        of(1),
-        change,
-        range(&one.found.verdict),
-        range(&one.control.verdict),
-        outcome(&one.found, series.lower_is_better).to_owned(),
-    ]
+impl Report<'_> {
+    /// A row of the table, as its cells.
+    pub(super) fn row(&self, one: &Judged) -> [String; 7] {
+        let series = &self.series[one.series];
+        let pairs = &self.trial.pairs[one.series];
+        let of = |side: usize| {
+            if pairs.is_empty() {
+                return "-".into();
+            }
+            let values: Vec<f64> = pairs.iter().map(|pair| pair[side]).collect();
+            let value = median(&values);
+            match series.unit.as_str() {
+                "" => amount::amount(value, None),
+                unit @ ("s" | "bytes") => amount::amount(value, Some(unit)),
+                unit => format!("{} {unit}", amount::amount(value, None)),
+            }
+        };
+        let change = one.found.verdict.estimate.map_or_else(|| "-".into(), amount::change);
+        [
+            cut(&series.name, NAME),
+            of(0),
+            of(1),
+            change,
+            range(&one.found.verdict),
+            range(&one.control.verdict),
+            outcome(&one.found, series.lower_is_better).to_owned(),
+        ]
+    }
 }
 
 /// An interval of changes.
@@ -196,14 +232,59 @@ fn range(verdict: &Verdict) -> String {
     )
 }
 
-const HEADINGS: [&str; 7] =
+/// Columns of the functions.
+pub(super) const WHY: [&str; 6] = ["function", "base", "head", "of what was added", "called from", "lines"];
+/// The longest name of a function in a table, in characters.
+const FUNCTION: usize = 60;
+
+impl Why {
+    /// What the profile shows. Times are shares of the base's.
+    pub(super) fn sentence(&self) -> String {
+        let [base, head] = [self.profile.before.samples, self.profile.after.samples];
+        let samples = format!("{base} and {head} samples of base and head");
+        match (&self.profile.narrowest, self.functions.is_empty()) {
+            (Some(function), _) => format!(
+                "Why: {} of the added CPU time is in {} and what it calls ({samples}).",
+                percent(function.share.min(1.0)),
+                cut(&function.function, FUNCTION),
+            ),
+            (None, false) => format!("Why: these functions take more CPU time ({samples})."),
+            (None, true) => {
+                format!("Why is unknown: no function takes more CPU time beyond chance ({samples}).")
+            }
+        }
+    }
+}
+
+impl Grown {
+    pub(super) fn cells(&self, why: &Why) -> [String; 6] {
+        let Grown { function, lines } = self;
+        let share = |us: f64| percent(us / why.profile.before.cpu_us);
+        let line = |line: &Line| {
+            let file = line.file.file_name().unwrap_or_default().to_string_lossy();
+            format!("{file}:{} ({})", line.line, percent(line.share))
+        };
+        [
+            cut(&function.function, FUNCTION),
+            share(function.before_us),
+            share(function.after_us),
+            percent(function.share.min(1.0)),
+            function.called_by.last().map_or_else(|| "-".into(), |name| cut(name, NAME)),
+            lines.iter().map(line).collect::<Vec<_>>().join(", "),
+        ]
+    }
+}
+
+pub(super) const HEADINGS: [&str; 7] =
     ["benchmark", "base", "head", "change", "95 % interval", "base against base", "verdict"];
 
-fn cut(name: &str) -> String {
-    if name.chars().count() <= NAME {
+/// The end of a name that is too long: names of one suite begin alike.
+fn cut(name: &str, most: usize) -> String {
+    let length = name.chars().count();
+    if length <= most {
         return name.to_owned();
     }
-    name.chars().take(NAME - 1).chain(['…']).collect()
+    std::iter::once('…').chain(name.chars().skip(length - most + 1)).collect()
 }
 
 /// For people.
@@ -212,18 +293,8 @@ pub(super) fn text(out: &mut dyn Write, answer: &Report<'_>) -> io::Result<()> {
         writeln!(out, "Interrupted. What is known so far:")?;
     }
     writeln!(out, "{}\n", answer.headline())?;
-    let rows: Vec<[String; 7]> = std::iter::once(HEADINGS.map(ToOwned::to_owned))
-        .chain(answer.judged.iter().map(|one| row(answer, one)))
-        .map(|cells| cells.map(|cell| terminal(&cell).into_owned()))
-        .collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..HEADINGS.len()).map(width).collect();
-    for row in &rows {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        writeln!(out, "  {}", cells.join("  ").trim_end())?;
-    }
-    writeln!(out, "\n{} ({}).", answer.limits(), metric(answer))?;
+    table(out, HEADINGS, answer.judged.iter().map(|one| answer.row(one)))?;
+    writeln!(out, "\n{}.", answer.limits())?;
     beside(out, answer)?;
     for (name, side) in answer.lacking {
         writeln!(out, "Only {} has {name}.", answer.side(*side))?;
@@ -231,64 +302,101 @@ pub(super) fn text(out: &mut dyn Write, answer: &Report<'_>) -> io::Result<()> {
     if let Some(advice) = answer.advice() {
         writeln!(out, "To decide it: {advice}.")?;
     }
+    reasons(out, answer)
+}
+
+/// Aligned columns below their headings.
+fn table<const N: usize>(
+    out: &mut dyn Write,
+    headings: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+) -> io::Result<()> {
+    let rows: Vec<[String; N]> = std::iter::once(headings.map(ToOwned::to_owned))
+        .chain(rows)
+        .map(|cells| cells.map(|cell| terminal(&cell).into_owned()))
+        .collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(width);
+    for row in &rows {
+        let cells: Vec<String> =
+            row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        writeln!(out, "  {}", cells.join("  ").trim_end())?;
+    }
     Ok(())
 }
 
-/// The judged metric, in words.
-fn metric(answer: &Report<'_>) -> String {
-    let name = answer.judged.first().map_or("", |one| answer.series[one.series].metric.as_str());
-    name.replace('_', " ")
+/// Where the CPU time went that was added, below the verdicts.
+fn reasons(out: &mut dyn Write, answer: &Report<'_>) -> io::Result<()> {
+    match &answer.why {
+        None => Ok(()),
+        Some(Err(missing)) => writeln!(out, "Not profiled: {missing}."),
+        Some(Ok(why)) => {
+            writeln!(out, "\n{}", why.sentence())?;
+            if why.functions.is_empty() {
+                return Ok(());
+            }
+            writeln!(out)?;
+            table(out, WHY, why.functions.iter().map(|grown| grown.cells(why)))
+        }
+    }
 }
 
-/// What else was read off the same runs, the steadiest first.
+/// Further metrics of the same runs, the steadiest first: the median change of all benchmarks.
 fn beside(out: &mut dyn Write, answer: &Report<'_>) -> io::Result<()> {
-    let judged = |at: &usize| answer.judged.iter().any(|one| one.series == *at);
-    let mut others: Vec<usize> = (0..answer.series.len()).filter(|at| !judged(at)).collect();
-    others.retain(|at| answer.noise.spread[*at].is_finite());
-    others.sort_by(|a, b| answer.noise.spread[*a].total_cmp(&answer.noise.spread[*b]));
-    let parts: Vec<String> = others
-        .iter()
-        .map(|&at| {
-            let ratios: Vec<f64> = answer.trial.pairs[at].iter().map(|[base, head]| head / base).collect();
-            let name = answer.series[at].metric.replace('_', " ");
-            format!(
-                "{name} {} (repeats within {})",
-                amount::change(median(&ratios)),
-                percent(answer.noise.spread[at])
-            )
-        })
-        .collect();
+    let metric = |at: usize| answer.series[at].metric.as_str();
+    let mut others: Vec<(f64, String)> = Vec::new();
+    for at in 0..answer.series.len() {
+        let is_first = (0..at).all(|before| metric(before) != metric(at));
+        if !is_first || answer.judged.iter().any(|one| metric(one.series) == metric(at)) {
+            continue;
+        }
+        let (mut ratios, mut spread) = (Vec::new(), 0.0_f64);
+        for of_it in (at..answer.series.len()).filter(|of_it| metric(*of_it) == metric(at)) {
+            ratios.extend(answer.trial.pairs[of_it].iter().map(|[base, head]| head / base));
+            spread = spread.max(answer.noise.spread[of_it]);
+        }
+        let repeats =
+            if spread > 0.0 { format!(" (repeats within {})", percent(spread)) } else { String::new() };
+        if !ratios.is_empty() {
+            let (name, change) = (metric(at).replace('_', " "), amount::change(median(&ratios)));
+            others.push((spread, format!("{name} {change}{repeats}")));
+        }
+    }
+    others.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let parts: Vec<String> = others.into_iter().map(|(_, part)| part).collect();
     if parts.is_empty() { Ok(()) } else { writeln!(out, "Not judged: {}.", parts.join(", ")) }
 }
 
 /// For a pull request: at most five lines, which are the comment, then a blank one and the table.
 pub(super) fn as_markdown(out: &mut dyn Write, answer: &Report<'_>) -> io::Result<()> {
     writeln!(out, "**Plimsoll: {}**", markdown(&answer.headline()))?;
-    let mut order: Vec<&Judged> = answer.judged.iter().collect();
-    let rank = |one: &&Judged| match one.found.verdict.outcome {
-        Outcome::Slower => 0,
-        Outcome::Invalid => 1,
-        Outcome::Undecided => 2,
-        Outcome::Faster => 3,
-        _ => 4,
-    };
-    order.sort_by_key(rank);
+    let order = answer.worst_first();
     for one in order.iter().take(LINES) {
         writeln!(out, "- {}", line(answer, one))?;
     }
     let more = order.len().saturating_sub(LINES);
     let more = if more > 0 { format!("{more} more below. ") } else { String::new() };
-    writeln!(out, "- {more}{} ({}).", answer.limits(), metric(answer))?;
+    writeln!(out, "- {more}{}.", answer.limits())?;
     writeln!(out, "\n| {} |", HEADINGS.join(" | "))?;
     writeln!(out, "|{}", " --- |".repeat(HEADINGS.len()))?;
     for one in &answer.judged {
-        writeln!(out, "| {} |", row(answer, one).map(|cell| markdown(&cell)).join(" | "))?;
+        writeln!(out, "| {} |", answer.row(one).map(|cell| markdown(&cell)).join(" | "))?;
     }
-    answer.advice().map_or(Ok(()), |advice| writeln!(out, "\n{advice}."))
+    answer.advice().map_or(Ok(()), |advice| writeln!(out, "\n{advice}."))?;
+    let Some(Ok(why)) = &answer.why else { return Ok(()) };
+    writeln!(out, "\n{}", markdown(&why.sentence()))?;
+    if why.functions.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n| {} |\n|{}", WHY.join(" | "), " --- |".repeat(WHY.len()))?;
+    for grown in &why.functions {
+        writeln!(out, "| {} |", grown.cells(why).map(|cell| markdown(&cell)).join(" | "))?;
+    }
+    Ok(())
 }
 
 fn line(answer: &Report<'_>, one: &Judged) -> String {
-    let [name, _, _, change, interval, _, verdict] = row(answer, one);
+    let [name, _, _, change, interval, _, verdict] = answer.row(one);
     format!(
         "{} {change} ({interval}) {verdict} {}",
         markdown(&name),
@@ -339,6 +447,14 @@ pub(super) fn json(answer: &Report<'_>) -> serde_json::Value {
         "head": side(1),
         "benchmarks": answer.judged.iter().map(benchmark).collect::<Vec<_>>(),
         "series": series.collect::<Vec<_>>(),
+        "why": answer.why.as_ref().map(|why| match why {
+            Ok(why) => json!({
+                "samples": [why.profile.before.samples, why.profile.after.samples],
+                "narrowest": why.profile.narrowest,
+                "functions": why.functions,
+            }),
+            Err(missing) => json!({"missing": missing}),
+        }),
         "blocks": answer.trial.blocks,
         "elapsed_s": answer.elapsed.as_secs_f64(),
         "budget_s": answer.budget.as_secs_f64(),

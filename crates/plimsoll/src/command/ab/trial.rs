@@ -9,7 +9,7 @@ use plimsoll_judge::compare::Comparison;
 use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::sequential::{Decision, Family, SequentialSettings};
 use plimsoll_judge::stats::rng::SmallRng;
-use plimsoll_model::verdict::Outcome;
+use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::sampler::{Sample, Sampler, Series};
 use crate::contest::Block;
@@ -109,9 +109,12 @@ impl Trial {
         self.judged.len()
     }
 
-    /// The verdict on each judged series. A base that differs from itself invalidates it.
+    /// The verdict on each judged series. A base that differs from itself invalidates it. Without a block, the programs are identical.
     pub(super) fn verdicts(&self, series: &[Series]) -> Result<Vec<Judged>, JudgeError> {
         let verdict = |(member, &at): (usize, &usize)| {
+            if self.blocks == 0 {
+                return Ok(identical(at, &series[at].metric));
+            }
             let mut found = self.heads.verdict(member, &series[at].metric)?;
             let control = self.controls.verdict(member, &series[at].metric)?;
             if matches!(control.verdict.outcome, Outcome::Slower | Outcome::Faster) {
@@ -121,6 +124,17 @@ impl Trial {
         };
         self.judged.iter().enumerate().map(verdict).collect()
     }
+}
+
+/// The verdict on a series of versions that run the same bytes.
+fn identical(series: usize, metric: &str) -> Judged {
+    let bare = |outcome, reason| {
+        let verdict = Verdict::bare("difference", metric, outcome, 0, reason);
+        Comparison { verdict, p: 1.0, needed: None }
+    };
+    let mut found = bare(Outcome::Same, "identical programs: all that the benchmark read is equal");
+    found.verdict.estimate = Some(1.0);
+    Judged { series, found, control: bare(Outcome::Undecided, "nothing was measured") }
 }
 
 /// Two figures of a series, both with the doing of others or both without.

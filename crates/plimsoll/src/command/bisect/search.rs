@@ -58,7 +58,7 @@ pub(super) trait Observer {
     fn compared(&mut self, culprit: &Culprit, contest: &Contest);
 }
 
-/// Searches on from what the state has.
+/// Searches on from what the state has. Where pairs of the neighbours refute it, they are measurements like others, and it goes on.
 pub(super) fn search(
     state: &mut State,
     limits: Limits,
@@ -67,9 +67,45 @@ pub(super) fn search(
     observer: &mut dyn Observer,
 ) -> Result<SearchOutcome, Stop> {
     let mut bisection = state.bisection(limits.confidence)?;
+    loop {
+        if let Some(ended) = point(&mut bisection, state, limits, settings, meter, observer)? {
+            return Ok(ended);
+        }
+        let Some(culprit) = bisection.answer() else { return Ok(SearchOutcome::Unsure) };
+        let comparison = confirm(state, &culprit, limits, settings, meter, observer)?;
+        let is_confirmed = matches!(comparison.verdict.outcome, Outcome::Slower | Outcome::Faster);
+        if is_confirmed || state.measurements.len() >= limits.max_measurements {
+            return Ok(SearchOutcome::Sure(culprit, comparison));
+        }
+        refute(&mut bisection, state)?;
+    }
+}
+
+/// Takes the pairs of a confirmation that failed for measurements.
+fn refute(bisection: &mut Bisection, state: &mut State) -> Result<(), Failure> {
+    let Some(refuted) = state.confirmation.take() else { return Ok(()) };
+    let before = refuted.before.unwrap_or(refuted.culprit.saturating_sub(1));
+    for pair in refuted.pairs {
+        for (version, value) in [(before, pair.good), (refuted.culprit, pair.bad)] {
+            bisection.record(version, value).map_err(|error| Failure::could_not(error.to_string()))?;
+            state.measurements.push(Measured { version, value });
+        }
+    }
+    state.save()
+}
+
+/// Measures until one version is probable enough; or says how the search ended without one.
+fn point(
+    bisection: &mut Bisection,
+    state: &mut State,
+    limits: Limits,
+    settings: CompareSettings,
+    meter: &mut dyn Meter,
+    observer: &mut dyn Observer,
+) -> Result<Option<SearchOutcome>, Stop> {
     while let Some(version) = bisection.next_query() {
         if state.measurements.len() >= limits.max_measurements {
-            return Ok(SearchOutcome::Unsure);
+            return Ok(Some(SearchOutcome::Unsure));
         }
         let value = match meter.measure(version) {
             Err(error) if error.asks_to_skip() && bisection.skip(version).is_ok() => {
@@ -83,14 +119,12 @@ pub(super) fn search(
         bisection.record(version, value).map_err(|error| Failure::could_not(error.to_string()))?;
         state.measurements.push(Measured { version, value });
         state.save()?;
-        observer.measured(&bisection, version, value);
+        observer.measured(bisection, version, value);
         if let Some(ends) = same_ends(state, settings) {
-            return Ok(SearchOutcome::NoDifference(ends));
+            return Ok(Some(SearchOutcome::NoDifference(ends)));
         }
     }
-    let Some(culprit) = bisection.answer() else { return Ok(SearchOutcome::Unsure) };
-    let comparison = confirm(state, &culprit, limits, settings, meter, observer)?;
-    Ok(SearchOutcome::Sure(culprit, comparison))
+    Ok(None)
 }
 
 /// The comparison of the ends, once it has found them the same.
@@ -214,6 +248,25 @@ mod tests {
         };
         assert_eq!(culprit.version, 23);
         assert_eq!(comparison.verdict.outcome, Outcome::Slower);
+    }
+
+    /// For some measurements, every version but the last is fast.
+    struct Misled(Fake, usize);
+
+    impl Meter for Misled {
+        fn measure(&mut self, which: usize) -> Result<Figure, MeasureError> {
+            let Some(left) = self.1.checked_sub(1) else { return self.0.measure(which) };
+            self.1 = left;
+            self.0.measure(if which == 39 { 39 } else { 0 })
+        }
+    }
+
+    #[test]
+    fn a_search_that_the_machine_misled_goes_on_after_its_pairs_refute_it() {
+        let mut misled = Misled(fake(23, 0.1, 1000), 12);
+        let found = search(&mut state(40), LIMITS, CompareSettings::default(), &mut misled, &mut Silent);
+        let Ok(SearchOutcome::Sure(culprit, comparison)) = found else { panic!("{found:?}") };
+        assert_eq!((culprit.version, comparison.verdict.outcome), (23, Outcome::Slower));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use plimsoll_assess::commands::{self, Command, CommandRun};
 use plimsoll_judge::compare::Comparison;
 use plimsoll_model::observation::Arm;
 use plimsoll_model::verdict::Outcome;
-use plimsoll_probe::profile::Profiler;
+use plimsoll_probe::profile::{Profiler, ServiceGroup};
 
 use super::cells::Cell;
 use super::observed::Observed;
@@ -37,11 +37,14 @@ impl Observer {
     pub(super) fn open(args: &CompareArgs, cells: &[Cell]) -> Result<Self, Failure> {
         let observed = Observed::open(&args.observe)?;
         let programs: BTreeSet<String> = if args.program.is_empty() {
-            cells.iter().filter_map(|cell| program(&cell.command)).chain(observed.programs()).collect()
+            cells.iter().filter_map(|cell| program(&cell.command)).collect()
         } else {
             args.program.iter().cloned().collect()
         };
-        let (profiler, missing) = match Profiler::open() {
+        let opened = observed.group().map_or_else(Profiler::open, |path| {
+            Profiler::of_group(ServiceGroup { path, service: commands::COMMAND.into() })
+        });
+        let (profiler, missing) = match opened {
             Ok(profiler) => {
                 let missing = missing(&profiler).map(|what| format!("Not seen: {what}."));
                 (Some(profiler), missing.into_iter().collect())

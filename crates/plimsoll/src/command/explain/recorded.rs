@@ -4,32 +4,61 @@ mod usage;
 
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use plimsoll_assess::Explained;
+use plimsoll_assess::capture;
 use plimsoll_assess::recorded::Recorded;
 use plimsoll_assess::watched::{self, State};
+use plimsoll_import::saved::Saved;
 use plimsoll_model::observation::ProfileBuilder;
+use plimsoll_model::trace::TraceReport;
+use plimsoll_probe::busiest::Connection;
 use plimsoll_report::escape::terminal;
-use plimsoll_report::text::Why;
 use serde_json::json;
 
-use super::{EXPLAIN_SCHEMA, NOT_IN_TURNS, SIDES};
+use super::{EXPLAIN_SCHEMA, NOT_IN_TURNS, changed};
 use crate::args::PlainFormat;
-use crate::command::watch::lines;
+use crate::command::{self, watch::lines};
 use crate::failure::Failure;
 use crate::output;
-use crate::recording::{self, Missing, Part, ProfileWindow, Recording, Worse};
+use crate::recording::{self, Header, Missing, PacketsAt, Part, ProfileWindow, Recording};
 
 const PER_SECOND: &str = "Figures are for each second: a machine that does more also uses more. Nobody measured the work that was done.";
+
+/// The most connections of a capture that are listed, and the most stalls of each.
+const MOST_CONNECTIONS: usize = 3;
+const MOST_STALLS: usize = 5;
+/// A smaller share of the connections' time in a class of stalls is left out.
+const LEAST_STALLED: f64 = 0.01;
 
 /// What changed from a recording to another.
 pub(super) fn two(before: &Path, after: &Path, format: PlainFormat) -> Result<(), Failure> {
     let [before, after] = [recording::read(before)?, recording::read(after)?];
+    let missing = not_recorded(&[&before, &after]);
+    let told = told_of_two(&before, &after)?;
+    print(&told, &missing, format)
+}
+
+/// What recordings tell, for a page as well.
+pub(in crate::command) struct RecordingSummary {
+    pub(in crate::command) title: String,
+    pub(in crate::command) sentences: Vec<String>,
+    pub(in crate::command) explained: Explained,
+    /// Both sides; of one recording alone, twice the same.
+    pub(in crate::command) sides: [Recorded; 2],
+    pub(in crate::command) is_compared: bool,
+}
+
+/// What changed from a recording to another, with notes.
+pub(in crate::command) fn told_of_two(
+    before: &Recording,
+    after: &Recording,
+) -> Result<RecordingSummary, Failure> {
     let mut notes = vec![NOT_IN_TURNS.to_owned(), PER_SECOND.to_owned()];
-    if before.header.host != after.header.host {
-        notes.push(format!(
-            "The recordings are of two machines: {} and {}.",
-            before.header.host, after.header.host
-        ));
+    let [name_before, name_after] = [&before.header.host, &after.header.host];
+    if name_before != name_after {
+        notes.push(format!("The recordings are of two machines: {name_before} and {name_after}."));
     }
     if before.header.redacted != after.header.redacted {
         notes.push(
@@ -37,32 +66,105 @@ pub(super) fn two(before: &Path, after: &Path, format: PlainFormat) -> Result<()
                 .to_owned(),
         );
     }
-    let missing = not_recorded(&[&before, &after]);
-    let found = plimsoll_assess::recorded::explain(&side(&before, |_| true), &side(&after, |_| true));
-    print(&found, &missing, &notes, format)
+    let sides = [with_traces(before)?, with_traces(after)?];
+    let (explained, of_work) = plimsoll_assess::recorded::explain(&sides[0], &sides[1]);
+    notes.extend(of_work);
+    notes.extend(stood_still(&sides[0], "before").chain(stood_still(&sides[1], "after")));
+    let title = format!("{}, before and after", title(after));
+    Ok(RecordingSummary { title, sentences: notes, explained, sides, is_compared: true })
+}
+
+/// What limits a machine, or what changed when something got worse.
+pub(in crate::command) fn told_of_one(recording: &Recording) -> Result<RecordingSummary, Failure> {
+    if let Some(changed) = when_worse(recording) {
+        return Ok(changed);
+    }
+    let state = watched::alone(&recording.moments).ok_or_else(|| Failure::Usage(recording.too_short()))?;
+    let mut sentences = usage::rows(&state, recording);
+    sentences.extend(usage::limits(&state, recording));
+    let whole = with_traces(recording)?;
+    sentences.extend(stood_still(&whole, "seen"));
+    let explained = Explained { causes: state.causes, ..Explained::default() };
+    let sides = [whole.clone(), whole];
+    Ok(RecordingSummary { title: title(recording), sentences, explained, sides, is_compared: false })
+}
+
+fn title(recording: &Recording) -> String {
+    let header = &recording.header;
+    let seconds = usage::seconds(recording);
+    if header.host.is_empty() {
+        format!("A machine, {seconds:.0} s")
+    } else {
+        format!("{}, {seconds:.0} s", header.host)
+    }
+}
+
+/// What changed when something got worse; nothing of a recording in which nothing did.
+fn when_worse(recording: &Recording) -> Option<RecordingSummary> {
+    let worse = recording.worse()?;
+    let since = worse.at_unix_ms;
+    let sides = [side(recording, |at| at < since), side(recording, |at| at >= since)];
+    let note = format!(
+        "{} got worse: {} to {}. Before and after are two parts of this recording.",
+        worse.metric,
+        plimsoll_report::figure(worse.before),
+        plimsoll_report::figure(worse.after)
+    );
+    let (explained, of_work) = plimsoll_assess::recorded::explain(&sides[0], &sides[1]);
+    let sentences = std::iter::once(note).chain(of_work).collect();
+    Some(RecordingSummary { title: title(recording), sentences, explained, sides, is_compared: true })
+}
+
+/// A whole recording, with what its packets tell.
+fn with_traces(recording: &Recording) -> Result<Recorded, Failure> {
+    let traces = packets(recording).map(trace).collect::<Result<_, _>>()?;
+    Ok(Recorded { traces, ..side(recording, |_| true) })
+}
+
+fn packets(recording: &Recording) -> impl Iterator<Item = &PacketsAt> {
+    recording.parts.iter().filter_map(|part| match part {
+        Part::Packets(at) => Some(at),
+        _ => None,
+    })
+}
+
+fn trace(at: &PacketsAt) -> Result<TraceReport, Failure> {
+    let refused = |why: &dyn std::fmt::Display| Failure::Usage(format!("packets of {}: {why}", at.interface));
+    let bytes = STANDARD.decode(&at.pcapng).map_err(|error| refused(&error))?;
+    let (report, _) = capture::analyze(bytes.as_slice(), 0).map_err(|error| refused(&error))?;
+    Ok(report)
+}
+
+/// How long the connections of a side stood still, by the packets.
+fn stood_still(side: &Recorded, name: &str) -> impl Iterator<Item = String> {
+    let sentence = move |trace: &TraceReport| {
+        let mut shares: Vec<_> =
+            trace.time_share.iter().filter(|(_, share)| **share >= LEAST_STALLED).collect();
+        shares.sort_by(|a, b| b.1.total_cmp(a.1));
+        let shares: Vec<String> =
+            shares.iter().map(|(class, share)| format!("{} {:.0} %", class.name(), *share * 100.0)).collect();
+        (!shares.is_empty()).then(|| {
+            format!("Packets {name}, of {} connections' time: {}.", trace.tcp_connections, shares.join(", "))
+        })
+    };
+    side.traces.iter().filter_map(sentence).collect::<Vec<_>>().into_iter()
+}
+
+/// A recording in the form of other tools' files, to stand beside these.
+pub(super) fn as_saved(path: &Path) -> Result<Vec<Saved>, Failure> {
+    let recording = recording::read(path)?;
+    let Header { host, uptime_s, .. } = &recording.header;
+    Ok(plimsoll_assess::saved::of_recording(&side(&recording, |_| true), host, *uptime_s))
 }
 
 /// What a recording tells alone; where it waited for a change, what changed then.
 pub(super) fn one(path: &Path, format: PlainFormat) -> Result<(), Failure> {
     let recording = recording::read(path)?;
-    if let Some(worse) = worse(&recording) {
-        let since = worse.at_unix_ms;
-        let [before, after] = [side(&recording, |at| at < since), side(&recording, |at| at >= since)];
-        let found = plimsoll_assess::recorded::explain(&before, &after);
-        let notes = [format!(
-            "{} got worse: {} to {}. Before and after are two parts of this recording.",
-            worse.metric,
-            plimsoll_report::figure(worse.before),
-            plimsoll_report::figure(worse.after)
-        )];
-        return print(&found, &not_recorded(&[&recording]), &notes, format);
+    if let Some(changed) = when_worse(&recording) {
+        return print(&changed, &not_recorded(&[&recording]), format);
     }
     let Some(state) = watched::alone(&recording.moments) else {
-        return Err(Failure::Usage(format!(
-            "{} has {} moments; two or more are needed",
-            path.display(),
-            recording.moments.len()
-        )));
+        return Err(Failure::Usage(format!("{}: {}", path.display(), recording.too_short())));
     };
     alone(path, &recording, &state, format)
 }
@@ -70,6 +172,7 @@ pub(super) fn one(path: &Path, format: PlainFormat) -> Result<(), Failure> {
 fn alone(path: &Path, recording: &Recording, state: &State, format: PlainFormat) -> Result<(), Failure> {
     let seen = usage::Seen::of(recording, side(recording, |_| true).profile);
     let limits = usage::limits(state, recording);
+    let traces = packets(recording).map(|at| Ok((at, trace(at)?))).collect::<Result<Vec<_>, Failure>>()?;
     let missing = not_recorded(&[recording]);
     match format {
         PlainFormat::Json => {
@@ -80,6 +183,10 @@ fn alone(path: &Path, recording: &Recording, state: &State, format: PlainFormat)
                 "limits": limits,
                 "causes": state.causes,
                 "seen": seen,
+                "packets": traces
+                    .iter()
+                    .map(|(at, report)| json!({ "interface": at.interface, "report": report }))
+                    .collect::<Vec<_>>(),
                 "missing": missing,
             });
             output::document(|out| plimsoll_report::json::pretty(out, &document))
@@ -109,6 +216,11 @@ fn alone(path: &Path, recording: &Recording, state: &State, format: PlainFormat)
                     writeln!(out, "  {}", terminal(&row))?;
                 }
             }
+            for (at, report) in &traces {
+                let cut = if at.is_cut { ", as many as a recording holds" } else { "" };
+                writeln!(out, "\nPackets of {}, {:.0} s{cut}", terminal(&at.interface), at.seconds)?;
+                command::trace::text(out, report, MOST_CONNECTIONS, MOST_STALLS)?;
+            }
             tell_missing(out, &missing)?;
             writeln!(
                 out,
@@ -120,20 +232,12 @@ fn alone(path: &Path, recording: &Recording, state: &State, format: PlainFormat)
     }
 }
 
-fn print(
-    found: &Explained,
-    missing: &[Missing],
-    notes: &[String],
-    format: PlainFormat,
-) -> Result<(), Failure> {
-    let Explained { causes, evidence, profile } = found;
+fn print(told: &RecordingSummary, missing: &[Missing], format: PlainFormat) -> Result<(), Failure> {
+    let Explained { causes, evidence, profile } = &told.explained;
+    let notes = &told.sentences;
     match format {
         PlainFormat::Text => output::styled(|out, options| {
-            if evidence.is_empty() && profile.as_ref().is_none_or(|profile| !profile.tells()) {
-                writeln!(out, "Nothing changed beyond chance.")?;
-            }
-            let why = Why { causes, profile: profile.as_ref(), evidence };
-            plimsoll_report::text::why(out, SIDES, &why, options)?;
+            changed(out, &told.explained, options)?;
             tell_missing(out, missing)?;
             writeln!(out)?;
             notes.iter().try_for_each(|note| writeln!(out, "{}", terminal(note)))
@@ -174,14 +278,23 @@ fn not_recorded(recordings: &[&Recording]) -> Vec<Missing> {
     missing
 }
 
-fn worse(recording: &Recording) -> Option<&Worse> {
-    recording.parts.iter().find_map(|part| match part {
-        Part::End(end) => end.worse.as_ref(),
+/// The part of a recording whose times are wanted.
+/// The part of the busiest connections, over all looks, that held less than a segment back while something was unacknowledged and the window open, in per
+/// cent (Nagle's algorithm, RFC 896).
+fn held_share(recording: &Recording, wanted: impl Fn(u64) -> bool) -> Option<f64> {
+    let looks = recording.parts.iter().filter_map(|part| match part {
+        Part::Sockets(at) if wanted(at.at_unix_ms) => Some(&at.look.busiest),
         _ => None,
-    })
+    });
+    let all: Vec<&Connection> = looks.flatten().collect();
+    let is_held = |it: &&&Connection| {
+        (1..it.segment_bytes).contains(&it.unsent_bytes)
+            && (1..it.congestion_window).contains(&it.unacknowledged)
+    };
+    let held = all.iter().filter(is_held).count();
+    (!all.is_empty()).then(|| 100.0 * held as f64 / all.len() as f64)
 }
 
-/// The part of a recording whose times are wanted.
 fn side(recording: &Recording, wanted: impl Fn(u64) -> bool) -> Recorded {
     let moments = recording.moments.iter();
     let mut all = moments.clone().filter(|moment| wanted(moment.at_unix_ms)).cloned().collect::<Vec<_>>();
@@ -191,6 +304,10 @@ fn side(recording: &Recording, wanted: impl Fn(u64) -> bool) -> Recorded {
         let known =
             moments.take_while(|moment| moment.at_unix_ms <= until).flat_map(|it| &it.counters.values);
         first.counters.values = known.map(|(name, value)| (name.clone(), *value)).collect();
+        first
+            .counters
+            .values
+            .extend(held_share(recording, &wanted).map(|share| ("tcp.held_share".to_owned(), share)));
     }
     let windows: Vec<&ProfileWindow> = recording
         .parts
@@ -208,5 +325,17 @@ fn side(recording: &Recording, wanted: impl Fn(u64) -> bool) -> Recorded {
         windows.iter().for_each(|window| whole.merge(&window.profile));
         (whole.build(), windows.iter().map(|window| window.seconds).sum())
     });
-    Recorded { moments: all, profile }
+    Recorded { moments: all, profile, log: log(recording, wanted), ..Recorded::default() }
+}
+
+/// What the kernel logged in the wanted part: a line has the time since the kernel's start, as moments have nearly.
+fn log(recording: &Recording, wanted: impl Fn(u64) -> bool) -> Vec<String> {
+    let Some(first) = recording.moments.first() else { return Vec::new() };
+    let started_ms = first.at_unix_ms.saturating_sub(first.counters.at_ns / 1_000_000);
+    let lines = recording.parts.iter().filter_map(|part| match part {
+        Part::KernelLog(lines) => Some(lines),
+        _ => None,
+    });
+    let of_part = lines.flatten().filter(|line| wanted(started_ms + line.at_us / 1000));
+    of_part.map(|line| line.text.clone()).collect()
 }

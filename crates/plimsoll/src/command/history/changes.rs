@@ -13,7 +13,7 @@ use crate::{output, state};
 
 pub(super) fn run(args: &HistoryArgs, experiment: &str) -> Result<Exit, Failure> {
     let store = state::open_to_read(args.store.store.as_deref())?;
-    let followed = by_name(store.figures(experiment)?);
+    let followed = store.figures_by_name(experiment)?;
     let labels = store.labels()?;
     let remark = |run: &str| labels.get(run).and_then(|of| of.remark.as_deref());
     if followed.is_empty() {
@@ -34,18 +34,6 @@ pub(super) fn run(args: &HistoryArgs, experiment: &str) -> Result<Exit, Failure>
         }
     }?;
     Ok(Exit::Holds)
-}
-
-/// The runs of each figure, in order of time.
-fn by_name(all: Vec<Dated>) -> Vec<Vec<Dated>> {
-    let mut found: Vec<Vec<Dated>> = Vec::new();
-    for dated in all {
-        match found.iter_mut().find(|runs| runs[0].figure.name == dated.figure.name) {
-            Some(runs) => runs.push(dated),
-            None => found.push(vec![dated]),
-        }
-    }
-    found
 }
 
 fn values(runs: &[Dated]) -> Vec<f64> {

@@ -9,6 +9,8 @@ pub(crate) mod stored;
 mod text;
 pub(crate) mod verdict;
 
+use std::io::{self, Write};
+
 use plimsoll_import::figures::{Coverage, Figures, Series};
 use serde::Serialize;
 use serde_json::Value;
@@ -58,7 +60,7 @@ impl Import {
                 })?;
                 self.judged.as_ref().map_or(Ok(()), verdict::print)
             }
-            PageFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &self.document())),
+            PageFormat::Json => output::document(|out| self.json(out)),
             PageFormat::Html => page::print(self),
             PageFormat::Mail => page::mail(self),
         }
@@ -67,6 +69,23 @@ impl Import {
     /// How the program ends that prints this.
     pub(crate) fn exit(&self) -> Exit {
         self.judged.as_ref().map_or(Exit::Holds, Judged::exit)
+    }
+
+    /// Writes the JSON document: its frame first into memory, where an empty array stands for the points of each series. No text in it looks
+    /// like [`NO_POINTS`], since quotes within strings are escaped. A verdict behind the files may have such an array of its own.
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut frame = Vec::new();
+        plimsoll_report::json::pretty(&mut frame, &self.document())?;
+        let frame = String::from_utf8_lossy(&frame);
+        let all: Vec<&Series> = self.files.iter().flat_map(|file| &file.found.series).collect();
+        let mut parts = frame.splitn(all.len() + 1, NO_POINTS);
+        out.write_all(parts.next().unwrap_or_default().as_bytes())?;
+        for (series, behind) in all.into_iter().zip(parts) {
+            out.write_all(b"\"points\": ")?;
+            series.write_points(out)?;
+            out.write_all(behind.as_bytes())?;
+        }
+        Ok(())
     }
 
     fn document(&self) -> Document<'_> {
@@ -80,16 +99,17 @@ impl Import {
     }
 }
 
-/// The JSON document, which is written from the figures as they are: a copy of a million takes much memory.
+/// What stands in the frame for the points of a series.
+const NO_POINTS: &str = "\"points\": []";
+
+/// The frame of the JSON document.
+#[serde_with::skip_serializing_none]
 #[derive(Serialize)]
 struct Document<'i> {
     schema: &'static str,
     files: Vec<File<'i>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<&'i str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     imported_unix_s: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     judged: Option<Value>,
 }
 
@@ -98,7 +118,7 @@ struct Document<'i> {
 struct File<'i> {
     file: &'i str,
     formats: Vec<&'i str>,
-    series: &'i [Series],
+    series: Vec<Series>,
     coverage: &'i Coverage,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     comparisons: Vec<posted::Posted>,
@@ -111,7 +131,7 @@ impl<'i> File<'i> {
             comparisons: posted::of(imported),
             file: name,
             formats: found.coverage.formats(),
-            series: &found.series,
+            series: found.series.iter().map(Series::head).collect(),
             coverage: &found.coverage,
         }
     }

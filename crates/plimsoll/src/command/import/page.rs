@@ -7,7 +7,7 @@ use plimsoll_report::html::{self, NumbersPage, Rows};
 use plimsoll_report::text;
 
 use super::sides::{Beside, median};
-use super::text::{halved, range};
+use super::text::{range, shown};
 use super::verdict::Judged;
 use super::{Import, Imported};
 use crate::failure::Failure;
@@ -82,8 +82,8 @@ pub(crate) fn medians_of([a, b]: &[String; 2], beside: &[Beside]) -> Rows {
         let [of_a, of_b] = beside.n;
         vec![
             beside.metric.clone(),
-            halved(before),
-            halved(after),
+            shown(before),
+            shown(after),
             beside.unit.clone(),
             format!("{of_a}, {of_b}"),
         ]
@@ -113,7 +113,7 @@ fn figures(name: &str, all: &[Series]) -> Rows {
             [only] => range(only.line, only.line),
         };
         let n = values.len();
-        let middle = median(&values).map_or_else(String::new, halved);
+        let middle = median(&values).map_or_else(String::new, shown);
         vec![
             series.format.to_owned(),
             series.name(),

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::Imported;
 
 /// A comparison of a text.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub(super) struct Posted {
     /// Subject of the comparison.
@@ -19,21 +20,16 @@ pub(super) struct Posted {
     unit: String,
     means: [f64; 2],
     /// Standard deviations, in the unit of the means.
-    #[serde(skip_serializing_if = "Option::is_none")]
     deviations: Option<[f64; 2]>,
     /// Assumption behind the deviations.
     #[serde(skip_serializing_if = "str::is_empty")]
     assumes: &'static str,
     /// How many values each mean rests on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     n: Option<[usize; 2]>,
     /// Conclusion of the author, in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
     author: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<Verdict>,
     /// Without the numbers of values: the least on each side with which the means would differ.
-    #[serde(skip_serializing_if = "Option::is_none")]
     differs_from_n: Option<usize>,
 }
 
@@ -201,17 +197,20 @@ fn same_besides_side(series: &Series, of: &Series) -> bool {
 
 /// Tables of people with two columns of `12.3 ± 0.4`.
 fn spread(all: &[Series]) -> Vec<Posted> {
-    let mut rows: Vec<(&str, Vec<&Series>)> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut rows: Vec<(&str, Vec<Series>)> = Vec::new();
+    let mut places: HashMap<(&str, u32), usize> = HashMap::new();
     for series in all.iter().filter(|series| series.format == "table") {
         let Some(row) = label(series, "row") else { continue };
-        let place = *places.entry(row).or_insert(rows.len());
-        if place == rows.len() {
-            rows.push((row, Vec::new()));
+        for points in series.points.chunk_by(|one, next| one.run == next.run) {
+            let place = *places.entry((row, points[0].run)).or_insert(rows.len());
+            if place == rows.len() {
+                rows.push((row, Vec::new()));
+            }
+            rows[place].1.push(Series { points: points.to_vec(), ..series.head() });
         }
-        rows[place].1.push(series);
     }
-    let of_row = |(row, cells): (&str, Vec<&Series>)| {
+    let of_row = |(row, cells): (&str, Vec<Series>)| {
+        let cells: Vec<&Series> = cells.iter().collect();
         let spreads = cells.iter().copied().filter(|of| label(of, "of") == Some("±"));
         let both: Vec<&Series> = spreads.collect();
         let [before, after] = both.as_slice() else { return None };
@@ -219,6 +218,12 @@ fn spread(all: &[Series]) -> Vec<Posted> {
         let plain =
             |metric: &str| in_row().find(|series| series.metric == metric && label(series, "of").is_none());
         let sides = [plain(&before.metric)?, plain(&after.metric)?];
+        // A column of ratios is no other side of a column of times.
+        let is_ratio =
+            ["relative", "ratio", "speedup", "slowdown"].contains(&after.metric.to_lowercase().as_str());
+        if is_ratio || sides[0].unit != sides[1].unit {
+            return None;
+        }
         let means = [only(sides[0])?, only(sides[1])?];
         let deviation = |series: &Series, mean: f64| {
             let value = only(series)?;

@@ -13,6 +13,8 @@ use crate::failure::Failure;
 
 /// The format of a table of two factors, which nothing marks.
 const CROSS_TABLE: &str = "cross-table";
+/// Lines whose figures are kept in any case, so that an error can name what there is.
+const NAMED_LINES: u64 = 1000;
 
 /// Reads a file, and keeps its text where that is wanted.
 pub(crate) fn file(
@@ -76,16 +78,26 @@ fn figures(reading: &Reading, name: &str, input: impl Read, only: Option<&str>) 
             Decimal::Comma => Mark::Comma,
         }),
     };
-    // A judged import also reports all other figures of both sides.
-    let of = if reading.judge.is_some() { &[][..] } else { &reading.metric };
+    // A comparison also reports all other figures of both sides.
+    let has_sides = matches!(reading.judge.as_deref(), Some("compare" | "recovery"));
+    let of = if has_sides { &[][..] } else { &reading.metric };
     let wanted: Vec<Wanted<'_>> = of.iter().map(|metric| Wanted::of(metric)).collect();
-    let is_wanted =
-        |figure: &figures::Figure<'_>| wanted.is_empty() || wanted.iter().any(|wanted| wanted.is(figure));
-    figures::read_from(input, &options, &is_wanted)
-        .map_err(|error: ReadError| Failure::Usage(format!("{name}: {error}")))
+    let is_wanted = |figure: &figures::Figure<'_>| {
+        let named = reading.judge.is_some() && figure.line <= NAMED_LINES;
+        named || wanted.is_empty() || wanted.iter().any(|wanted| wanted.is(figure))
+    };
+    figures::read_from(input, &options, &is_wanted).map_err(|error| {
+        let advice = match error {
+            ReadError::TooMany { .. } if of.is_empty() && !has_sides => "; choose some with --metric",
+            ReadError::TooMany { .. } => "; read a part of the lines, such as `head -n 100000`",
+            _ => "",
+        };
+        Failure::Usage(format!("{name}: {error}{advice}"))
+    })
 }
 
-fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
+/// A file, or the standard input.
+pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdin().lock()));
     }
@@ -99,4 +111,28 @@ fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
 
 fn unreadable(name: &str, error: &io::Error) -> Failure {
     Failure::Usage(format!("cannot read {name}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_file_only_the_named_figure_is_kept_and_advice_is_none_that_was_followed() {
+        let rows = 1_800_000;
+        let text = format!("us,other\n{}", "100.5,1\n".repeat(rows));
+        let read = |metric: &[&str], judge: &str| {
+            let reading = Reading {
+                metric: metric.iter().map(|name| (*name).to_owned()).collect(),
+                judge: Some(judge.to_owned()),
+                ..Reading::default()
+            };
+            figures(&reading, "long.csv", text.as_bytes(), Some("csv")).map_err(|error| error.to_string())
+        };
+        let found = read(&["us"], "changes").unwrap();
+        assert_eq!(found.all("us")[0].points.len(), rows);
+        let error = |metric: &[&str], judge: &str| read(metric, judge).err().unwrap_or_default();
+        assert!(error(&[], "changes").ends_with("choose some with --metric"));
+        assert!(error(&["us"], "compare").ends_with("such as `head -n 100000`"));
+    }
 }

@@ -2,13 +2,15 @@
 
 use std::io::{self, Write};
 
-use plimsoll_import::figures::{Coverage, Part, Series};
+use plimsoll_import::figures::{Coverage, Part, Point, Series};
 
 use super::sides::{Beside, median};
 use super::{Imported, posted};
 
 /// The most stretches of unread lines that are listed.
 const STRETCHES: usize = 20;
+/// So many values are listed one by one, and so many calls.
+const FEW: usize = 4;
 
 /// Writes what was read from each file.
 pub(super) fn files(out: &mut dyn Write, files: &[Imported]) -> io::Result<()> {
@@ -26,44 +28,61 @@ pub(super) fn files(out: &mut dyn Write, files: &[Imported]) -> io::Result<()> {
             file.name, coverage.figures, coverage.lines
         )?;
         series(out, &file.found.series)?;
+        calls(out, coverage)?;
         lines(out, coverage)?;
         posted::text(out, &posted::of(file))?;
     }
     Ok(())
 }
 
-/// A line for each series.
+/// A line for each series, or for each call of the tool where it has many values of several.
 fn series(out: &mut dyn Write, all: &[Series]) -> io::Result<()> {
     let width = all.iter().map(|series| series.name().chars().count()).max().unwrap_or(0);
     for series in all {
-        let (name, unit) = (series.name(), &series.unit);
+        let name = series.name();
         let pad = " ".repeat(width - name.chars().count());
-        write!(out, "  {:16} {name}{pad}  ", series.format)?;
-        match series.points.as_slice() {
-            [only] => writeln!(out, "{} {unit}  (line {})", only.value, only.line)?,
-            points => {
-                let values = series.values();
-                let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-                let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                let middle = median(&values).unwrap_or(f64::NAN);
-                let (first, last) = (points[0].line, points[points.len() - 1].line);
-                let calls = points.last().map_or(1, |point| point.run) - points[0].run + 1;
-                let calls = if calls > 1 { format!(", {calls} calls") } else { String::new() };
-                writeln!(
-                    out,
-                    "{} {unit}  (median of {}, {least} to {most}; lines {first} to {last}{calls})",
-                    halved(middle),
-                    points.len()
-                )?;
-            }
+        let calls: Vec<&[Point]> = series.points.chunk_by(|one, next| one.run == next.run).collect();
+        let each = series.points.len() > FEW && (2..=FEW).contains(&calls.len());
+        let rows = if each { calls.clone() } else { vec![series.points.as_slice()] };
+        for points in rows {
+            let of = match calls.len() {
+                1 => String::new(),
+                _ if each => format!(", call {}", points[0].run),
+                calls => format!(", {calls} calls"),
+            };
+            writeln!(out, "  {:16} {name}{pad}  {}{of})", series.format, values(points, &series.unit))?;
         }
     }
     Ok(())
 }
 
-/// A median without the trace that adding and halving leaves in the last digits of a float.
-pub(super) fn halved(median: f64) -> String {
-    let rounded: f64 = format!("{median:.12e}").parse().unwrap_or(median);
+/// Heading or command above each call of a tool, where there are several.
+fn calls(out: &mut dyn Write, coverage: &Coverage) -> io::Result<()> {
+    for call in coverage.calls.iter().take(STRETCHES) {
+        if let Some(title) = &call.title {
+            writeln!(out, "call {} of {} stands below: {title}", call.run, call.format)?;
+        }
+    }
+    Ok(())
+}
+
+/// The values themselves, or how they are distributed; and their lines, behind an open bracket.
+fn values(points: &[Point], unit: &str) -> String {
+    let values: Vec<f64> = points.iter().map(|point| point.value).collect();
+    let lines = range(points[0].line, points[points.len() - 1].line);
+    if values.len() <= FEW {
+        let all: Vec<String> = values.iter().map(|value| shown(*value)).collect();
+        return format!("{} {unit}  ({lines}", all.join(", "));
+    }
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let [middle, least, most] = [median(&values).unwrap_or(f64::NAN), least, most].map(shown);
+    format!("{middle} {unit}  (median of {}, {least} to {most}; {lines}", values.len())
+}
+
+/// A value without the trace that sums, halves and units leave in the last digits of a float.
+pub(super) fn shown(value: f64) -> String {
+    let rounded: f64 = format!("{value:.12e}").parse().unwrap_or(value);
     rounded.to_string()
 }
 
@@ -84,6 +103,7 @@ fn lines(out: &mut dyn Write, coverage: &Coverage) -> io::Result<()> {
             writeln!(out, "{}: output of {tool}, which is not supported", range(stretch.from, stretch.to))?;
         }
     }
+    without_figures(out, coverage)?;
     let skipped = || {
         coverage.stretches.iter().filter_map(|stretch| match &stretch.part {
             Part::Skipped { what } | Part::Refused { why: what } => Some((stretch, what)),
@@ -103,13 +123,29 @@ fn lines(out: &mut dyn Write, coverage: &Coverage) -> io::Result<()> {
     Ok(())
 }
 
+/// Lines that were recognised, but have no figure that is read.
+fn without_figures(out: &mut dyn Write, coverage: &Coverage) -> io::Result<()> {
+    for lines in coverage.without_figures.chunk_by(|one, next| one.format == next.format) {
+        let named: Vec<String> =
+            lines.iter().take(STRETCHES).map(|these| range(these.from, these.to)).collect();
+        let more = if lines.len() > STRETCHES { " and more" } else { "" };
+        writeln!(
+            out,
+            "of {}, but without a figure that is read: {}{more}",
+            lines[0].format,
+            named.join(", ")
+        )?;
+    }
+    Ok(())
+}
+
 /// The medians of both sides.
 pub(super) fn beside(out: &mut dyn Write, all: &[Beside]) -> io::Result<()> {
     let width = all.iter().map(|beside| beside.metric.chars().count()).max().unwrap_or(0);
     for Beside { metric, unit, medians: [before, after], n } in all {
         let pad = " ".repeat(width - metric.chars().count());
         let ratio = if *before == 0.0 { String::new() } else { format!("  (x {:.3})", after / before) };
-        let (before, after) = (halved(*before), halved(*after));
+        let (before, after) = (shown(*before), shown(*after));
         writeln!(out, "  {metric}{pad}  {before} -> {after} {unit}{ratio}  n {} -> {}", n[0], n[1])?;
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 mod ask;
 mod compose;
+mod recorded;
 mod subject;
 mod write;
 
@@ -17,7 +18,7 @@ use plimsoll_model::units::{Share, Span};
 use crate::args::{NewArgs, NewKind};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{messages, output};
+use crate::{messages, output, recording};
 use subject::Subject;
 
 /// The four answers that an experiment is written from.
@@ -66,8 +67,7 @@ impl Bound {
 
 pub(crate) fn run(args: &NewArgs) -> Result<Exit, Failure> {
     refuse_existing(&args.file)?;
-    let answers = if args.from.is_empty() { ask::answers()? } else { given(args)? };
-    let text = write::experiment(&answers);
+    let New { text, question, allow } = written(args)?;
     experiment::parse(&text, &[])
         .map_err(|error| Failure::File { name: "the new experiment".into(), error: Box::new(error) })?;
     if args.file == Path::new("-") {
@@ -77,13 +77,44 @@ pub(crate) fn run(args: &NewArgs) -> Result<Exit, Failure> {
     save(&args.file, &text)?;
     let file = args.file.display().to_string();
     let file = shell_word(&file);
-    let allow = if answers.subjects.iter().any(Subject::is_running) { " --allow privileged" } else { "" };
+    let allow = if allow { " --allow privileged" } else { "" };
     output::text(|out| {
-        writeln!(out, "{file} asks: {}", write::question(&answers))?;
+        writeln!(out, "{file} asks: {question}")?;
         writeln!(out, "Its comments name each value to change.")?;
         writeln!(out, "Next: plimsoll check {file} && plimsoll run {file}{allow}")
     })?;
     Ok(Exit::Holds)
+}
+
+/// A new experiment.
+struct New {
+    text: String,
+    question: String,
+    /// Whether `run` needs consent to programs with the caller's rights.
+    allow: bool,
+}
+
+fn written(args: &NewArgs) -> Result<New, Failure> {
+    if let [from] = args.from.as_slice()
+        && recording::is_one(Path::new(from))
+    {
+        return from_recording(args, Path::new(from));
+    }
+    let answers = if args.from.is_empty() { ask::answers()? } else { given(args)? };
+    let allow = answers.subjects.iter().any(Subject::is_running);
+    Ok(New { text: write::experiment(&answers), question: write::question(&answers), allow })
+}
+
+fn from_recording(args: &NewArgs, from: &Path) -> Result<New, Failure> {
+    if args.kind.is_some_and(|kind| kind != NewKind::Promise) || args.port.is_some() {
+        let what = "a recording becomes an experiment of the kind promise, without `--port`";
+        return Err(Failure::Usage(what.to_owned()));
+    }
+    let good = args.good.as_deref().map(|good| Bound::parse(NewKind::Promise, good)).transpose();
+    let good = good.map_err(Failure::Usage)?;
+    let text = recorded::experiment(from, good.as_ref().map(|good| good.0.as_str()))?;
+    let allow = text.contains("\nprivileged = true");
+    Ok(New { text, question: recorded::QUESTION.to_owned(), allow })
 }
 
 /// The answers of the command line.

@@ -8,7 +8,7 @@ use super::compose;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     /// A server that runs already.
-    Running { at: IpAddr, port: u16, path: String, remarks: Vec<String> },
+    Running { at: IpAddr, port: u16, tls: bool, path: String, remarks: Vec<String> },
     /// A program that Plimsoll starts, and that listens.
     Server { words: Vec<String>, port: Option<u16> },
     /// A command that ends.
@@ -19,17 +19,12 @@ impl Subject {
     /// Reads `--from`: an address, a service of a compose file, or a command line.
     pub(super) fn parse(from: &str, port: Option<u16>) -> Result<Self, String> {
         let from = from.trim();
-        if let Some(rest) = from.strip_prefix("http://") {
-            return running(from, rest);
-        }
-        if from.starts_with("https://") {
-            return Err(format!(
-                "`{from}`: loads trust only certificates that Plimsoll makes; give the server's address without TLS (http://...)"
-            ));
+        if let Some((scheme @ ("http" | "https"), rest)) = from.split_once("://") {
+            return running(from, rest, scheme == "https");
         }
         if let Some((file, service)) = compose::named(from) {
             let compose::Published { at, port, remarks } = compose::service(file, service)?;
-            return Ok(Self::Running { at, port, path: "/".to_owned(), remarks });
+            return Ok(Self::Running { at, port, tls: false, path: "/".to_owned(), remarks });
         }
         let words = words(from)?;
         let takes_port = words.iter().any(|word| word.contains("{port}"));
@@ -44,9 +39,14 @@ impl Subject {
     pub(super) fn differs_too_much(&self, other: &Self) -> Option<String> {
         match (self, other) {
             (
-                Self::Running { at, port, path, .. },
-                Self::Running { at: at_b, port: port_b, path: path_b, .. },
+                Self::Running { at, port, tls, path, .. },
+                Self::Running { at: at_b, port: port_b, tls: tls_b, path: path_b, .. },
             ) => {
+                if tls != tls_b {
+                    return Some(
+                        "one of the two addresses is https: both sides get the same load".to_owned(),
+                    );
+                }
                 let moved = at != at_b || port != port_b;
                 (moved && path != path_b).then(|| {
                     "the two addresses differ in server and path: one factor varies one of them".to_owned()
@@ -79,7 +79,7 @@ pub(super) fn is_here(at: IpAddr) -> bool {
     UdpSocket::bind((at, 0)).is_ok()
 }
 
-fn running(whole: &str, rest: &str) -> Result<Subject, String> {
+fn running(whole: &str, rest: &str, tls: bool) -> Result<Subject, String> {
     let (host, path) = rest.find('/').map_or((rest, "/"), |slash| rest.split_at(slash));
     if host.is_empty() || host.contains('@') {
         return Err(format!("`{whole}`: expected http://ADDRESS:PORT/PATH"));
@@ -88,14 +88,14 @@ fn running(whole: &str, rest: &str) -> Result<Subject, String> {
         if host.rsplit(':').next().is_some_and(|port| port.parse::<u16>().is_ok()) && !host.ends_with(']') {
             host.to_owned()
         } else {
-            format!("{host}:80")
+            format!("{host}:{}", if tls { 443 } else { 80 })
         };
     let found = with_port.to_socket_addrs().map_err(|error| format!("`{whole}`: {error}"))?;
     let mut found: Vec<_> = found.collect();
     found.sort_by_key(std::net::SocketAddr::is_ipv6);
     let at = found.first().ok_or_else(|| format!("`{whole}`: this name has no address"))?;
     let here = if at.ip().is_unspecified() { IpAddr::from([127, 0, 0, 1]) } else { at.ip() };
-    Ok(Subject::Running { at: here, port: at.port(), path: path.to_owned(), remarks: Vec::new() })
+    Ok(Subject::Running { at: here, port: at.port(), tls, path: path.to_owned(), remarks: Vec::new() })
 }
 
 #[cfg(test)]
@@ -116,7 +116,8 @@ mod tests {
         assert_eq!(running_at("http://[::1]:8080/"), ("::1".into(), 8080, "/".into()));
         assert_eq!(running_at("http://[::1]"), ("::1".into(), 80, "/".into()));
         assert_eq!(running_at("http://0.0.0.0:81"), ("127.0.0.1".into(), 81, "/".into()));
-        for wrong in ["http://", "http://me@host/", "https://127.0.0.1/", "http://127.0.0.1:99999/"] {
+        assert_eq!(running_at("https://127.0.0.1/a"), ("127.0.0.1".into(), 443, "/a".into()));
+        for wrong in ["http://", "http://me@host/", "https://", "http://127.0.0.1:99999/"] {
             assert!(Subject::parse(wrong, None).is_err(), "{wrong}");
         }
     }

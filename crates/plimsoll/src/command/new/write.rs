@@ -1,6 +1,6 @@
 //! The text of a new experiment. A comment marks each assumed value.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use toml::Value;
@@ -56,8 +56,9 @@ fn is_command(answers: &Answers) -> bool {
 
 fn named(subject: &Subject) -> String {
     match subject {
-        Subject::Running { at: IpAddr::V6(at), port, path, .. } => format!("http://[{at}]:{port}{path}"),
-        Subject::Running { at, port, path, .. } => format!("http://{at}:{port}{path}"),
+        Subject::Running { at, port, tls, path, .. } => {
+            format!("http{}://{}{path}", if *tls { "s" } else { "" }, SocketAddr::new(*at, *port))
+        }
         Subject::Server { words, .. } | Subject::Command { words } => words.join(" "),
     }
 }
@@ -173,12 +174,16 @@ fn server(text: &mut Text, words: &[String], port: Option<u16>) {
 /// Loads, phases and claims for a server that speaks HTTP.
 fn of_server(text: &mut Text, answers: &Answers) {
     let good = quoted(&answers.good.0);
-    let path = answers.subjects.first().map(|subject| match subject {
-        Subject::Running { path, .. } => path.as_str(),
-        _ => "/",
-    });
-    let path = quoted(path.unwrap_or("/"));
+    let (path, tls) = match answers.subjects.first() {
+        Some(Subject::Running { path, tls: true, .. }) => (path.as_str(), ", tls = true"),
+        Some(Subject::Running { path, .. }) => (path.as_str(), ""),
+        _ => ("/", ""),
+    };
+    let asked = format!("path = {}{tls}", quoted(path));
     text.blank();
+    if !tls.is_empty() {
+        text.comment("The server's certificate is its own: loads check that the server has its key, and not who signed it.");
+    }
     text.comment("Assumed: it speaks HTTP. For another protocol, `exec` runs a load generator of your own: docs/how-to/loads.md.");
     match answers.kind {
         NewKind::Capacity => {
@@ -187,7 +192,7 @@ fn of_server(text: &mut Text, answers: &Answers) {
                 text,
                 "clients",
                 &format!(
-                    "http = {{ path = {path}, duration = \"2s\", timeout = \"2s\", concurrency = 1000, requests_per_connection = 0, open = {{ rate = 20, arrivals = \"poisson\" }} }}"
+                    "http = {{ {asked}, duration = \"2s\", timeout = \"2s\", concurrency = 1000, requests_per_connection = 0, open = {{ rate = 20, arrivals = \"poisson\" }} }}"
                 ),
             );
             text.blank();
@@ -203,28 +208,24 @@ fn of_server(text: &mut Text, answers: &Answers) {
         }
         NewKind::Recovery => {
             text.comment("Assumed: the usual traffic is one client that repeats its request. Raise `concurrency` to your traffic.");
-            load(text, "usual", &format!("http = {{ path = {path}, connections = 400 }}"));
+            load(text, "usual", &format!("http = {{ {asked}, connections = 400 }}"));
             text.blank();
             text.comment(
                 "Assumed: a flood is 200 clients at once. Make it as hard as the flood that you expect.",
             );
-            load(
-                text,
-                "flood",
-                &format!("http = {{ path = {path}, connections = 5000, concurrency = 200 }}"),
-            );
+            load(text, "flood", &format!("http = {{ {asked}, connections = 5000, concurrency = 200 }}"));
             recovery(text, answers.subjects.first(), "usual", "flood", &good);
         }
         NewKind::Compare => {
             text.comment("Assumed: four clients at once, each with a new connection per request.");
-            load(text, "clients", &format!("http = {{ path = {path}, duration = \"1s\", concurrency = 4 }}"));
+            load(text, "clients", &format!("http = {{ {asked}, duration = \"1s\", concurrency = 4 }}"));
             text.line("\n[[phases]]\nname = \"work\"\nmeasure = \"clients\"\nslices = 5");
             compared(text, answers);
             difference(text, &good);
         }
         NewKind::Promise => {
             text.comment("Assumed: four clients at once, each with a new connection per request.");
-            load(text, "clients", &format!("http = {{ path = {path}, duration = \"5s\", concurrency = 4 }}"));
+            load(text, "clients", &format!("http = {{ {asked}, duration = \"5s\", concurrency = 4 }}"));
             text.line("\n[[phases]]\nname = \"work\"\nmeasure = \"clients\"\nslices = 10");
             text.blank();
             text.comment(
@@ -348,7 +349,7 @@ fn difference(text: &mut Text, margin: &str) {
     text.line(&format!("[[claims]]\ndifference = {{ factor = \"side\", phase = \"work\", margin = {margin}, expect = \"any\" }}"));
 }
 
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
@@ -358,20 +359,24 @@ fn list(words: &[String]) -> String {
 
 /// Lines of the file.
 #[derive(Default)]
-struct Text(String);
+pub(super) struct Text(String);
 
 impl Text {
-    fn line(&mut self, line: &str) {
+    pub(super) fn into_string(self) -> String {
+        self.0
+    }
+
+    pub(super) fn line(&mut self, line: &str) {
         self.0.push_str(line);
         self.0.push('\n');
     }
 
-    fn blank(&mut self) {
+    pub(super) fn blank(&mut self) {
         self.0.push('\n');
     }
 
     /// A comment, broken between words. A control character would end it.
-    fn comment(&mut self, comment: &str) {
+    pub(super) fn comment(&mut self, comment: &str) {
         let mut line = "#".to_owned();
         for word in
             comment.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty())

@@ -1,22 +1,25 @@
 //! `plimsoll record`: what a machine does, in one file, for `explain`.
 
+mod elsewhere;
 mod missing;
+mod packets;
 mod worse;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use elsewhere::Elsewhere;
+use packets::Packets;
 use plimsoll_assess::watched::Moment;
 use plimsoll_inventory::Inventory;
 use plimsoll_model::observation::Arm;
+use plimsoll_probe::Budget;
 use plimsoll_probe::busiest::Sockets;
-use plimsoll_probe::profile::{HostNamespaces, Profiler};
+use plimsoll_probe::profile::Profiler;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::args::RecordArgs;
@@ -25,7 +28,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::messages;
 use crate::recording::{
-    End, HERE, Header, Line, Part, ProfileWindow, Redactor, SocketsAt, Worse, Writer, host_name,
+    End, Header, Line, Part, ProfileWindow, Redactor, SocketsAt, Worse, Writer, host_name,
 };
 
 /// The shortest recording: fewer moments tell nothing about how figures scatter.
@@ -33,10 +36,12 @@ const SHORTEST: Duration = Duration::from_secs(5);
 const EVERY: Duration = Duration::from_secs(1);
 /// The length of a window of stacks and waits.
 const WINDOW: Duration = Duration::from_secs(10);
+/// How long packets may be captured.
+const PACKETS: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(30);
 /// How soon a signal is noticed.
 const NOTICED: Duration = Duration::from_millis(200);
-/// The largest part of the time spent on deep counters, and as much on sockets: one in this many.
-const SHARE: u32 = 1000;
+/// The largest part of the time spent on deep counters, and as much on sockets, at first and later.
+const SHARE: (f64, f64) = (0.001, 0.000_25);
 const SELDOM: Duration = Duration::from_secs(60);
 /// The time before and after a change that is kept.
 const BEFORE: Duration = Duration::from_secs(60);
@@ -45,6 +50,9 @@ const AFTER: Duration = Duration::from_secs(30);
 pub(crate) fn run(args: &RecordArgs) -> Result<Exit, Failure> {
     if args.length.0 < SHORTEST {
         return Err(Failure::Usage(format!("--for {}: expected 5s or more", args.length)));
+    }
+    if args.packets.is_some_and(|length| !PACKETS.contains(&length.0)) {
+        return Err(Failure::Usage("--packets: expected 1s to 30s".to_owned()));
     }
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -56,7 +64,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit, Failure> {
     let mut machine = Machine::open(args)?;
     let path = args.output.clone().unwrap_or_else(default_path);
     let header = machine.header(args.redact);
-    let writer = Writer::compressed(&path, &header, redactor)?;
+    // Others may have put a link under a name that can be guessed, where the folder is everybody's.
+    let writer = Writer::compressed(&path, args.output.is_none(), &header, redactor)?;
     let length = if metric.is_some() { Duration::MAX } else { args.length.0 };
     let mut kept = Kept { writer, ring: metric.map(|metric| (metric, VecDeque::new())) };
     kept.writer.part(&Part::Inventory(Box::new(machine.inventory.clone())))?;
@@ -138,12 +147,13 @@ fn write(writer: &mut Writer, line: Line) -> Result<(), Failure> {
 
 /// Something that is read as often as its cost allows.
 struct Paced {
+    budget: Budget,
     due: Instant,
 }
 
 impl Paced {
     fn new() -> Self {
-        Self { due: Instant::now() }
+        Self { budget: Budget::new(SHARE.0).later(SHARE.1), due: Instant::now() }
     }
 
     fn is_due(&self) -> bool {
@@ -155,7 +165,7 @@ impl Paced {
         let before = own_cpu();
         let done = what();
         let cost = own_cpu().saturating_sub(before);
-        self.due = Instant::now() + (cost * SHARE).clamp(EVERY, SELDOM);
+        self.due = Instant::now() + self.budget.pause(cost).clamp(EVERY, SELDOM);
         done
     }
 }
@@ -168,15 +178,22 @@ struct Machine {
     window: Instant,
     sockets: Sockets,
     refused: Option<String>,
+    elsewhere: Elsewhere,
+    /// How long packets are captured, and the captures under way.
+    packets_for: Option<Duration>,
+    packets: Option<Packets>,
+    /// The reading that told what cannot be read: the first moment.
+    first: Option<Moment>,
     deep: Paced,
     look: Paced,
+    others: Paced,
 }
 
 impl Machine {
     fn open(args: &RecordArgs) -> Result<Self, Failure> {
         let profiler = Profiler::of_a_machine_in_use()
             .map_err(|error| Failure::could_not(format!("stacks cannot be sampled: {error}")))?;
-        let target = Target::open(&args.target)?;
+        let target = Target::open(&args.target)?.sparing();
         let mut sockets = Sockets::default();
         let refused = sockets.look().err().map(|error| error.to_string());
         let inventory = Inventory::read(Path::new("/"));
@@ -187,14 +204,22 @@ impl Machine {
             window: Instant::now(),
             sockets,
             refused,
+            elsewhere: Elsewhere::default(),
+            packets_for: args.packets.map(|length| length.0),
+            packets: None,
+            first: None,
             deep: Paced::new(),
             look: Paced::new(),
+            others: Paced::new(),
         })
     }
 
     /// Reads everything once, to know what cannot be read.
     fn header(&mut self, redacted: bool) -> Header {
-        let deep = self.target.read(true);
+        let Self { target, deep, .. } = self;
+        let first = deep.carry_out(|| target.read(true));
+        let has_rules = first.counters.values.contains_key("rules.nftables");
+        self.first = Some(first);
         Header {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             host: host_name().unwrap_or_default(),
@@ -207,7 +232,7 @@ impl Machine {
                 inventory: &self.inventory.absent,
                 profile: crate::profiler::missing(&self.profiler),
                 sockets: self.refused.as_deref(),
-                has_rules: deep.counters.values.contains_key("rules.nftables"),
+                has_rules,
             }),
             ..Header::new()
         }
@@ -225,6 +250,11 @@ impl Machine {
         let mut worse = None;
         let mut due = began;
         self.start_window();
+        self.start_packets(kept)?;
+        if kept.ring.is_some() {
+            // Whether packets may be captured is known now, and not when something got worse.
+            self.end_packets()?;
+        }
         while !stop.load(Ordering::Acquire) && end.is_none_or(|end| Instant::now() < end) {
             if Instant::now() < due {
                 thread::sleep(due.saturating_duration_since(Instant::now()).min(NOTICED));
@@ -236,11 +266,15 @@ impl Machine {
             }
             if let Some(change) = kept.take(Line::Moment(self.moment()))? {
                 worse = Some(change);
+                self.start_packets(kept)?;
                 end = Instant::now().checked_add(AFTER);
             }
-            for part in self.parts() {
+            for part in self.parts()? {
                 kept.take(Line::Part(part))?;
             }
+        }
+        for part in self.end_packets()? {
+            kept.take(Line::Part(part))?;
         }
         kept.take(Line::Moment(self.target.read(true)))?;
         if let Some(part) = self.end_window() {
@@ -251,28 +285,54 @@ impl Machine {
     }
 
     fn moment(&mut self) -> Moment {
-        let Self { target, deep, .. } = self;
-        if deep.is_due() { deep.carry_out(|| target.read(true)) } else { target.read(false) }
+        let Self { target, deep, elsewhere, others, first, .. } = self;
+        let mut moment = match first.take() {
+            Some(first) => first,
+            None if deep.is_due() => deep.carry_out(|| target.read(true)),
+            None => target.read(false),
+        };
+        if others.is_due() {
+            let counters = others.carry_out(|| elsewhere.read());
+            moment.counters.values.extend(counters);
+        }
+        moment
     }
 
     /// Parts that are due beside the counters.
-    fn parts(&mut self) -> Vec<Part> {
+    fn parts(&mut self) -> Result<Vec<Part>, Failure> {
         let mut parts = Vec::new();
+        if self.packets.as_ref().is_some_and(Packets::is_over) {
+            parts = self.end_packets()?;
+        }
         if self.look.is_due() {
-            let Self { sockets, look, .. } = self;
-            let sockets = look.carry_out(|| sockets.look());
+            let Self { sockets, look, elsewhere, .. } = self;
+            let sockets = look.carry_out(|| {
+                let mut look = sockets.look()?;
+                elsewhere.look().into_iter().for_each(|(namespace, other)| look.add(&namespace, other));
+                Ok::<_, std::io::Error>(look)
+            });
             parts.extend(sockets.ok().map(|look| Part::Sockets(SocketsAt { at_unix_ms: now_ms(), look })));
         }
         if self.window.elapsed() >= WINDOW {
             parts.extend(self.end_window());
             self.start_window();
         }
-        parts
+        Ok(parts)
+    }
+
+    fn start_packets(&mut self, kept: &Kept) -> Result<(), Failure> {
+        let start = |length| Packets::start(length, kept.writer.redactor());
+        self.packets = self.packets_for.map(start).transpose()?;
+        Ok(())
+    }
+
+    fn end_packets(&mut self) -> Result<Vec<Part>, Failure> {
+        self.packets.take().map_or_else(|| Ok(Vec::new()), Packets::end)
     }
 
     fn start_window(&mut self) {
         self.window = Instant::now();
-        self.profiler.start(namespaces());
+        self.profiler.start(elsewhere::namespaces(Path::new("/")));
     }
 
     fn end_window(&mut self) -> Option<Part> {
@@ -284,9 +344,8 @@ impl Machine {
 
     /// Writes what the kernel logged meanwhile, and the cost.
     fn end(&mut self, mut kept: Kept, worse: Option<Worse>) -> Result<u64, Failure> {
-        let known: BTreeSet<u64> = self.inventory.kernel_log.iter().map(|line| line.at_us).collect();
-        let mut log = plimsoll_inventory::kernel_log(Path::new("/"));
-        log.retain(|line| !known.contains(&line.at_us));
+        let known = self.inventory.kernel_log.last().map(|line| line.at_us);
+        let log = plimsoll_inventory::kernel_log(Path::new("/"), known);
         if !log.is_empty() {
             kept.writer.part(&Part::KernelLog(log))?;
         }
@@ -294,27 +353,4 @@ impl Machine {
         kept.writer.part(&Part::End(End { cpu_s, elapsed_s, worse }))?;
         kept.writer.finish()
     }
-}
-
-/// All network namespaces that processes are in, by their inode. What is not in the recorded one is named by its number.
-fn namespaces() -> HostNamespaces {
-    let inode = |path: &Path| fs::metadata(path).ok().map(|it| it.ino());
-    // The thread may have entered another one.
-    let own = inode(Path::new("/proc/thread-self/ns/net"));
-    let named: BTreeMap<u64, String> = fs::read_dir("/run/netns")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| Some((inode(&entry.path())?, entry.file_name().to_string_lossy().into_owned())))
-        .collect();
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let of_processes = processes
-        .filter(|entry| entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit))
-        .filter_map(|entry| inode(&entry.path().join("ns/net")));
-    let name = |inode: u64| match named.get(&inode) {
-        _ if own == Some(inode) => HERE.to_owned(),
-        Some(name) => format!("namespace {name}"),
-        None => format!("namespace {inode}"),
-    };
-    of_processes.chain(own).map(|inode| (inode, name(inode))).collect()
 }

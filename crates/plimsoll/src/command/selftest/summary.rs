@@ -1,6 +1,7 @@
 //! How often it was right, in numbers and in words.
 
 use plimsoll_judge::stats::dist::binomial_share;
+use plimsoll_model::units::counted;
 use plimsoll_model::verdict::Interval;
 use serde::Serialize;
 
@@ -97,7 +98,7 @@ impl Summary {
             percent(interval.lo()),
             percent(interval.hi())
         )];
-        let mut faults = format!("Of {}, {} missed", plural(self.faults, "fault"), self.missed);
+        let mut faults = format!("Of {}, {} missed", counted(self.faults, "fault"), self.missed);
         for (count, what) in [
             (self.without_cause, "detected without a cause"),
             (self.other_cause, "attributed to another cause"),
@@ -108,7 +109,7 @@ impl Summary {
         }
         sentences.push(format!(
             "{faults}. Of {}, {} accused.",
-            plural(self.innocents, "innocent"),
+            counted(self.innocents, "innocent"),
             self.accused
         ));
         sentences.push(self.open());
@@ -118,10 +119,6 @@ impl Summary {
     fn open(&self) -> String {
         format!("Undecided: {}. Not tried, or not finished: {}.", self.undecided, self.not_tried)
     }
-}
-
-fn plural(count: u64, what: &str) -> String {
-    if count == 1 { format!("{count} {what}") } else { format!("{count} {what}s") }
 }
 
 #[cfg(test)]

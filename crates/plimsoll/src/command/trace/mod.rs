@@ -8,6 +8,7 @@ use std::path::Path;
 
 use plimsoll_import::packets::ReadError;
 use plimsoll_model::trace::{Class, ConnectionReport, TraceReport};
+use plimsoll_model::units::counted;
 
 use crate::args::{TraceArgs, TraceFormat};
 use crate::exit::Exit;
@@ -30,7 +31,13 @@ pub(crate) fn run(args: &TraceArgs) -> Result<Exit, Failure> {
     };
     match args.format {
         TraceFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &report)),
-        TraceFormat::Text | TraceFormat::Html => output::text(|out| text(out, &report, args.connections)),
+        TraceFormat::Text | TraceFormat::Html => output::text(|out| {
+            let left_out = text(out, &report, args.connections, usize::MAX)?;
+            if left_out > 0 {
+                writeln!(out, "\n{}", more_connections(left_out))?;
+            }
+            Ok(())
+        }),
     }?;
     Ok(Exit::Holds)
 }
@@ -74,19 +81,28 @@ fn kept_stdin() -> Result<File, Failure> {
     keep().map_err(|error: io::Error| Failure::could_not(format!("standard input cannot be kept: {error}")))
 }
 
-/// Where the time went, then the connections that stood still longest.
-fn text(out: &mut dyn Write, report: &TraceReport, most: usize) -> io::Result<()> {
+/// Where the time went, then the connections that stood still longest, each with its first stalls. The number of connections that are left out.
+pub(in crate::command) fn text(
+    out: &mut dyn Write,
+    report: &TraceReport,
+    most: usize,
+    most_stalls: usize,
+) -> io::Result<u64> {
     let stalled: f64 = report.time_share.values().sum();
     writeln!(
         out,
-        "{} packets, {} bytes ({}), {} TCP connections, {} UDP flows",
-        report.packets, report.bytes, report.format, report.tcp_connections, report.udp_flows
+        "{}, {} ({}), {}, {}",
+        counted(report.packets, "packet"),
+        counted(report.bytes, "byte"),
+        report.format,
+        counted(report.tcp_connections, "TCP connection"),
+        counted(report.udp_flows, "UDP flow")
     )?;
     for missing in &report.missing {
-        writeln!(out, "missing: {missing}")?;
+        writeln!(out, "note: {missing}")?;
     }
     if report.tcp_connections == 0 {
-        return Ok(());
+        return Ok(0);
     }
     writeln!(out, "\nWhere the time went (share of all connections' lifetimes)")?;
     let mut shares: Vec<_> = report.time_share.iter().filter(|(_, share)| **share > 0.0).collect();
@@ -98,7 +114,7 @@ fn text(out: &mut dyn Write, report: &TraceReport, most: usize) -> io::Result<()
     for (class, share) in &report.may_be_share {
         writeln!(
             out,
-            "{:.2} % of other classes may be {class} as well: the packets alone cannot tell",
+            "{:.2} % are in stalls of other classes that may also be {class}: the packets alone cannot tell",
             share * 100.0
         )?;
     }
@@ -107,13 +123,14 @@ fn text(out: &mut dyn Write, report: &TraceReport, most: usize) -> io::Result<()
         |connection: &ConnectionReport| connection.stalls.iter().all(|stall| is_answered(stall.class));
     connections.sort_by(|a, b| is_complete(a).cmp(&is_complete(b)).then(b.stalled_s.total_cmp(&a.stalled_s)));
     for connection in connections.iter().take(most) {
-        describe(out, connection)?;
+        describe(out, connection, most_stalls)?;
     }
-    let left_out = report.tcp_connections.saturating_sub(connections.len().min(most) as u64);
-    if left_out > 0 {
-        writeln!(out, "\n{left_out} more connections; --connections N shows more, --format json all")?;
-    }
-    Ok(())
+    Ok(report.tcp_connections.saturating_sub(connections.len().min(most) as u64))
+}
+
+/// States that connections are not listed.
+fn more_connections(left_out: u64) -> String {
+    format!("{}; --connections N shows more, --format json all", counted(left_out, "more connection"))
 }
 
 /// Stalls of a class are regular if there are at least this many, and the longest is at most this many times the
@@ -135,34 +152,48 @@ fn regular(connection: &ConnectionReport) -> Vec<(Class, Vec<f64>)> {
         let is_regular = lengths.len() >= REGULAR && lengths[lengths.len() - 1] <= lengths[0] * ALIKE;
         is_regular.then_some((class, lengths))
     };
-    Class::ALL.into_iter().filter_map(of_class).collect()
+    Class::ALL.iter().copied().filter_map(of_class).collect()
 }
 
-fn describe(out: &mut dyn Write, connection: &ConnectionReport) -> io::Result<()> {
+/// A rate, as it follows the time of a connection.
+fn rate(bytes_per_s: f64) -> String {
+    if bytes_per_s < 1e5 {
+        return format!(", {:.3} kB/s", bytes_per_s / 1e3);
+    }
+    format!(", {:.3} MB/s", bytes_per_s / 1e6)
+}
+
+fn describe(out: &mut dyn Write, connection: &ConnectionReport, most_stalls: usize) -> io::Result<()> {
     let rtt = connection.rtt_ms.map_or_else(|| "unknown".to_owned(), |ms| format!("{ms:.3} ms"));
-    let rate =
-        connection.rate_bytes_per_s.map_or_else(String::new, |rate| format!(", {:.3} MB/s", rate / 1e6));
-    let selective = connection.from_client.selective_acks + connection.from_server.selective_acks;
-    let selective = match selective {
+    let rate = connection.rate_bytes_per_s.filter(|rate| *rate > 0.0).map_or_else(String::new, rate);
+    let selective = match connection.from_client.selective_acks + connection.from_server.selective_acks {
         0 => String::new(),
-        count => format!(", {count} acknowledgements with SACK blocks"),
+        count => format!(", {} with SACK blocks", counted(count, "acknowledgement")),
     };
     let sent_again = connection.from_client.retransmissions + connection.from_server.retransmissions;
+    let stalls = match connection.stall_count {
+        0 => "no stall".to_owned(),
+        1 => format!("1 stall of {:.3} s", connection.stalled_s),
+        count => format!("{count} stalls of {:.3} s together", connection.stalled_s),
+    };
     writeln!(
         out,
-        "\n{} -> {}: {} bytes in {:.3} s{rate}, RTT {rtt}, {sent_again} retransmissions{selective}, {} stalls of {:.3} s together",
+        "\n{} -> {}: {} in {:.3} s{rate}, RTT {rtt}, {}{selective}, {stalls}",
         connection.client,
         connection.server,
-        connection.bytes,
+        counted(connection.bytes, "byte"),
         connection.duration_s,
-        connection.stall_count,
-        connection.stalled_s
+        counted(sent_again, "retransmission"),
     )?;
+    if connection.handshake.refused {
+        writeln!(out, "  refused: the server answered the SYN with a reset")?;
+    }
     if let Some(too_big) = connection.packets_too_big {
         writeln!(
             out,
-            "  {} ICMP reports that packets were too big for a link (MTU {})",
-            too_big.reports, too_big.mtu
+            "  {} that packets were too big for a link (MTU {})",
+            counted(too_big.reports, "ICMP report"),
+            too_big.mtu
         )?;
     }
     for (class, stalls) in regular(connection) {
@@ -174,7 +205,7 @@ fn describe(out: &mut dyn Write, connection: &ConnectionReport) -> io::Result<()
             stalls[stalls.len() / 2]
         )?;
     }
-    for stall in &connection.stalls {
+    for stall in connection.stalls.iter().take(most_stalls) {
         writeln!(
             out,
             "  at {:>10.6} s  {:>9.3} ms  {:15} waiting for the {}: {}{}",
@@ -183,7 +214,7 @@ fn describe(out: &mut dyn Write, connection: &ConnectionReport) -> io::Result<()
             stall.class.name(),
             stall.waiting_for,
             stall.evidence,
-            stall.may_be.map_or_else(String::new, |class| format!(" (or {class}: its length fits as well)"))
+            stall.may_be.map_or_else(String::new, |class| format!(" (may also be {class})"))
         )?;
     }
     Ok(())

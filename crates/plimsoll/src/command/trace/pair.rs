@@ -6,8 +6,9 @@ use std::path::Path;
 use plimsoll_assess::capture;
 use plimsoll_explain::pair::{self, Capture};
 use plimsoll_model::trace::{Clocks, Delay, PairReport, PairedConnection, PairedDirection, SidedSilence};
+use plimsoll_model::units::counted;
 
-use super::{is_stdin, open, unreadable};
+use super::{is_stdin, more_connections, open, unreadable};
 use crate::args::{TraceArgs, TraceFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -44,11 +45,14 @@ fn text(out: &mut dyn Write, report: &PairReport, most: usize) -> io::Result<()>
     for capture in &report.captures {
         writeln!(
             out,
-            "{}: {} packets ({}), {} TCP connections",
-            capture.file, capture.packets, capture.format, capture.tcp_connections
+            "{}: {} ({}), {}",
+            capture.file,
+            counted(capture.packets, "packet"),
+            capture.format,
+            counted(capture.tcp_connections, "TCP connection")
         )?;
         for missing in &capture.missing {
-            writeln!(out, "  missing: {missing}")?;
+            writeln!(out, "  note: {missing}")?;
         }
     }
     let Some(clocks) = &report.clocks else {
@@ -58,14 +62,17 @@ fn text(out: &mut dyn Write, report: &PairReport, most: usize) -> io::Result<()>
              and opens others; `plimsoll trace FILE` reads each capture alone."
         );
     };
-    writeln!(out, "\n{} connections are in both captures", report.connections.len())?;
+    match report.connections.len() {
+        1 => writeln!(out, "\n1 connection is in both captures")?,
+        count => writeln!(out, "\n{count} connections are in both captures")?,
+    }
     describe_clocks(out, clocks)?;
     for connection in report.connections.iter().take(most) {
         describe(out, connection, report)?;
     }
     match report.connections.len().saturating_sub(most) {
         0 => Ok(()),
-        more => writeln!(out, "\n{more} more connections; --connections N shows more, --format json all"),
+        more => writeln!(out, "\n{}", more_connections(more as u64)),
     }
 }
 
@@ -88,9 +95,9 @@ fn describe_clocks(out: &mut dyn Write, clocks: &Clocks) -> io::Result<()> {
     let direction = if ahead < 0.0 { "behind" } else { "ahead" };
     writeln!(
         out,
-        "clocks: the second is {:.3} ms {direction}, within {error:.3} ms ({} packets in {:.3} s); {}",
+        "clocks: the second is {:.3} ms {direction}, within {error:.3} ms ({} in {:.3} s); {}",
         ahead.abs(),
-        clocks.packets.iter().sum::<u64>(),
+        counted(clocks.packets.iter().sum::<u64>(), "packet"),
         clocks.span_s,
         drift(clocks)
     )?;
@@ -102,14 +109,20 @@ fn describe_clocks(out: &mut dyn Write, clocks: &Clocks) -> io::Result<()> {
     )
 }
 
+/// Clocks of computers are within 100 ppm of each other, so a bound far above that says nothing.
+const WORST_DRIFT: f64 = 1000.0;
+
 fn drift(clocks: &Clocks) -> String {
     match (clocks.drift_ppm, clocks.drift_error_ppm) {
         (Some(drift), Some(error)) => {
             let which = if drift < 0.0 { "slower" } else { "faster" };
             format!("it runs {:.2} ppm {which}, within {error:.2}", drift.abs())
         }
-        (_, Some(error)) => format!("no drift beyond {:.1} ppm is seen", 2.0 * error),
-        _ => "too few packets for a drift".to_owned(),
+        (_, Some(error)) if 2.0 * error < WORST_DRIFT => {
+            format!("they drift apart by less than {:.1} ppm", 2.0 * error)
+        }
+        (_, Some(_)) => "the time is too short to see a drift".to_owned(),
+        _ => "too few packets to see a drift".to_owned(),
     }
 }
 
@@ -132,12 +145,20 @@ fn describe(out: &mut dyn Write, connection: &PairedConnection, report: &PairRep
 fn describe_direction(out: &mut dyn Write, name: &str, direction: &PairedDirection) -> io::Result<()> {
     let PairedDirection { sent, arrived, lost, lost_bytes, only_arrived, resets_from_between, delay } =
         direction;
-    write!(out, "  {name}: {sent} packets left, {arrived} arrived, {lost} lost ({lost_bytes} bytes)")?;
+    write!(out, "  {name}: {} left, {arrived} arrived, ", counted(*sent, "packet"))?;
+    match lost {
+        0 => write!(out, "none lost")?,
+        _ => write!(out, "{lost} lost ({})", counted(*lost_bytes, "byte"))?,
+    }
     if *only_arrived > 0 {
         write!(out, ", {only_arrived} arrived without leaving")?;
     }
     if *resets_from_between > 0 {
-        write!(out, " (of these {resets_from_between} resets: something between the points sent them)")?;
+        write!(
+            out,
+            " (something between the points sent {} of these)",
+            counted(*resets_from_between, "reset")
+        )?;
     }
     if let Some(Delay { min_ms, median_ms, p90_ms, p99_ms, max_ms, .. }) = delay {
         write!(

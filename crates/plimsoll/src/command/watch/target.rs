@@ -9,6 +9,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use plimsoll_assess::watched::{Moment, ProcessUse, TREE_CPU, TREE_MEMORY, TREE_PROCESSES};
 use plimsoll_inventory::Absence;
+use plimsoll_probe::Budget;
 use plimsoll_probe::counters::{Counters, Depth};
 use plimsoll_probe::quiet::ProcessSnapshot;
 use plimsoll_probe::tree::ProcessTree;
@@ -17,8 +18,8 @@ use crate::args::TargetArgs;
 use crate::failure::Failure;
 use crate::observe;
 
-/// The largest part of the time spent on reading all processes: one in this many.
-const SHARE_OF_PROCESSES: u32 = 500;
+/// The largest part of the time spent on reading all processes, and later on in a recording.
+const SHARE_OF_PROCESSES: (f64, f64) = (0.002, 0.000_5);
 /// How long after the first look the second comes at the latest, and the others after one another.
 const SECOND_LOOK: Duration = Duration::from_secs(1);
 const SELDOM: Duration = Duration::from_secs(30);
@@ -34,6 +35,7 @@ pub(in crate::command) struct Target {
     tree: ProcessTree,
     name: String,
     started: Instant,
+    budget: Budget,
 }
 
 impl Target {
@@ -95,7 +97,13 @@ impl Target {
             tree: ProcessTree::default(),
             name,
             started: now,
+            budget: Budget::new(SHARE_OF_PROCESSES.0),
         })
+    }
+
+    /// Reads processes less often after ten seconds, as a recording may: no user watches a screen.
+    pub(in crate::command) fn sparing(self) -> Self {
+        Self { budget: self.budget.later(SHARE_OF_PROCESSES.1), ..self }
     }
 
     /// What could not be read at the last look, with the reasons.
@@ -148,7 +156,7 @@ impl Target {
         let cost = own_cpu().saturating_sub(cpu);
         // Who uses the CPUs is known after the second look, which comes soon.
         let longest = if self.processes.is_none() { SECOND_LOOK } else { SELDOM };
-        self.next_processes = began + (cost * SHARE_OF_PROCESSES).min(longest);
+        self.next_processes = began + self.budget.pause(cost).min(longest);
         let (before, since) = self.processes.replace((snapshot, began))?;
         let (now, _) = self.processes.as_ref()?;
         let seconds = (began - since).as_secs_f64().max(1e-3);

@@ -1,11 +1,7 @@
 //! Details of a verdict on a limit.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::Side;
+use crate::experiment::prelude::*;
 use crate::verdict::Interval;
 
 /// Details of a verdict on a limit.

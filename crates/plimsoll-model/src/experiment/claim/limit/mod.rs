@@ -3,19 +3,13 @@
 mod details;
 mod settings;
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 pub use self::details::*;
 use self::settings::LimitSettings;
 use super::{ClaimKind, ClaimPlace, random_steps};
 use crate::experiment::open_loop::check_rate;
-use crate::experiment::problem::{Checked, Part, declared, in_range, measured, problem};
-use crate::experiment::{Experiment, Metric, Phase};
-use crate::units::{Share, Span, UnitError};
-use crate::verdict::Expected;
+use crate::experiment::prelude::*;
+use crate::experiment::{Experiment, Phase};
+use crate::units::UnitError;
 
 /// A bound that a figure keeps to, or the highest rate that holds a bound of latency: what is given besides tells which. With `metric` and
 /// `below` or `above` it is about a measured phase, with `at_most` about a phase that searches.
@@ -160,7 +154,7 @@ pub struct Predict {
     /// The measured phase whose load has at least three different `open.steps` and `arrivals = "poisson"`, and aims where the search aims.
     pub from: String,
     /// How many requests are worked on at a time: the CPUs, or fewer where the service has fewer processes (1 to 1024).
-    #[serde(default = "Predict::default_servers")]
+    #[serde(default = "crate::units::number::<1>")]
     pub servers: u32,
     /// Who is served while more requests than that are there.
     #[serde(default)]
@@ -170,10 +164,6 @@ pub struct Predict {
 impl Predict {
     /// The fewest different steps that tell how far the prediction can be trusted.
     pub const LEAST_STEPS: usize = 3;
-
-    fn default_servers() -> u32 {
-        1
-    }
 }
 
 /// Who is served while more requests are there than servers.

@@ -1,13 +1,10 @@
 //! A limit as the file has it, which may be of either kind.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{Amount, BoundClaim, BoundExpect, LimitClaim, Predict, SearchClaim, SearchExpect, Side};
-use crate::experiment::Metric;
-use crate::units::{Share, Span};
+use crate::experiment::prelude::*;
 
 /// A limit as the file has it.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "LimitClaim")]
@@ -16,32 +13,23 @@ pub(super) struct LimitSettings {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     phase: String,
     /// The figure that is to keep to a bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     metric: Option<Metric>,
     /// Upper bound: `"50ms"` for times, `"1 %"` for shares, `"200 MB/s"`, `"10Mbit"`, `1000` for rates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     below: Option<Amount>,
     /// Lower bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     above: Option<Amount>,
     /// Of a search: the longest that a request may take, from when it was due.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     at_most: Option<Span>,
     /// Of a search: the share of requests of which that holds (more than 0, less than 1); 95 % by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     share: Option<Share>,
     /// Of a search: the rate that is wanted, in requests per second; without it the limit is only found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     at_least: Option<f64>,
     /// Of a search: how far the interval may reach from the limit, as a share of it (more than 0, less than 1); 10 % by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     precision: Option<Share>,
     /// Of a search: predict the limit from light load as well, and show both.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     predict: Option<Predict>,
     /// Expected outcome; the claim holds when the verdict has it. `held` (by default) or `not_held` of a bound; `reached` (by default) or
     /// `not_reached` of a search with `at_least`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     expect: Option<LimitExpect>,
 }
 

@@ -1,26 +1,22 @@
 //! By Kubernetes: its scheduler chooses the node, and what is driven and measured runs in a pod there.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::effect::word;
-use crate::units::Span;
+use crate::experiment::prelude::*;
 
 /// Request to Kubernetes for a pod. Settings left out are as the user's configuration of kubectl, or the namespace's defaults, have them.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Kubernetes {
     /// The image of the pod's container. It has a shell, and `plimsoll`, or `sha256sum`, `head` and `mktemp` to bring it along.
     pub image: String,
     /// The namespace of the pod.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// The context of kubectl's configuration: the cluster, and who one is there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// Labels that the node has to have (`{ "kubernetes.io/hostname" = "n1" }`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -35,10 +31,8 @@ pub struct Kubernetes {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub resources: BTreeMap<String, String>,
     /// How long the pod may be there, 1 minute at least; Kubernetes ends it then. 24 hours where nothing is said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<Span>,
     /// How long it may take until the pod runs; as long as it takes where nothing is said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_within: Option<Span>,
 }
 

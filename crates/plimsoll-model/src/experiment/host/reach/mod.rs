@@ -1,16 +1,14 @@
 //! How a machine is reached that is there already: a file for each way. All of them end in a process whose standard input and output speak the
 //! agent's frames.
 
+use crate::experiment::prelude::*;
+
 mod command;
 mod kubernetes;
 mod slurm;
 mod ssh;
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 pub use kubernetes::Kubernetes;
 pub use slurm::Slurm;

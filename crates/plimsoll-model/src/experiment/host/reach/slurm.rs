@@ -2,36 +2,27 @@
 
 use std::fmt::Write as _;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::effect::word;
-use crate::units::Span;
+use crate::experiment::prelude::*;
 
 /// Request to Slurm. Settings left out are as the cluster's configuration, or the user's `SALLOC_...` and `SBATCH_...` variables, have them.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Slurm {
     /// The partition, or several (`"short,long"`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<String>,
     /// Features that the machine has to have (`"skylake&ib"`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub constraint: Option<String>,
     /// Whose time it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
     /// Quality of service.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub qos: Option<String>,
     /// This machine, by Slurm's name of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub nodelist: Option<String>,
     /// How long the machine may be kept, 1 minute at least; Slurm takes it back then.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<Span>,
     /// How long the machine may be waited for; as long as it takes where nothing is said.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub start_within: Option<Span>,
     /// Whether jobs of others may run on the machine at the same time. Unless that is said, the whole machine is asked for (`--exclusive --mem=0`).
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -1,9 +1,7 @@
 //! By ssh(1).
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::effect::word;
+use crate::experiment::prelude::*;
 
 /// One machine, or several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -74,7 +74,8 @@ pub(super) fn rows(state: &State, recording: &Recording) -> Vec<String> {
     }
     rows.extend(lost(state).map(|(what, rate)| format!("          {what}: {}/s", figure(rate))));
     rows.extend(fullest(recording).map(|it| {
-        format!("listener  {}: up to {} of {} connections wait", it.local, it.waiting, it.backlog)
+        let (local, place) = (&it.local, place(it.namespace.as_ref()));
+        format!("listener  {local}{place}: up to {} of {} connections wait", it.waiting, it.backlog)
     }));
     let counts: Vec<String> = COUNTS
         .iter()
@@ -136,11 +137,10 @@ pub(super) fn limits(state: &State, recording: &Recording) -> Vec<String> {
     if state.listen_overflows.is_some_and(|rate| rate > 0.0) {
         limits.push("A listening socket lost connections because its queue was full.".to_owned());
     }
-    limits.extend(
-        fullest(recording).filter(|it| it.fullness() >= FULL).map(|it| {
-            format!("The queue of {} is full: its program accepts connections too slowly.", it.local)
-        }),
-    );
+    limits.extend(fullest(recording).filter(|it| it.fullness() >= FULL).map(|it| {
+        let (local, place) = (&it.local, place(it.namespace.as_ref()));
+        format!("The queue of {local}{place} is full: its program accepts connections too slowly.")
+    }));
     if let Some((count, most)) =
         last(recording, "nf_conntrack.count").zip(last(recording, "limit.net.netfilter.nf_conntrack_max"))
         && count >= FULL * most
@@ -255,12 +255,18 @@ impl Seen {
     }
 }
 
+/// Where a socket is, in words.
+fn place(namespace: Option<&String>) -> String {
+    namespace.map_or_else(String::new, |name| format!(" in {name}"))
+}
+
 fn connection(it: &Connection) -> String {
     let limited = |us: u64| percent(us as f64 / it.busy_us.max(1) as f64);
     format!(
-        "{} to {}: {} moved, round trip {} ms, window {} segments, {} sent again, limited by the receiver {} of its busy time, by the buffer {}",
+        "{} to {}{}: {} moved, round trip {} ms, window {} segments, {} sent again, limited by the receiver {} of its busy time, by the buffer {}",
         it.local,
         it.peer,
+        place(it.namespace.as_ref()),
         bytes(it.moved_bytes as f64),
         figure(f64::from(it.rtt_us) / 1e3),
         it.congestion_window,

@@ -1,5 +1,6 @@
 //! `plimsoll watch --keep`: what a machine does over weeks, in a file of bounded size, and what changes in it.
 
+mod import;
 mod series;
 mod unit;
 
@@ -26,6 +27,9 @@ pub(super) fn run(args: &WatchArgs, hours: Duration, stop: &AtomicBool) -> Resul
     }
     let path = path(args.into.as_deref())?;
     let mut keeper = Keeper::open(&path, keep)?;
+    if !args.import.is_empty() {
+        return import::run(&mut keeper, &args.import);
+    }
     let mut live = Live::open(args)?;
     messages::note(format_args!("keeping what {} does in {}", live.target.name(), path.display()));
     let mut watched = Watched::default();

@@ -1,7 +1,11 @@
 //! The one way through an input: which line is whose, and which document is whose.
 
+mod blocks;
+mod documents;
+
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
@@ -11,10 +15,11 @@ use super::error::ReadError;
 use super::figure::Figure;
 use super::format::{Fit, Format, Options, Out, Reader, Start};
 use super::formats;
-use super::json::{Json, Lines};
 use super::line::Line;
 use super::magic::Magic;
 use super::unsupported;
+use blocks::{Block, Gap, Names, is_fence};
+use documents::{Gather, begins_document};
 
 /// So much is looked at to see what an input is.
 const HEAD: u64 = 64 << 10;
@@ -22,6 +27,10 @@ const HEAD: u64 = 64 << 10;
 const LONGEST: usize = 8 << 20;
 /// Foreign lines in a row after which a tool's output has ended.
 const PATIENCE: u32 = 30;
+/// The most parts of a log's prefix: date, time, host and program, level, stream, mark.
+const PREFIXES: usize = 6;
+/// The most lines without a figure that are kept of a call until its end.
+const SILENT: usize = 1000;
 
 /// Reads every figure of `input`, in the order of the text, and passes each to `sink`. Memory does not grow with the
 /// input, except that a JSON document is kept until its end.
@@ -107,16 +116,14 @@ struct Active {
     reader: Box<dyn Reader>,
     /// How many lines in a row were not of it.
     foreign: u32,
-}
-
-/// A JSON document that has begun.
-#[derive(Default)]
-struct Gather {
-    text: String,
-    lines: Lines,
-    depth: usize,
-    in_string: bool,
-    escaped: bool,
+    /// Whether its last line stood behind the prefix of a log.
+    prefixed: bool,
+    /// Its lines with digits of which no figure was handed on so far.
+    silent: Vec<u64>,
+    /// Lines behind its last line with a figure.
+    gap: Gap,
+    /// The figures that it has.
+    names: Names,
 }
 
 struct Scanner<'s> {
@@ -141,8 +148,26 @@ struct Scanner<'s> {
     held: (u64, String),
     /// The last line that was of no tool, and its number.
     above: (u64, String),
+    /// The last line of no tool since a call began.
+    title: String,
     /// The tool whose lines are recognised, until the next blank line, but not read.
     unsupported: Option<&'static str>,
+    /// Lines that are perhaps another call of the tool at work.
+    block: Option<Block>,
+    /// Whether lines that were held back are read.
+    reads_again: bool,
+}
+
+/// The words that mark all formats. The machine that finds them takes longer to build than a short text to read.
+static MARKS: LazyLock<(Option<AhoCorasick>, Vec<usize>)> = LazyLock::new(|| marks(formats::ALL));
+
+/// What finds the words that mark these formats, and the format that each word marks.
+fn marks(formats: &[&'static Format]) -> (Option<AhoCorasick>, Vec<usize>) {
+    let of_each =
+        |(index, format): (usize, &&'static Format)| format.marks.iter().map(move |mark| (*mark, index));
+    let marks = formats.iter().enumerate().flat_map(of_each);
+    let (words, owners): (Vec<&str>, Vec<usize>) = marks.unzip();
+    (if words.is_empty() { None } else { AhoCorasick::new(&words).ok() }, owners)
 }
 
 impl<'s> Scanner<'s> {
@@ -151,14 +176,7 @@ impl<'s> Scanner<'s> {
             Some(name) => vec![formats::named(name)?],
             None => formats::ALL.to_vec(),
         };
-        let marks = || {
-            let texts =
-                formats.iter().enumerate().filter_map(|(index, format)| Some((index, format.text.as_ref()?)));
-            texts.flat_map(|(index, text)| text.marks.iter().map(move |mark| (index, *mark)))
-        };
-        let owners = marks().map(|(index, _)| index).collect();
-        let words: Vec<&str> = marks().map(|(_, word)| word).collect();
-        let marks = if words.is_empty() { None } else { AhoCorasick::new(&words).ok() };
+        let (marks, owners) = if options.only.is_some() { marks(&formats) } else { MARKS.clone() };
         Ok(Self {
             formats,
             marks,
@@ -174,7 +192,10 @@ impl<'s> Scanner<'s> {
             quoted_printable: false,
             held: (0, String::new()),
             above: (0, String::new()),
+            title: String::new(),
             unsupported: None,
+            block: None,
+            reads_again: false,
         })
     }
 
@@ -189,9 +210,8 @@ impl<'s> Scanner<'s> {
         let second = lines.next();
         let given = self.options.only.is_some();
         let opens = |format: &&&'static Format| {
-            let Some(text) = &format.text else { return false };
             let starts_json = format.json.is_some() && begins_document(first.text);
-            (given && !starts_json) || text.opening.is_some_and(|opening| opening(&first, second.as_ref()))
+            (given && !starts_json) || format.opening.is_some_and(|opening| opening(&first, second.as_ref()))
         };
         if let Some(format) = self.formats.iter().find(opens).copied() {
             self.begin(format);
@@ -200,31 +220,60 @@ impl<'s> Scanner<'s> {
 
     /// Begins with the next call of a tool.
     fn begin(&mut self, format: &'static Format) {
-        let Some(text) = &format.text else { return };
-        self.end();
-        let reader = (text.reader)(self.options);
-        self.active = Some(Active { format, run: self.next_run(format), reader, foreign: 0 });
+        let Some(reader) = format.reader else { return };
+        // A line that begins the output of several tools is of the one that is recognised later.
+        let silent = self.end_before(true);
+        let reader = reader(self.options);
+        let run = self.next_run(format);
+        self.active = Some(Active {
+            format,
+            run,
+            reader,
+            foreign: 0,
+            prefixed: false,
+            silent,
+            gap: Gap::default(),
+            names: Names::default(),
+        });
     }
 
     /// Ends with the reader at work.
     fn end(&mut self) {
-        let Some(mut active) = self.active.take() else { return };
+        self.end_before(false);
+    }
+
+    /// Ends with the reader at work: its lines, if it had no figure and another follows.
+    fn end_before(&mut self, another: bool) -> Vec<u64> {
+        let Some(mut active) = self.active.take() else { return Vec::new() };
         let mut out = Out {
             format: active.format.name,
             run: active.run,
             line: 0,
             given: 0,
             refused: None,
+            silent: &mut active.silent,
             sink: &mut *self.sink,
         };
         active.reader.end(&mut out);
-        self.coverage.late(active.format.name, active.run, out.given);
+        let given = out.given;
+        self.coverage.late(active.format.name, active.run, given);
+        if another && given == 0 && active.names.is_empty() {
+            let title = self.coverage.without_call(active.format.name, active.run);
+            if self.title.is_empty() {
+                self.title = title.unwrap_or_default();
+            }
+            return active.silent;
+        }
+        self.coverage.without_figures(active.format.name, &active.silent);
+        Vec::new()
     }
 
     fn next_run(&mut self, format: &'static Format) -> u32 {
         self.document = None;
         let run = self.runs.entry(format.name).or_default();
         *run += 1;
+        let above = std::mem::take(&mut self.title);
+        self.coverage.call(format.name, *run, Some(above.as_str()).filter(|above| !above.is_empty()));
         *run
     }
 
@@ -243,6 +292,7 @@ impl<'s> Scanner<'s> {
     fn too_long(&mut self, number: u64, what: &str) {
         self.flush();
         self.give_up();
+        self.release();
         self.coverage.refuse(number, format!("the {what} is longer than {LONGEST} bytes (8 MiB)"));
     }
 
@@ -264,15 +314,23 @@ impl<'s> Scanner<'s> {
     }
 
     fn text(&mut self, line: &Line<'_>) {
+        if self.holds(line) {
+            return;
+        }
         if line.is_blank() {
             if let Some(active) = &mut self.active {
                 active.reader.blank();
+                active.gap.blank();
             }
             self.unsupported = None;
             return;
         }
-        let bare = || line.behind_log_prefix().and_then(|line| line.behind_log_prefix().or(Some(line)));
-        let fits = self.route(line) || bare().is_some_and(|bare| self.is_marked(&bare) && self.route(&bare));
+        let prefixed =
+            self.active.as_ref().is_some_and(|active| active.prefixed) || clean::is_logged(line.text);
+        let fits = !is_fence(line.text)
+            && ((prefixed && self.route_behind_prefix(line))
+                || self.route(line)
+                || (!prefixed && self.route_behind_prefix(line)));
         if !fits && !self.braces_are_text && begins_document(line.text) {
             self.end();
             self.gather = Some(Gather::default());
@@ -282,10 +340,25 @@ impl<'s> Scanner<'s> {
         }
     }
 
+    /// Gives a line to the reader that it belongs to, without as much of a log's prefix as that reader can do without.
+    fn route_behind_prefix(&mut self, line: &Line<'_>) -> bool {
+        let bare = std::iter::successors(line.behind_log_prefix(), Line::behind_log_prefix);
+        let bare: Vec<Line<'_>> = bare.take(PREFIXES).collect();
+        for bare in bare.into_iter().rev() {
+            if self.is_marked(&bare) && self.route(&bare) {
+                if let Some(active) = &mut self.active {
+                    active.prefixed = true;
+                }
+                return true;
+            }
+        }
+        false
+    }
+
     /// Whether a reader may take a line without the prefix that a log added: formats that no word marks take any line.
     fn is_marked(&self, line: &Line<'_>) -> bool {
-        let at_work = self.active.as_ref().and_then(|active| active.format.text.as_ref());
-        at_work.is_some_and(|text| !text.marks.is_empty()) || self.starts(line).is_some()
+        let at_work = self.active.as_ref();
+        at_work.is_some_and(|active| !active.format.marks.is_empty()) || self.starts(line).is_some()
     }
 
     /// Gives a line to the reader that it belongs to. False where none takes it.
@@ -302,14 +375,19 @@ impl<'s> Scanner<'s> {
                     return fits;
                 }
                 self.begin(format);
-                if let Some(active) = &mut self.active
-                    && self.above.0 + 2 >= line.number
-                {
-                    active.reader.above(&self.above.1, self.above.0 + 2 == line.number);
-                }
+                self.show_above(line.number);
                 self.feed(line)
             }
             _ => self.feed(line),
+        }
+    }
+
+    /// Shows the line above the first of a call to its reader.
+    fn show_above(&mut self, first: u64) {
+        if let Some(active) = &mut self.active
+            && self.above.0 + 2 >= first
+        {
+            active.reader.above(&self.above.1, self.above.0 + 2 == first);
         }
     }
 
@@ -335,7 +413,7 @@ impl<'s> Scanner<'s> {
             }
             tried = Some(owner);
             let format = self.formats[owner];
-            let Some(start) = format.text.as_ref().and_then(|text| (text.start)(line)) else { continue };
+            let Some(start) = (format.start)(line) else { continue };
             let at_work = self.active.as_ref().is_some_and(|active| active.format.name == format.name);
             if at_work && start > Start::Perhaps {
                 return Some((format, start));
@@ -364,25 +442,42 @@ impl<'s> Scanner<'s> {
     fn offer(&mut self, line: &Line<'_>) -> Fit {
         let Some(active) = &mut self.active else { return Fit::Foreign };
         let (format, run) = (active.format, active.run);
+        let (names, to) = (&mut active.names, &mut *self.sink);
+        let mut sink = |figure: &Figure<'_>| {
+            names.add(figure);
+            to(figure);
+        };
         let mut out = Out {
             format: format.name,
             run,
             line: line.number,
             given: 0,
             refused: None,
-            sink: &mut *self.sink,
+            silent: &mut active.silent,
+            sink: &mut sink,
         };
         let fit = active.reader.line(line, &mut out);
         let (given, refused) = (out.given, out.refused.take());
         if let Some(reason) = refused {
             active.foreign = 0;
             self.coverage.refuse(line.number, reason);
+            self.coverage.figures += given;
             return Fit::Mine;
         }
         // What a figure was handed on from is of the tool, whatever is wrong with the rest of the line.
         let fit = if given > 0 { Fit::Mine } else { fit };
         if fit == Fit::Mine {
             active.foreign = 0;
+            active.prefixed = false;
+            if given > 0 {
+                active.gap = Gap::default();
+            }
+            if given == 0
+                && active.silent.len() < SILENT
+                && line.text.bytes().any(|byte| byte.is_ascii_digit())
+            {
+                active.silent.push(line.number);
+            }
             self.document = None;
             self.note(line.number, format, run, given);
         }
@@ -399,11 +494,17 @@ impl<'s> Scanner<'s> {
 
     /// Notes a line that is of no tool that is known here.
     fn foreign(&mut self, line: &Line<'_>) {
+        if let Some(active) = &mut self.active {
+            active.gap.line(line);
+        }
         // What is drawn says nothing.
         if line.is_rule() {
             return;
         }
         self.document = None;
+        if !is_fence(line.text) {
+            line.text.clone_into(&mut self.title);
+        }
         self.above.0 = line.number;
         line.text.clone_into(&mut self.above.1);
         self.unsupported = unsupported::tool(line.text).or(self.unsupported);
@@ -421,130 +522,13 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    /// Adds a line to the document that has begun.
-    fn gathered(&mut self, line: &Line<'_>) {
-        let Some(gather) = &mut self.gather else { return };
-        match gather.add(line) {
-            Grown::Goes if gather.text.len() <= LONGEST => {}
-            Grown::Goes => {
-                self.gather = None;
-                self.too_long(line.number, "JSON document");
-            }
-            Grown::Ended { rest } => {
-                let gather = std::mem::take(gather);
-                self.gather = None;
-                if self.document(&gather) {
-                    let rest = rest.trim_start_matches(',').trim();
-                    if !rest.is_empty() {
-                        self.coverage.skip(line.number, rest);
-                    }
-                } else {
-                    self.gather = Some(gather);
-                    self.give_up();
-                }
-            }
-        }
-    }
-
-    /// Reads a whole document. Whether it is JSON at all.
-    fn document(&mut self, gather: &Gather) -> bool {
-        let Ok(whole) = Json::new(&gather.text, &gather.lines) else { return false };
-        let fits = |format: &'static Format| {
-            let document = format.json.as_ref()?;
-            (document.is)(&whole).then_some((format, document))
-        };
-        // Of lines that are documents, the next is most likely what the one before was.
-        let before = self.document.and_then(|(name, _)| formats::named(name).ok());
-        let before = before.filter(|format| format.json.as_ref().is_some_and(|document| document.by_line));
-        let found = before.and_then(fits).or_else(|| self.formats.iter().copied().find_map(fits));
-        let numbers = gather.lines.starts.iter().map(|(_, number)| *number);
-        let Some((format, document)) = found else {
-            let text = gather.text.lines().next().unwrap_or_default();
-            for number in numbers {
-                self.coverage.skip(number, text);
-            }
-            self.document = None;
-            return true;
-        };
-        let run = match self.document {
-            Some((name, run)) if document.by_line && name == format.name => run,
-            _ => self.next_run(format),
-        };
-        let mut out = Out {
-            format: format.name,
-            run,
-            line: whole.line(),
-            given: 0,
-            refused: None,
-            sink: &mut *self.sink,
-        };
-        (document.read)(&whole, &mut out);
-        let mut given = out.given;
-        for number in numbers {
-            self.note(number, format, run, given);
-            given = 0;
-        }
-        self.document = Some((format.name, run));
-        true
-    }
-
-    /// Reads as text what was taken for the beginning of a document.
-    fn give_up(&mut self) {
-        let Some(gather) = self.gather.take() else { return };
-        self.braces_are_text = true;
-        for (index, (start, number)) in gather.lines.starts.iter().enumerate() {
-            let end = gather.lines.starts.get(index + 1).map_or(gather.text.len(), |(next, _)| *next);
-            self.text(&Line::new(*number, &gather.text[*start..end]));
-        }
-        self.braces_are_text = false;
-    }
-
     fn finish(mut self, lines: u64) -> Coverage {
         self.flush();
         self.give_up();
+        self.release();
         self.end();
+        self.coverage.without_single_calls();
         self.coverage.lines = lines;
         self.coverage
-    }
-}
-
-/// Whether a line may be the first of a JSON document.
-fn begins_document(text: &str) -> bool {
-    let behind = |bracket: char| text.strip_prefix(bracket).map(str::trim_start);
-    behind('{').is_some_and(|rest| rest.is_empty() || rest.starts_with(['"', '}']))
-        || behind('[').is_some_and(|rest| rest.is_empty() || rest.starts_with(['{', '[']))
-}
-
-/// How far a document is.
-enum Grown<'t> {
-    Goes,
-    /// Its last bracket is closed; what stands behind it in the line.
-    Ended {
-        rest: &'t str,
-    },
-}
-
-impl Gather {
-    fn add<'t>(&mut self, line: &Line<'t>) -> Grown<'t> {
-        self.lines.starts.push((self.text.len(), line.number));
-        for (place, byte) in line.text.bytes().enumerate() {
-            match byte {
-                _ if self.escaped => self.escaped = false,
-                b'\\' if self.in_string => self.escaped = true,
-                b'"' => self.in_string = !self.in_string,
-                b'{' | b'[' if !self.in_string => self.depth += 1,
-                b'}' | b']' if !self.in_string => {
-                    self.depth = self.depth.saturating_sub(1);
-                    if self.depth == 0 {
-                        self.text.push_str(&line.text[..=place]);
-                        return Grown::Ended { rest: &line.text[place + 1..] };
-                    }
-                }
-                _ => {}
-            }
-        }
-        self.text.push_str(line.text);
-        self.text.push('\n');
-        Grown::Goes
     }
 }

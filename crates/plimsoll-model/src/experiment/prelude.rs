@@ -1,0 +1,16 @@
+//! What the tables of the file are written with: how they are read, their units, and the checks of their values.
+
+pub(super) use std::collections::BTreeMap;
+
+pub(super) use schemars::JsonSchema;
+pub(super) use serde::{Deserialize, Serialize};
+
+pub(super) use super::metric::Metric;
+pub(super) use super::problem::{
+    Checked, Part, declared, in_range, measured, one_of, problem, up_to, within,
+};
+pub(super) use super::share::share;
+pub(super) use crate::effect::{AsWhom, Effect, EffectKind};
+pub(super) use crate::phase_kind::PhaseKind;
+pub(super) use crate::units::{BitRate, ByteSize, Share, Span};
+pub(super) use crate::verdict::Expected;

@@ -1,0 +1,78 @@
+//! How full the queues of listening sockets are, how unequal those of one address, and how many questions to name servers are open.
+//!
+//! A queue is long at one moment and empty at the next, so that these are sums over looks: what a look adds, divided by the looks, is a mean.
+
+use std::collections::BTreeMap;
+
+use super::table::Table;
+use crate::connections::{Listening, listening, open_questions};
+
+/// The most addresses that are kept: a machine may listen on thousands of ports.
+const MOST: usize = 64;
+
+/// Sums over looks, by the name of their counter.
+#[derive(Debug, Default)]
+pub(super) struct Listeners {
+    looks: u64,
+    sums: BTreeMap<String, f64>,
+    refused: bool,
+}
+
+impl Listeners {
+    /// Looks at the sockets of the calling thread's network namespace. A kernel that refused once is not asked again.
+    pub(super) fn look(&mut self, table: &mut Table) {
+        if self.refused {
+            return;
+        }
+        let Ok(all) = listening() else {
+            self.refused = true;
+            return;
+        };
+        self.looks += 1;
+        for (address, it) in all {
+            self.add(&address.to_string(), &it);
+        }
+        if let Ok(questions) = open_questions() {
+            *self.sums.entry("dns.questions".to_owned()).or_default() += questions as f64;
+        }
+        table.set_named("listen.looks", self.looks as f64);
+        for (name, sum) in &self.sums {
+            table.set_named(name, *sum);
+        }
+    }
+
+    fn add(&mut self, address: &str, it: &Listening) {
+        let is_shared = it.sockets > 1;
+        let [filled, waiting, excess] =
+            ["filled", "waiting", "excess"].map(|what| format!("listen.{address}.{what}"));
+        let is_known = self.sums.contains_key(&filled);
+        if !is_known && (it.waiting == 0 && !is_shared || self.sums.len() >= MOST) {
+            return;
+        }
+        let mut add = |name, value| *self.sums.entry(name).or_default() += value;
+        add(filled, 100.0 * f64::from(it.longest) / f64::from(it.limit.max(1)));
+        if is_shared {
+            add(waiting, it.waiting as f64);
+            add(excess, it.excess());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_add_up_and_an_address_without_a_queue_has_no_counters() {
+        let mut listeners = Listeners::default();
+        let one =
+            |waiting: u32| Listening { sockets: 1, waiting: waiting.into(), longest: waiting, limit: 8 };
+        listeners.add("a:1", &one(0));
+        assert!(listeners.sums.is_empty());
+        [2, 0, 4].into_iter().for_each(|waiting| listeners.add("a:1", &one(waiting)));
+        assert_eq!(listeners.sums, BTreeMap::from([("listen.a:1.filled".to_owned(), 75.0)]));
+        let shared = Listening { sockets: 2, waiting: 6, longest: 6, limit: 8 };
+        listeners.add("b:1", &shared);
+        assert_eq!((listeners.sums["listen.b:1.waiting"], listeners.sums["listen.b:1.excess"]), (6.0, 6.0));
+    }
+}

@@ -1,0 +1,148 @@
+//! Where one thread of a process is: running, in a queue for a CPU, or asleep in which functions of the kernel.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+use super::kept::KeptFile;
+
+/// The frames of a stack that are kept, from the innermost on, up to the system call.
+const FRAMES: usize = 6;
+/// What the functions that system calls enter by begin with (include/linux/syscalls.h, arch/x86/include/asm/syscall_wrapper.h).
+const CALLS: [&str; 6] =
+    ["__x64_sys_", "__arm64_sys_", "__ia32_sys_", "__riscv_sys_", "__se_sys_", "__do_sys_"];
+
+/// Where a thread waits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum WaitSite {
+    /// The thread could run, and another does.
+    Cpu,
+    /// The thread sleeps in these functions of the kernel, the innermost first.
+    Sleep {
+        frames: Vec<Arc<str>>,
+        /// The system call that it made, where that is known.
+        call: Option<Arc<str>>,
+    },
+}
+
+/// A thread of a process.
+#[derive(Debug)]
+pub(super) struct Thread {
+    wchan: KeptFile,
+    /// Absent where it is not allowed.
+    stack: Option<KeptFile>,
+    schedstat: Option<KeptFile>,
+    /// The time that it had waited for a CPU when it was last looked at, in nanoseconds.
+    pub(super) delay_ns: Option<u64>,
+    /// The time that it had run by then, in nanoseconds.
+    ran_ns: Option<u64>,
+    pub(super) look: u64,
+}
+
+/// What a thread did since it was last looked at.
+pub(super) struct Schedule {
+    pub(super) ran: bool,
+    /// How long it waited for a CPU, in microseconds; nothing where it did not.
+    pub(super) queued_us: Option<u64>,
+}
+
+impl Thread {
+    pub(super) fn open(pid: u32, tid: u32, look: u64, room: &mut usize) -> Option<Self> {
+        let mut open = |name: &str| KeptFile::open(format!("/proc/{pid}/task/{tid}/{name}"), room);
+        let (wchan, stack) = (open("wchan").ok()?, open("stack").ok());
+        Some(Self { wchan, stack, schedstat: open("schedstat").ok(), delay_ns: None, ran_ns: None, look })
+    }
+
+    pub(super) fn files(&self) -> impl Iterator<Item = &KeptFile> {
+        std::iter::once(&self.wchan).chain(&self.stack).chain(&self.schedstat)
+    }
+
+    /// What it did since it was last looked at; nothing where the kernel does not tell.
+    pub(super) fn schedule(&mut self, buffer: &mut [u8]) -> Option<Schedule> {
+        let text = read(self.schedstat.as_ref()?, buffer).ok()?;
+        let mut fields = text.split_ascii_whitespace().map(str::parse::<u64>);
+        let (ran_ns, delay_ns) = (fields.next()?.ok()?, fields.next()?.ok()?);
+        let ran = self.ran_ns.replace(ran_ns).is_some_and(|before_ns| before_ns != ran_ns);
+        let queued_ns =
+            self.delay_ns.replace(delay_ns).map_or(0, |before_ns| delay_ns.saturating_sub(before_ns));
+        Some(Schedule { ran, queued_us: Some(queued_ns / 1000).filter(|us| *us > 0) })
+    }
+
+    /// Where it sleeps; nothing where it runs, or could.
+    pub(super) fn asleep(
+        &mut self,
+        buffer: &mut [u8],
+        names: &mut HashMap<String, Arc<str>>,
+    ) -> Option<WaitSite> {
+        let mut name = |text: &str| kept_once(text, names);
+        let text = read(&self.wchan, buffer).ok()?;
+        if text == "0" || text.is_empty() {
+            return None;
+        }
+        let alone = WaitSite::Sleep { frames: vec![name(as_in_the_source(text))], call: None };
+        let Some(stack) = &self.stack else { return Some(alone) };
+        match read(stack, buffer) {
+            Ok(text) => {
+                let (frames, call) = parse_stack(text);
+                let frames: Vec<_> = frames.into_iter().map(&mut name).collect();
+                // The thread woke between the two reads.
+                (!frames.is_empty()).then(|| WaitSite::Sleep { frames, call: call.map(&mut name) })
+            }
+            Err(_) => {
+                // The kernel denies the stack, and will deny it the next time.
+                self.stack = None;
+                Some(alone)
+            }
+        }
+    }
+}
+
+/// A text of which there are few, and which many have.
+pub(super) fn kept_once(text: &str, names: &mut HashMap<String, Arc<str>>) -> Arc<str> {
+    match names.get(text) {
+        Some(known) => Arc::clone(known),
+        None => Arc::clone(names.entry(text.to_owned()).or_insert_with(|| text.into())),
+    }
+}
+
+/// The functions of `/proc/PID/stack`, the innermost first, as far as they are known; and the system call.
+fn parse_stack(text: &str) -> (Vec<&str>, Option<&str>) {
+    let mut frames = Vec::new();
+    for line in text.lines() {
+        let Some(symbol) = line.split_ascii_whitespace().nth(1) else { continue };
+        let name = as_in_the_source(symbol.split('+').next().unwrap_or(symbol));
+        if let Some(call) = CALLS.iter().find_map(|start| name.strip_prefix(start)) {
+            return (frames, Some(call));
+        }
+        if frames.len() < FRAMES {
+            frames.push(name);
+        }
+    }
+    (frames, None)
+}
+
+/// A name without what the compiler has added to it: `do_select.constprop.0`.
+fn as_in_the_source(symbol: &str) -> &str {
+    symbol.split('.').next().unwrap_or(symbol)
+}
+
+fn read<'b>(file: &KeptFile, buffer: &'b mut [u8]) -> io::Result<&'b str> {
+    let length = file.read(buffer)?;
+    let text = std::str::from_utf8(&buffer[..length]).map_err(io::Error::other)?;
+    Ok(text.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stack_is_told_up_to_the_system_call() {
+        let text = "[<0>] jbd2_log_wait_commit+0xe6/0x130 [jbd2]\n[<0>] ext4_sync_file.isra.0+0x2ad/0x3d0\n\
+                    [<0>] __x64_sys_fsync+0x3b/0x70\n[<0>] do_syscall_64+0x71/0x280\n";
+        assert_eq!(parse_stack(text), (vec!["jbd2_log_wait_commit", "ext4_sync_file"], Some("fsync")));
+        assert_eq!(parse_stack(""), (vec![], None));
+        let kernel_thread = "[<0>] worker_thread+0x1a/0x30\n[<0>] kthread+0xf/0x20\n";
+        assert_eq!(parse_stack(kernel_thread), (vec!["worker_thread", "kthread"], None));
+    }
+}
