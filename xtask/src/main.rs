@@ -1,7 +1,8 @@
-//! Chores of the project: `cargo xtask layers | test | wording | docs | charts | kinds | faults | dist | deb | sbom | rows | site | pictures | fuzz | soak`.
+//! Chores of the project: `cargo xtask layers | test | bench | wording | docs | charts | kinds | faults | dist | deb | sbom | rows | site | pictures | fuzz | soak`.
 //!
 //! Few dependencies and no library of the project's own, so that it builds quickly on a machine that has nothing yet.
 
+mod bench;
 mod browser;
 mod charts;
 mod circles;
@@ -54,7 +55,12 @@ cargo xtask dist --twice [TARGET]
                               build it twice, in two folders and from nothing, and fail unless both are the same
 cargo xtask deb [TARGET]      build it, and pack it as a Debian package with manual, completions, unit and experiments
 cargo xtask sbom [TARGET]     write what the program is made of, as CycloneDX (x86_64-unknown-linux-gnu unless told otherwise)
-cargo xtask rows PROGRAM      run each row of the reports and its peer with this build of plimsoll, and write docs/rows.md (needs root)
+cargo xtask rows PROGRAM [PART]  run each row of the reports (or those with PART in their name) and its peer with this build of plimsoll, and
+                              write docs/rows.md with this day beside earlier ones (needs root)
+cargo xtask bench [--check]   repeat the rows of docs/benchmarks.md in short form and keep the ratios in xtask/bench.tsv, or fail where they
+                              fell below the kept ones (needs root and the peers)
+cargo xtask bench --before GENERATE
+                              run HTTP in turns with the lab's `generate` of an earlier build, and fail where it was faster
 cargo xtask site              make a site of docs
 cargo xtask pictures [PAGE]   run the experiments of docs/questions, or of this page, and draw their pictures anew (needs root and npm)
 cargo xtask fuzz [READER|all [SECONDS]]
@@ -105,7 +111,11 @@ fn main() -> ExitCode {
         ["dist", target] => dist::run(target),
         ["sbom"] => sbom::run(dist::HERE),
         ["sbom", target] => sbom::run(target),
-        ["rows", program] => rows::run(program),
+        ["rows", program] => rows::run(program, ""),
+        ["rows", program, part] => rows::run(program, part),
+        ["bench"] => bench::run("record"),
+        ["bench", "--check"] => bench::run("check"),
+        ["bench", "--before", generate] => bench::before(generate),
         ["site"] => site::run(),
         ["pictures"] => pictures::run(None),
         ["pictures", page] => pictures::run(Some(page)),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::retries::Retries;
-use crate::sources::{check_lengths, sources};
+use crate::sources::{check_lengths, each_file};
 use crate::test_binary::{self, Ran};
 use crate::{
     browser, circles, deny, guest_kernel, h2spec, kinds, layers, netperf, packages, python, shell, wording,
@@ -43,7 +43,7 @@ pub(crate) fn quick() -> Result<(), String> {
     check_sources()?;
     let packages = COMPUTING.iter().flat_map(|name| ["--package", name]);
     let computing: Vec<Binary> = build(packages)?.into_iter().filter(Binary::only_computes).collect();
-    let ran = run_side_by_side(&computing)?;
+    let ran = run_side_by_side(&computing, &[])?;
     let failed = ran.iter().filter(|(_, ran)| !ran.status.success());
     let failed: Vec<_> = failed.map(|(binary, _)| binary.name.as_str()).collect();
     if failed.is_empty() { Ok(()) } else { Err(format!("tests failed: {}", failed.join(", "))) }
@@ -75,6 +75,8 @@ const COMPUTING: [&str; 7] = [
     "plimsoll-model",
     "plimsoll-report",
 ];
+/// Tests that are marked as ignored need root, or a program that `cargo xtask test` installs.
+const ALL_TESTS: &str = "--include-ignored";
 /// The one of their binaries that measures: how long reading takes, and how much memory.
 const MEASURING: &str = "memory";
 
@@ -91,17 +93,17 @@ impl Binary {
         COMPUTING.iter().any(|of| self.folder.ends_with(of)) && self.name != MEASURING
     }
 
-    /// Runs all its tests, `at_once` of them at a time, and writes to `out` what they print.
-    fn run_all(&self, at_once: usize, out: &mut dyn Write) -> Result<Ran, String> {
+    /// Runs its tests, `at_once` of them at a time, and writes to `out` what they print.
+    fn run_all(&self, at_once: usize, options: &[&str], out: &mut dyn Write) -> Result<Ran, String> {
         eprintln!("     Running {}: {}", self.name, self.program);
-        // Tests that are marked as ignored are those that need root or a program which was installed above.
-        let args = ["--include-ignored", "--test-threads", &at_once.to_string()];
+        let at_once = at_once.to_string();
+        let args = [&["--test-threads", at_once.as_str()][..], options].concat();
         test_binary::run(&self.program, &self.folder, &args, out)
     }
 
     fn run_one(&self, test: &str) -> Result<Ran, String> {
         eprintln!("     Running {test} again, by itself");
-        test_binary::run(&self.program, &self.folder, &["--include-ignored", "--exact", test], &mut stdout())
+        test_binary::run(&self.program, &self.folder, &[ALL_TESTS, "--exact", test], &mut stdout())
     }
 }
 
@@ -118,10 +120,10 @@ fn run_tests() -> Result<(), String> {
     let mut retries = Retries::read()?;
     let (computing, measuring): (Vec<_>, Vec<_>) =
         build(["--workspace"])?.into_iter().partition(Binary::only_computes);
-    let mut results = run_side_by_side(&computing)?;
+    let mut results = run_side_by_side(&computing, &[ALL_TESTS])?;
     for binary in &measuring {
         let at_once = if binary.name == STORIES { AT_ONCE } else { 1 };
-        results.push((binary, binary.run_all(at_once, &mut stdout())?));
+        results.push((binary, binary.run_all(at_once, &[ALL_TESTS], &mut stdout())?));
     }
     let mut failed = Vec::new();
     let mut flaky = Vec::new();
@@ -160,10 +162,10 @@ fn run_tests() -> Result<(), String> {
 
 /// Runs all of the binaries, as many at once as there are CPUs, and each with as many tests: one long test leaves no CPU idle. What a binary prints is
 /// told when it has ended.
-fn run_side_by_side(binaries: &[Binary]) -> Result<Vec<(&Binary, Ran)>, String> {
+fn run_side_by_side<'b>(binaries: &'b [Binary], options: &[&str]) -> Result<Vec<(&'b Binary, Ran)>, String> {
     let run = |binary: &Binary| -> Result<Ran, String> {
         let mut printed = Vec::new();
-        let ran = binary.run_all(workers::cpus(), &mut printed)?;
+        let ran = binary.run_all(workers::cpus(), options, &mut printed)?;
         stdout().lock().write_all(&printed).map_err(|error| format!("the standard output: {error}"))?;
         Ok(ran)
     };
@@ -183,13 +185,17 @@ fn binary(line: &str) -> Option<Binary> {
     is_test.then_some(found)
 }
 
-/// Fails if a file is not formatted. The program's files are named one by one: cargo does not find modules that a macro declares.
+/// Fails if a file is not formatted. Files are named one by one: cargo does not find modules that a macro declares.
 fn format() -> Result<(), String> {
-    shell::cargo(&["fmt", "--all", "--check"])?;
-    let files: Vec<String> = sources()?.into_iter().map(|(file, _)| file.display().to_string()).collect();
-    let options = ["--check", "--edition", "2024"];
-    let args: Vec<&str> = options.into_iter().chain(files.iter().map(String::as_str)).collect();
-    shell::run("rustfmt", &args)
+    let mut files = Vec::new();
+    each_file(&mut |path, _| files.push(path.display().to_string()))?;
+    let shares: Vec<&[String]> = files.chunks(files.len().div_ceil(workers::cpus())).collect();
+    let check = |files: &&[String]| {
+        let options = ["--check", "--edition", "2024"];
+        let args: Vec<&str> = options.into_iter().chain(files.iter().map(String::as_str)).collect();
+        shell::run("rustfmt", &args)
+    };
+    workers::each(&shares, check).into_iter().collect()
 }
 
 /// Where the reference is written to be compared.
