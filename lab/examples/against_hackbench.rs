@@ -52,7 +52,7 @@ fn our_time(load: &MessagingLoad) -> Outcome<f64> {
         name: "load".into(),
         targets: Vec::new(),
         sources: Vec::new(),
-        authority: None,
+        trust: None,
         volume: None,
         kind: LoadKind::Messaging(load.clone()),
     };

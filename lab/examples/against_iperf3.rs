@@ -59,8 +59,15 @@ fn main() -> Outcome<()> {
         work[0].push(ours.per_cpu_second);
         work[1].push(theirs.per_cpu_second);
     }
-    println!("median and range of ours/iperf3: rate {}", ratio(&rates[0], &rates[1]));
-    println!("median and range of ours/iperf3: per CPU second {}", ratio(&work[0], &work[1]));
+    let kind = if settings.udp {
+        "UDP".into()
+    } else {
+        format!("{}, {}, {}", settings.by, settings.take, settings.chunk)
+    };
+    for (figure, [ours, theirs]) in [("rate", &rates), ("per CPU second", &work)] {
+        let row = format!("bulk {kind}, iperf3, {figure}");
+        println!("median and range of ours/iperf3: {figure} {}", ratio(&row, ours, theirs));
+    }
     Ok(())
 }
 

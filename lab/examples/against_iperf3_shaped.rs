@@ -65,7 +65,7 @@ fn compare() -> Outcome<()> {
                 2 * delay_ms,
                 100.0 * loss,
                 if udp { "UDP" } else { "TCP" },
-                ratio(ours, theirs),
+                ratio(&format!("{megabits} Mbit/s, loss {loss}, udp {udp}, iperf3"), ours, theirs),
                 median(theirs) / 1e6
             );
         }

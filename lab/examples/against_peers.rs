@@ -332,7 +332,8 @@ fn main() -> Result<(), Failed> {
         }
         let ours = found.pop().unwrap_or_default();
         for (tool, theirs) in peers.iter().zip(&found) {
-            let (name, ratio) = (tool.name(), ratio(&ours, theirs));
+            let name = tool.name();
+            let ratio = ratio(&format!("{what}, {name}"), &ours, theirs);
             println!("| {what} | `{name}` | {:.0} | {:.0} | {ratio} |", median(theirs), median(&ours));
         }
     }

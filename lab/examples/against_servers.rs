@@ -187,7 +187,7 @@ fn ours(kind: LoadKind, address: SocketAddr) -> Outcome<Done> {
         name: "load".into(),
         targets: vec![address],
         sources: Vec::new(),
-        authority: None,
+        trust: None,
         volume: None,
         kind,
     };
@@ -239,8 +239,8 @@ fn compare(
         "| {what} | {:.0} | {:.0} | {} | {} |",
         median(theirs),
         median(ours),
-        ratio(ours, theirs),
-        ratio(&work[1], &work[0])
+        ratio(&format!("{what}, rate"), ours, theirs),
+        ratio(&format!("{what}, per CPU second"), &work[1], &work[0])
     );
     Ok(())
 }

@@ -165,7 +165,8 @@ fn main() -> Result<(), Failed> {
             }
         }
         let [theirs, ours] = &found;
-        println!("| {what} | {:.0} | {:.0} | {} |", median(theirs), median(ours), ratio(ours, theirs));
+        let ratio = ratio(&format!("SMTP {what}, Postfix"), ours, theirs);
+        println!("| {what} | {:.0} | {:.0} | {ratio} |", median(theirs), median(ours));
     }
     Ok(())
 }

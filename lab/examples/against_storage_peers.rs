@@ -52,7 +52,7 @@ fn compare() -> Outcome<()> {
         "memory" => {
             let ours = || per_cpu_second(&ours(place, false, CacheState::Warmed)?);
             for (name, batched) in [("fio", false), ("fio, in batches of 32", true)] {
-                report(name, "operations per CPU second", 0, pairs, ours, || fio_memory(place, batched))?;
+                report(name, "cached reads per CPU second", 0, pairs, ours, || fio_memory(place, batched))?;
             }
         }
         "device" => {
@@ -77,7 +77,7 @@ fn load(place: &Path, load: StorageLoad) -> Outcome<LoadResult> {
         name: "load".into(),
         targets: Vec::new(),
         sources: Vec::new(),
-        authority: None,
+        trust: None,
         volume: Some(VolumePlace { name: "place".into(), path: place.into(), writable }),
         kind: LoadKind::Storage(load),
     };

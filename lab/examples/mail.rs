@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         targets,
         sources: Vec::new(),
         kind: LoadKind::Smtp(load),
-        authority: None,
+        trust: None,
         volume: None,
     };
     let abort = AtomicBool::new(false);

@@ -74,7 +74,12 @@ fn main() -> Result<(), Failed> {
             epoll.push(per_cpu_second(&task, by_epoll)?);
             ring.push(per_cpu_second(&task, by_ring)?);
         }
-        println!("| {name} | {:.0} | {:.0} | {} |", median(&epoll), median(&ring), ratio(&ring, &epoll));
+        println!(
+            "| {name} | {:.0} | {:.0} | {} |",
+            median(&epoll),
+            median(&ring),
+            ratio(&format!("io_uring, {name}, epoll"), &ring, &epoll)
+        );
     }
     Ok(())
 }

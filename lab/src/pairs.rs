@@ -2,6 +2,8 @@
 
 use std::error::Error;
 
+use crate::rounds::note_row;
+
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Measures pairs, and prints both sides, with so many digits after the point, and their ratio.
@@ -30,6 +32,7 @@ pub fn report(
     println!(
         "plimsoll {mine:.digits$} [{low:.digits$}, {high:.digits$}], {name} {peer:.digits$} {unit} (medians of {pairs})"
     );
+    note_row(name, &found.iter().map(|(a, b)| a / b).collect::<Vec<_>>());
     let (ratio, low, high) = middle(found.iter().map(|(a, b)| a / b));
     println!("  ratio {ratio:.3} [{low:.3}, {high:.3}]");
     Ok(())

@@ -19,7 +19,7 @@ pub(crate) fn rows(quick: bool) -> Vec<String> {
     for own in Own::ALL {
         rows.extend(fixed_rows(own, runs));
     }
-    for (name, most) in [("Pocock, most 30", Some(PAIRS)), ("mixture SPRT", None)] {
+    for (name, most) in [("Pocock, most 30", Some(PAIRS)), ("bets on signs", None)] {
         let settings = SequentialSettings { most, ..SequentialSettings::default() };
         let fresh = Decider::new(settings).unwrap_or_else(|e| panic!("{e}"));
         for own in Own::ALL {
