@@ -2,7 +2,7 @@
 
 use plimsoll_explain::causes::Measured;
 use plimsoll_explain::profile::{Sampled, contrast};
-use plimsoll_model::observation::Profile;
+use plimsoll_model::observation::{Profile, program_of};
 use plimsoll_model::report::{GrownWait, WaitFor};
 
 pub use super::evidence::CommandRun;
@@ -39,7 +39,7 @@ impl Command {
         let operations: f64 = self.runs.iter().map(of).sum();
         Some(Sampled {
             profile: match self.profile.as_ref()? {
-                profile if self.is_complete => profile.of_the_run().of_processes(programs),
+                profile if self.is_complete => profile.of_the_run().of_programs(programs),
                 profile => profile.of_the_run(),
             },
             operations: operations.round() as u64,
@@ -64,10 +64,8 @@ pub fn explain(better: &Command, worse: &Command, programs: Vec<String>) -> Expl
     let profile = profile.and_then(|(better, worse)| contrast(&better, &worse, None, per));
     let members = profile.iter().flat_map(|profile| &profile.members);
     // Where the user named the programs, whatever else the command starts is beside them.
-    let is_named = |process: &str| {
-        !worse.is_complete
-            || programs.iter().any(|program| Some(program.as_str()) == process.split(" (").next())
-    };
+    let is_named =
+        |process: &str| !worse.is_complete || programs.iter().any(|program| program == program_of(process));
     let members = members.filter(|it| it.service == COMMAND && is_named(&it.process));
     let members: Vec<String> = members.map(|it| it.process.clone()).collect();
     let programs: Vec<String> = programs.into_iter().chain(members).collect();

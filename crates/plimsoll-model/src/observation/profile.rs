@@ -217,12 +217,12 @@ impl Profile {
         self.without(is_foreign, &seen)
     }
 
-    /// Without the stacks of processes of other names. What belongs to no process stays.
+    /// Without the stacks of other programs. What belongs to no process stays.
     #[must_use]
-    pub fn of_processes(&self, names: &[String]) -> Self {
+    pub fn of_programs(&self, programs: &[String]) -> Self {
         let is_foreign = |stack: &[&Frame]| {
             let process = stack.get(1).filter(|frame| frame.kind == FrameKind::Process);
-            process.is_some_and(|process| !names.contains(&process.name))
+            process.is_some_and(|process| !programs.iter().any(|it| it == program_of(&process.name)))
         };
         self.without(is_foreign, &self.seen)
     }
@@ -254,6 +254,11 @@ impl Profile {
         }
         functions
     }
+}
+
+/// The program of a process: its name without the service that the process is part of, as in `gzip (command)`.
+pub fn program_of(process: &str) -> &str {
+    process.split_once(" (").map_or(process, |(program, _)| program)
 }
 
 /// How often a function was found.
@@ -394,8 +399,9 @@ mod tests {
             vec![Frame::new(FrameKind::Host, "host"), Frame::new(FrameKind::Process, process), frame("work")]
         };
         let shared = vec![Frame::new(FrameKind::Shared, "softirq"), frame("work")];
-        let all = built(&[(stack("server"), 5), (stack("compiler"), 7), (shared, 2)]);
-        assert_eq!(all.of_processes(&["server".to_owned()]).samples(), 7);
+        let named = [(stack("server"), 5), (stack("server (command)"), 3), (stack("compiler"), 7)];
+        let all = built(&[&named[..], &[(shared, 2)]].concat());
+        assert_eq!(all.of_programs(&["server".to_owned()]).samples(), 10);
     }
 
     proptest! {
