@@ -74,9 +74,12 @@ pub struct Call {
     pub format: &'static str,
     /// Which call of the tool, from 1.
     pub run: u32,
-    /// The last line of other text above it, such as a heading or a command.
+    /// A line of other text above it: a heading, a command, or the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Lines of other text above it, the nearest first.
+    #[serde(skip)]
+    pub(super) above: Vec<String>,
 }
 
 /// What became of every line that is not blank.
@@ -153,18 +156,17 @@ impl Coverage {
         }
     }
 
-    /// Notes a call, with the text above it.
-    pub(super) fn call(&mut self, format: &'static str, run: u32, above: Option<&str>) {
+    /// Notes a call, with the lines above it.
+    pub(super) fn call(&mut self, format: &'static str, run: u32, above: Vec<String>) {
         if self.calls.len() < MOST {
-            let title = above.map(|text| text.chars().take(QUOTED).collect());
-            self.calls.push(Call { format, run, title });
+            self.calls.push(Call { format, run, title: None, above });
         }
     }
 
-    /// Leaves out a call that turned out to be another tool's, and gives its title back.
-    pub(super) fn without_call(&mut self, format: &str, run: u32) -> Option<String> {
-        let call = self.calls.pop_if(|call| call.format == format && call.run == run)?;
-        call.title
+    /// Leaves out a call that turned out to be another tool's, and gives the lines above it back.
+    pub(super) fn without_call(&mut self, format: &str, run: u32) -> Vec<String> {
+        let call = self.calls.pop_if(|call| call.format == format && call.run == run);
+        call.map(|call| call.above).unwrap_or_default()
     }
 
     /// Keeps the calls of those tools only that were called more than once.

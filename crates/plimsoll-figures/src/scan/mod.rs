@@ -2,6 +2,7 @@
 
 mod blocks;
 mod documents;
+mod titles;
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -20,6 +21,7 @@ use super::magic::Magic;
 use super::unsupported;
 use blocks::{Block, Gap, Names, is_fence};
 use documents::{Gather, begins_document};
+use titles::Titles;
 
 /// So much is looked at to see what an input is.
 const HEAD: u64 = 64 << 10;
@@ -148,8 +150,8 @@ struct Scanner<'s> {
     held: (u64, String),
     /// The last line that was of no tool, and its number.
     above: (u64, String),
-    /// The last line of no tool since a call began.
-    title: String,
+    /// The lines of no tool that may be the title of the next call.
+    titles: Titles,
     /// The tool whose lines are recognised, until the next blank line, but not read.
     unsupported: Option<&'static str>,
     /// Lines that are perhaps another call of the tool at work.
@@ -192,7 +194,7 @@ impl<'s> Scanner<'s> {
             quoted_printable: false,
             held: (0, String::new()),
             above: (0, String::new()),
-            title: String::new(),
+            titles: Titles::default(),
             unsupported: None,
             block: None,
             reads_again: false,
@@ -258,10 +260,7 @@ impl<'s> Scanner<'s> {
         let given = out.given;
         self.coverage.late(active.format.name, active.run, given);
         if another && given == 0 && active.names.is_empty() {
-            let title = self.coverage.without_call(active.format.name, active.run);
-            if self.title.is_empty() {
-                self.title = title.unwrap_or_default();
-            }
+            self.titles.restore(self.coverage.without_call(active.format.name, active.run));
             return active.silent;
         }
         self.coverage.without_figures(active.format.name, &active.silent);
@@ -272,8 +271,7 @@ impl<'s> Scanner<'s> {
         self.document = None;
         let run = self.runs.entry(format.name).or_default();
         *run += 1;
-        let above = std::mem::take(&mut self.title);
-        self.coverage.call(format.name, *run, Some(above.as_str()).filter(|above| !above.is_empty()));
+        self.coverage.call(format.name, *run, self.titles.take());
         *run
     }
 
@@ -471,6 +469,7 @@ impl<'s> Scanner<'s> {
             active.prefixed = false;
             if given > 0 {
                 active.gap = Gap::default();
+                self.titles.clear();
             }
             if given == 0
                 && active.silent.len() < SILENT
@@ -503,7 +502,7 @@ impl<'s> Scanner<'s> {
         }
         self.document = None;
         if !is_fence(line.text) {
-            line.text.clone_into(&mut self.title);
+            self.titles.add(line.text);
         }
         self.above.0 = line.number;
         line.text.clone_into(&mut self.above.1);
@@ -528,6 +527,7 @@ impl<'s> Scanner<'s> {
         self.release();
         self.end();
         self.coverage.without_single_calls();
+        titles::name(&mut self.coverage.calls);
         self.coverage.lines = lines;
         self.coverage
     }

@@ -58,7 +58,7 @@ fn the_heading_of_each_call_is_kept() {
             ("pgbench", 3, None),
             ("go-bench", 1, Some("Before:")),
             ("go-bench", 2, Some("After:")),
-            ("go-bench", 3, Some("note: the machine is shared")),
+            ("go-bench", 3, None),
             ("go-bench", 4, None),
         ]
     );
