@@ -191,6 +191,15 @@ pub(super) trait Reader {
     }
 }
 
+/// Label of one of several columns that are compared, counted from 0: `before` and `after` of two, or `1`, `2`, `3` ... of more.
+pub(super) fn side(at: usize, columns: usize) -> String {
+    match (columns, at) {
+        (2, 0) => "before".to_owned(),
+        (2, _) => "after".to_owned(),
+        _ => (at + 1).to_string(),
+    }
+}
+
 /// Where a reader hands figures to.
 pub(super) struct Out<'s> {
     pub(super) format: &'static str,

@@ -3,6 +3,7 @@
 //! | in braces | matches |
 //! | --- | --- |
 //! | `{latency,stat=max us}` | a number: a figure with these labels and this unit |
+//! | `{requests ~}`, `{rate ~1/s}` | a number, perhaps with a prefix of thousands behind a blank (`1.5 k`), which multiplies it |
 //! | `{latency ?}` | a number and its unit, which is kept; the line does not fit where the unit is unknown |
 //! | `{time dur}` | a duration of several units (`1m6s`), in seconds |
 //! | `{@device}`, `{@device*}` | a word, or any text: a label of the figures of this line |
@@ -90,6 +91,12 @@ fn value<'t>(its_unit: &'static str, text: &'t str) -> Option<(f64, &'static str
         return Some((value, "s", behind));
     }
     let (value, behind) = leading(text)?;
+    if let Some(of) = its_unit.strip_prefix('~') {
+        let thousands = [(" k ", 1e3), (" M ", 1e6), (" G ", 1e9)];
+        let prefix = thousands.into_iter().find(|(prefix, _)| behind.starts_with(prefix));
+        let (length, factor) = prefix.map_or((0, 1.0), |(prefix, factor)| (prefix.len() - 1, factor));
+        return Some((value * factor, of, &behind[length..]));
+    }
     if its_unit != "?" {
         return Some((value, its_unit, behind));
     }

@@ -2,6 +2,7 @@
 
 /// A tool, and words that all stand in one line of its heading.
 const TOOLS: &[(&str, &[&str])] = &[
+    ("benchcmp", &["benchmark", "old ", "new ", "delta"]),
     ("traceroute", &["traceroute to ", " hops max"]),
     ("free", &["total", "used", "free", "shared"]),
     ("dstat", &["--total-cpu-usage--"]),
@@ -18,16 +19,14 @@ const TOOLS: &[(&str, &[&str])] = &[
     ("zpool iostat", &["operations", "bandwidth"]),
     ("zpool iostat", &["pool", "alloc", "free"]),
     ("curl's progress meter", &["% Total", "% Received", "Xferd"]),
-    ("siege", &["Transactions:", "hits"]),
     ("latencytop", &["Cause", "Maximum", "Percentage"]),
     ("strace -c", &["% time", "usecs/call"]),
     ("gprof", &["cumulative", "self", "calls"]),
-    ("STREAM", &["Function", "Best Rate MB/s"]),
+    ("lzbench", &["Compressor name", "Compress."]),
     ("LMbench", &["Processor, Processes - times"]),
     ("nuttcp", &["MB /", "sec =", "Mbps"]),
     ("qperf", &["msg_rate", "="]),
     ("Phoronix Test Suite", &["Phoronix Test Suite"]),
-    ("UnixBench", &["System Benchmarks Index"]),
     ("mpstat of Solaris", &["CPU", "minf", "mjf"]),
     ("SPECjbb", &["SPECjbb"]),
     ("irtt", &["IRTT to "]),

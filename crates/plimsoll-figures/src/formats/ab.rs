@@ -103,7 +103,8 @@ impl Reader for Ab {
                 return Fit::Mine;
             }
             if self.seen.contains(&key) {
-                return Fit::Next;
+                let is_cut = metric == "latency" && !rest.contains("(mean)");
+                return if is_cut { out.refuse("what the time is of is cut off") } else { Fit::Next };
             }
             self.seen.push(key);
             let spelled = match its_unit {

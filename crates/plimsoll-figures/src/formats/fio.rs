@@ -249,6 +249,10 @@ impl FioText {
     fn percentiles(&self, metric: &str, its_unit: &'static str, row: &str, out: &mut Out<'_>) -> Fit {
         for part in row.split("],") {
             let Some((percent, value)) = part.split_once("th=[") else { continue };
+            let is_cut = part.trim_end().ends_with(|c: char| c.is_ascii_digit()) && row.ends_with(part);
+            if is_cut {
+                return out.refuse("the last percentile is cut off");
+            }
             let percent = percent.trim().trim_end_matches('0').trim_end_matches('.');
             if let Some(value) = count(value.trim_end_matches(']').trim()) {
                 let labels: Vec<_> = self.labels().into_iter().chain([("percentile", percent)]).collect();

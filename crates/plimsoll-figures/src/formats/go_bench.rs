@@ -27,7 +27,10 @@ fn row<'t>(line: &Line<'t>) -> Option<(&'t str, Vec<(f64, &'t str)>)> {
     let [name, iterations, values @ ..] = words.as_slice() else { return None };
     iterations.parse::<u64>().ok().filter(|_| name.starts_with("Benchmark") && !values.is_empty())?;
     let pair = |pair: &[&'t str]| match pair {
-        [value, unit] => Some((number(value)?, *unit)).filter(|_| number(unit).is_none()),
+        // `424328 +22.81%` is of benchcmp: an old and a new value, and what changed.
+        [value, unit] => {
+            Some((number(value)?, *unit)).filter(|_| number(unit).is_none() && !unit.ends_with('%'))
+        }
         _ => None,
     };
     Some((name, values.chunks(2).map(pair).collect::<Option<_>>()?))

@@ -71,6 +71,9 @@ impl Reader for Console {
         if is_aggregate(name) {
             return Fit::Mine;
         }
+        if name == "..." {
+            return out.refuse("the name of the benchmark is left out");
+        }
         let labels = [("benchmark", name)];
         for (metric, (value, its_unit)) in ["real_time", "cpu_time"].into_iter().zip(times) {
             out.put(metric, value, its_unit, &labels);
@@ -125,9 +128,9 @@ fn counters<'t>(line: &Line<'t>) -> Vec<(String, &'t str)> {
 /// The console has `1.5Gi/s` or, before version 1.8, `1.5G/s`, and at first `1.5GB/s`, in powers of 1024.
 fn bytes_per_second(behind: &str) -> Option<&'static str> {
     Some(match behind {
-        "Ki/s" | "kB/s" => "KiB/s",
-        "Mi/s" | "MB/s" => "MiB/s",
-        "Gi/s" | "GB/s" => "GiB/s",
+        "Ki/s" | "k/s" | "kB/s" => "KiB/s",
+        "Mi/s" | "M/s" | "MB/s" => "MiB/s",
+        "Gi/s" | "G/s" | "GB/s" => "GiB/s",
         _ => return None,
     })
 }

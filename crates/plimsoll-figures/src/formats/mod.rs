@@ -5,7 +5,9 @@ use super::format::Format;
 
 /// Imports that every format needs.
 mod prelude {
-    pub(super) use super::super::format::{Checked, Document, Fit, Format, Options, Out, Reader, Start};
+    pub(super) use super::super::format::{
+        Checked, Document, Fit, Format, Options, Out, Reader, Start, side,
+    };
     pub(super) use super::super::json::Json;
     pub(super) use super::super::line::Line;
     pub(super) use super::super::number::{Decimal, clock, count, duration, leading, number, plain};
@@ -35,11 +37,20 @@ formats! {
     perf_bench,
     schbench,
     dd,
+    gnu_time,
     time,
     boom,
     artillery,
     autocannon,
     bombardier,
+    siege,
+    stream,
+    unixbench,
+    cryptsetup,
+    sevenzip,
+    openssl_speed,
+    ioping,
+    rados_bench,
     stress_ng,
     ycsb,
     ping,

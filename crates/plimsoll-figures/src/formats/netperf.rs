@@ -61,7 +61,7 @@ fn kind(text: &str) -> Option<Kind> {
         || name.contains("CONNECT")
     {
         Some(Kind::Transactions)
-    } else if name.contains("UDP") && name.contains("STREAM") {
+    } else if name.contains("UDP") && (name.contains("STREAM") || name.contains("SEND")) {
         Some(Kind::Datagrams)
     } else {
         ["STREAM", "MAERTS", "SENDFILE"].iter().any(|word| name.contains(word)).then_some(Kind::Stream)

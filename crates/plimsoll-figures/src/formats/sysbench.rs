@@ -21,7 +21,9 @@ pub(super) const FORMAT: Format = Format {
         "plain duration s: `total time`",
         "higher interval_events_per_second 1/s: `eps` or `tps`, with `--report-interval`",
         "higher interval_queries_per_second 1/s: `qps`, with `--report-interval`",
+        "higher interval_operations_per_second,operation 1/s: `r/w/o`, with `--report-interval`",
         "lower interval_errors_per_second 1/s: `err/s`, with `--report-interval`",
+        "lower interval_reconnects_per_second 1/s: `reconn/s`, with `--report-interval`",
         "lower interval_latency,percentile ms: `lat`, with `--report-interval`",
     ],
     main: &["events_per_second", "transactions_per_second", "throughput", "latency,stat=mean"],
@@ -264,8 +266,17 @@ fn progress(at: f64, rest: &str, out: &mut Out<'_>) -> Fit {
         if let (Some(time), Some(percent)) = (pair[0].strip_suffix("ms").and_then(number), percent()) {
             out.put_at(Some(at), "interval_latency", time, "ms", &[("percentile", percent)]);
         }
+        if pair[0] == "(r/w/o:" {
+            for (operation, value) in ["read", "write", "other"].iter().zip(pair[1].split('/')) {
+                if let Some(value) = number(value.trim_end_matches(')')) {
+                    let labels = [("operation", *operation)];
+                    out.put_at(Some(at), "interval_operations_per_second", value, "1/s", &labels);
+                }
+            }
+        }
         let Some(value) = number(pair[1]) else { continue };
         match pair[0] {
+            "reconn/s:" => out.put_at(Some(at), "interval_reconnects_per_second", value, "1/s", &[]),
             "eps:" | "tps:" => out.put_at(Some(at), "interval_events_per_second", value, "1/s", &[]),
             "qps:" => out.put_at(Some(at), "interval_queries_per_second", value, "1/s", &[]),
             "err/s" | "err/s:" | "errors:" => {

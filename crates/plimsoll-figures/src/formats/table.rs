@@ -67,8 +67,12 @@ impl Column {
 /// The names of the columns, where a line has them: several cells, none of them a figure.
 fn heading(text: &str) -> Option<Vec<&str>> {
     let found = cells(text);
-    // Versions are names, and `12ms` is a figure.
-    let is_version = |cell: &str| cell.matches('.').count() > 1 || cell.contains(' ');
+    // Versions and `16P` are names, and `12ms` is a figure.
+    let is_count = |cell: &str| {
+        let behind = cell.trim_start_matches(|c: char| c.is_ascii_digit());
+        behind.len() < cell.len() && behind.starts_with(|c: char| c.is_ascii_uppercase())
+    };
+    let is_version = |cell: &str| cell.matches('.').count() > 1 || cell.contains(' ') || is_count(cell);
     let is_name = |cell: &&str| {
         let digits = cell.trim_start_matches(['+', '-', '~', '.']);
         !digits.starts_with(|c: char| c.is_ascii_digit()) || (is_version(cell) && value(cell, None).is_none())
@@ -89,6 +93,8 @@ fn value(text: &str, decimal: Option<Decimal>) -> Option<(f64, Option<&'static s
     match word.trim().trim_matches(['(', ')']) {
         "" => Some((value, None)),
         "x" | "×" => Some((value, Some("x"))),
+        // Right behind a number, a letter is also a prefix of thousands.
+        "B" if figure.ends_with(' ') => Some((value, Some("B"))),
         word => unit::any(word).map(|unit| (value, Some(unit))),
     }
 }
@@ -105,8 +111,22 @@ fn spread(cell: &str, decimal: Option<Decimal>) -> Option<Spread> {
     Some([(middle, its_unit.or(of_both)), (spread, unit.or(its_unit))])
 }
 
+/// Whether a row shows that its numbers have decimal points: in `21.2` the point cannot part thousands.
+fn has_points(cells: &[&str]) -> bool {
+    let has_point = |word: &str| {
+        let (whole, rest) = word.split_once('.').unwrap_or_default();
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        whole.ends_with(|c: char| c.is_ascii_digit())
+            && digits != 0
+            && digits != 3
+            && !rest[digits..].starts_with('.')
+    };
+    cells.iter().any(|cell| cell.split_whitespace().any(has_point))
+}
+
 #[derive(Default)]
 struct Table {
+    /// What stands before decimals, where an option or a row says so.
     decimal: Option<Decimal>,
     columns: Vec<Column>,
     /// The names of the first row of the heading, and where its cells end.
@@ -209,8 +229,15 @@ impl Reader for Table {
         {
             return self.heading(text, &names);
         }
+        // Without outer bars, an empty first name is lost.
+        if found.len() == self.columns.len() + 1 && self.below == Below::Rule && !text.starts_with('|') {
+            self.columns.insert(0, Column::of(""));
+        }
         if found.len() != self.columns.len() {
             return Fit::Foreign;
+        }
+        if self.decimal.is_none() && has_points(&found) {
+            self.decimal = Some(Decimal::Point);
         }
         let values: Vec<_> = found.iter().map(|cell| self.values(cell)).collect();
         let texts = found.iter().zip(&values).enumerate();
@@ -239,6 +266,18 @@ impl Reader for Table {
             return Fit::Foreign;
         }
         self.below = Below::Rows;
+        let is_unclear = |cell: &&&str| plain(cell, None).is_none() && number(cell).is_some();
+        if let Some(cell) = found
+            .iter()
+            .zip(&values)
+            .filter(|(_, values)| values.is_none())
+            .map(|(cell, _)| cell)
+            .find(is_unclear)
+        {
+            return out.refuse(format!(
+                "the comma of `{cell}` may stand before decimals or after thousands; say --decimal"
+            ));
+        }
         Fit::Mine
     }
 

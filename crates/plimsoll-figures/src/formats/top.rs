@@ -36,7 +36,9 @@ impl Reader for Top {
             // The time of day stands first; what follows is how long the machine has been up.
             let first = before.trim_start_matches("top -").split_whitespace().next();
             self.at = first.and_then(|word| clock(word, None));
-            let values: Vec<f64> = load.split(", ").filter_map(|value| number(value.trim())).collect();
+            // Text may follow the last number.
+            let values = load.split(", ").map_while(|value| Some(leading(value.trim())?.0));
+            let values: Vec<f64> = values.collect();
             for (minutes, value) in ["1", "5", "15"].iter().zip(&values) {
                 out.put_at(self.at, "load_average", *value, "", &[("minutes", minutes)]);
             }

@@ -22,6 +22,8 @@ pub(crate) fn stands_in(line: &str, value: f64) -> bool {
                     Some(b'k' | b'K') => 1e3,
                     Some(b'M') => 1e6,
                     Some(b'G') => 1e9,
+                    // `10.1 k` of ioping.
+                    Some(b' ') if line[end..].starts_with(" k ") => 1e3,
                     _ => 1.0,
                 };
                 let thousands = || match commas + points {
@@ -32,6 +34,9 @@ pub(crate) fn stands_in(line: &str, value: f64) -> bool {
                     Some(b'm') => {
                         seconds(&line[end + 1..]).zip(found).map(|(rest, minutes)| minutes * 60.0 + rest)
                     }
+                    Some(b':') => {
+                        leading(&line[end + 1..]).zip(found).map(|(rest, minutes)| minutes * 60.0 + rest)
+                    }
                     _ => None,
                 };
                 let direct = found.is_some_and(|found| found == value || found * factor == value);
@@ -39,6 +44,12 @@ pub(crate) fn stands_in(line: &str, value: f64) -> bool {
             })
         })
     })
+}
+
+/// The number at the beginning of a text.
+fn leading(text: &str) -> Option<f64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    text[..end].parse().ok()
 }
 
 /// The seconds at the beginning of a text: `6.5s`.
