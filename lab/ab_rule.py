@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
-"""False alarms of `ab`'s rule in generated noise, by a second implementation of it.
+"""Errors of `ab`'s rule in generated noise, by a second implementation of it.
 
     python3 lab/ab_rule.py [GATES]
 
-Equal programs run in blocks of four, in random order, with 50 pairs. The table has the share of gates that call them different, at the level of one benchmark (1 %), and
-of one of ten and of one hundred benchmarks. "t mixture" is the rule that was used before: half the t mixture, half the sign mixture. Needs numpy and scipy.
+Programs run in blocks of four, in random order, with 50 pairs. The table has the share of gates that call equal programs different, at the level of one benchmark (1 %),
+and of one of ten and of one hundred benchmarks. Then it has the share that calls programs the same which differ by just the margin, and how many gates call equal programs
+the same, after how many pairs. The margin is what three of four differences of the noise do not exceed. Needs numpy and scipy.
 """
 
 import sys
 
 import numpy
-from scipy.special import betaln, logsumexp
+from scipy.special import betainc, betaln, logsumexp
 
 BLOCKS = 25
 FIRST = 8
 LEVELS = [0.01, 0.001, 0.0001]
+SAME = 0.05
+PRIOR = 0.25
 LOG_ODDS = [0.4, 1.2, 4, 12]
 LOG_2 = numpy.log(2)
 
@@ -77,12 +80,8 @@ def pairs(noise, random):
     return (blocks[..., 2:] - blocks[..., :2]).reshape(len(noise), -1)
 
 
-def signs(d, prior):
-    positive, negative = (d > 0).cumsum(1), (d < 0).cumsum(1)
-    return betaln(positive + prior, negative + prior) - betaln(prior, prior) + (positive + negative) * LOG_2
-
-
 def ranks(d):
+    """The rank of each difference among those so far, with the sign of the difference."""
     size = abs(d)
     rank = numpy.stack(
         [
@@ -91,33 +90,50 @@ def ranks(d):
         ],
         axis=1,
     )
-    signed = numpy.sign(d) * rank
-    capitals = [(LOG_2 * (d != 0) - (d != 0) * numpy.logaddexp(0, -odds * signed)).cumsum(1) for one in LOG_ODDS for odds in (one, -one)]
-    return logsumexp(capitals, axis=0) - numpy.log(len(capitals))
+    return numpy.sign(d) * rank
 
 
-def t_mixture(d):
-    n = numpy.arange(1, d.shape[1] + 1)
-    mean = d.cumsum(1) / n
-    with numpy.errstate(all="ignore"):
-        spread = numpy.sqrt(((d * d).cumsum(1) - n * mean**2) / (n - 1))
-        ratio = n * (mean / spread) ** 2 / (n - 1)
-        found = 0.5 * (n * (numpy.log1p(ratio) - numpy.log1p(ratio / (1 + n))) - numpy.log(1 + n))
-    return numpy.where(spread > 1e-9 * abs(mean), found, 0)
+def one_sided(d):
+    """The logarithm of the capital of bets on positive signs, and of bets on negative ones, after each pair."""
+    signed, found = ranks(d), []
+    for side in (1, -1):
+        won, lost = (side * d > 0).cumsum(1) + PRIOR, (side * d < 0).cumsum(1) + PRIOR
+        with numpy.errstate(divide="ignore"):
+            above_half = numpy.log(2 * betainc(lost, won, 0.5))
+        by_sign = betaln(won, lost) - betaln(PRIOR, PRIOR) + (won + lost - 2 * PRIOR) * LOG_2 + above_half
+        by_rank = [((d != 0) * (LOG_2 - numpy.logaddexp(0, -odds * side * signed))).cumsum(1) for odds in LOG_ODDS]
+        found.append(numpy.logaddexp(by_sign, logsumexp(by_rank, axis=0) - numpy.log(len(by_rank))) - LOG_2)
+    return found
+
+
+def difference(d):
+    return numpy.logaddexp(*one_sided(d)) - LOG_2
+
+
+def same(d, margin):
+    """After how many pairs a gate calls the programs the same, or infinity."""
+    above_lower, below_upper = one_sided(d + margin)[0], one_sided(d - margin)[1]
+    both = numpy.minimum(numpy.maximum.accumulate(above_lower, 1), numpy.maximum.accumulate(below_upper, 1))
+    both[:, : FIRST - 1] = -numpy.inf
+    found = both >= -numpy.log(SAME)
+    return numpy.where(found.any(1), found.argmax(1) + 1, numpy.inf)
 
 
 def main():
     gates = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
-    columns = [f"{name}: {100 * level:g} %" for name in ("`ab`", "t mixture") for level in LEVELS]
+    columns = [f"different at {100 * level:g} %" for level in LEVELS] + ["same at the margin", "equal: same", "pairs (median)"]
     print(f"| noise | {' | '.join(columns)} |\n| --- |{' ---: |' * len(columns)}")
     for kind, noise in KINDS.items():
-        random, alarms = numpy.random.default_rng(1), numpy.zeros(2 * len(LEVELS))
+        random, counts, pairs_needed, margin = numpy.random.default_rng(1), numpy.zeros(len(LEVELS) + 2), [], None
         for _ in range(gates // 1000):
             d = pairs(noise(random, 1000, 4 * BLOCKS), random)
-            rules = [(ranks(d), signs(d, 0.25)), (t_mixture(d), signs(d, 1))]
-            most = [(numpy.logaddexp(*rule) - LOG_2)[:, FIRST - 1 :].max(1) for rule in rules]
-            alarms += [(found >= -numpy.log(level)).sum() for found in most for level in LEVELS]
-        print(f"| {kind} | {' | '.join(f'{100 * count / gates:.3f} %' for count in alarms)} |", flush=True)
+            margin = margin or numpy.quantile(abs(d), 0.75)
+            most = difference(d)[:, FIRST - 1 :].max(1)
+            at_margin, equal = numpy.concatenate([same(d[:500] + margin, margin), same(d[500:] - margin, margin)]), same(d, margin)
+            counts += [*((most >= -numpy.log(level)).sum() for level in LEVELS), *(numpy.isfinite(found).sum() for found in (at_margin, equal))]
+            pairs_needed.append(equal)
+        shares = [f"{100 * count / gates:.{digits}f} %" for count, digits in zip(counts, [3, 3, 3, 2, 1])]
+        print(f"| {kind} | {' | '.join(shares)} | {numpy.median(numpy.concatenate(pairs_needed)):g} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -281,16 +281,20 @@ impl Evidence {
     }
 
     fn outcome(&self, settings: &CompareSettings) -> Outcome {
-        let margin = settings.bound();
         if self.n < self.fewest {
             Outcome::Undecided
-        } else if self.location.lo >= -margin && self.location.hi <= margin {
+        } else if self.is_within(settings) {
             Outcome::Same
         } else if self.p <= settings.alpha && self.location.estimate != 0.0 {
             settings.direction(self.location.estimate)
         } else {
             Outcome::Undecided
         }
+    }
+
+    fn is_within(&self, settings: &CompareSettings) -> bool {
+        let margin = settings.bound();
+        self.location.lo >= -margin && self.location.hi <= margin
     }
 
     /// How many units would decide it: enough to show the estimate as a difference, or as lying inside of the margin; always more than there are.
@@ -317,7 +321,12 @@ impl Evidence {
             self.sample,
         );
         match outcome {
-            Outcome::Same => format!("{found}: all of the interval lies within the margin of {margin}"),
+            Outcome::Same if self.is_within(settings) => {
+                format!("{found}: all of the interval lies within the margin of {margin}")
+            }
+            Outcome::Same => {
+                format!("{found}: two one-sided tests show that it lies within the margin of {margin}")
+            }
             Outcome::Undecided => {
                 let each = if self.unit == "value" { " on each side" } else { "" };
                 let more = match needed {

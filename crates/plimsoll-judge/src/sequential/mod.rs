@@ -12,7 +12,7 @@ pub mod evidence;
 mod family;
 pub mod pocock;
 
-pub use evidence::Evidence;
+pub use evidence::{Equivalence, Evidence};
 pub use family::Family;
 
 use crate::compare::{self, CompareSettings, Comparison, distances, effect_to_resolve, pairs_needed};
@@ -23,7 +23,7 @@ use crate::stats::{dist, mean, sd};
 use crate::wording;
 use plimsoll_model::verdict::Outcome;
 
-/// The chance of calling two programs equivalent that differ by just the margin.
+/// The chance of calling two programs equivalent that differ by the margin or more.
 const EQUIVALENCE_ALPHA: f64 = 0.05;
 /// The chance to reach an answer that the number of further pairs is planned for.
 const PLANNED_POWER: f64 = 0.9;
@@ -70,7 +70,6 @@ pub struct Decider {
     settings: SequentialSettings,
     rule: Rule,
     d: Vec<f64>,
-    evidence: Evidence,
     decision: Decision,
 }
 
@@ -80,12 +79,15 @@ enum Rule {
     /// At each of these numbers of pairs, at these nominal two-sided levels.
     Group { looks: Vec<usize>, difference: f64, equivalence: f64 },
     /// After every pair, by the weight of evidence.
-    Open,
+    Open { difference: Evidence, equivalence: Equivalence },
 }
 
 impl Rule {
     fn new(settings: &SequentialSettings) -> Self {
-        let Some(most) = settings.most else { return Self::Open };
+        let Some(most) = settings.most else {
+            let equivalence = Equivalence::new(settings.compare.bound());
+            return Self::Open { difference: Evidence::default(), equivalence };
+        };
         let looks = pocock::looks(settings.first, most);
         let level = |alpha: f64| dist::normal_two_sided(pocock::boundary(&looks, alpha));
         Self::Group {
@@ -113,7 +115,7 @@ impl Decider {
         }
         let rule = Rule::new(&settings);
         let decision = Decision::NotYet { more: Some(settings.first) };
-        Ok(Self { settings, rule, d: Vec::new(), evidence: Evidence::default(), decision })
+        Ok(Self { settings, rule, d: Vec::new(), decision })
     }
 
     /// Takes one pair, in the metric's unit, and says what is known now.
@@ -123,7 +125,10 @@ impl Decider {
     pub fn push(&mut self, a: f64, b: f64) -> Result<Decision, JudgeError> {
         for d in distances(&[a], &[b], self.settings.compare.scale)? {
             self.d.push(d);
-            self.evidence.push(d);
+            if let Rule::Open { difference, equivalence } = &mut self.rule {
+                difference.push(d);
+                equivalence.push(d);
+            }
         }
         if matches!(self.decision, Decision::NotYet { .. }) {
             self.decision = self.look();
@@ -194,7 +199,7 @@ impl Decider {
             Rule::Group { looks, .. } => {
                 format!("Pocock's boundary for {}", wording::count(looks.len(), "look"))
             }
-            Rule::Open => "sequential bets on signs".into(),
+            Rule::Open { .. } => "sequential bets on signs".into(),
         };
         let evidence = compare::Evidence {
             location: self.location(),
@@ -213,34 +218,45 @@ impl Decider {
         if n < self.settings.first {
             return Decision::NotYet { more: Some(self.settings.first - n) };
         }
-        let (due, difference) = match &self.rule {
+        let (due, level) = match &self.rule {
             Rule::Group { looks, difference, .. } => (looks.contains(&n), *difference),
-            Rule::Open => (true, compare.alpha),
+            Rule::Open { .. } => (true, compare.alpha),
         };
-        let within = self.within();
-        let margin = compare.bound();
-        if due && within.lo >= -margin && within.hi <= margin {
+        if due && self.is_equivalent() {
             Decision::Equivalent
-        } else if due && self.p() <= difference {
-            Decision::Different(compare.direction(self.location().estimate))
+        } else if due && self.p() <= level {
+            Decision::Different(self.direction())
         } else {
-            Decision::NotYet { more: self.more(within.estimate) }
+            Decision::NotYet { more: self.more(level) }
         }
     }
 
     /// The p-value at this look; of the open-ended test, the always-valid one.
     fn p(&self) -> f64 {
-        match self.rule {
+        match &self.rule {
             Rule::Group { .. } => (2.0 * student_p(&self.d).min(tamed_sign_flip(&self.d))).min(1.0),
-            Rule::Open => (1.0 / self.evidence.against_no_difference()).min(1.0),
+            Rule::Open { difference, .. } => (1.0 / difference.against_no_difference()).min(1.0),
         }
     }
 
-    /// The interval that must lie inside of the margin for equivalence.
-    fn within(&self) -> Location {
-        match self.rule {
-            Rule::Group { equivalence, .. } => centre(&self.d, 1.0 - equivalence),
-            Rule::Open => evidence::interval(&self.d, 2.0 * EQUIVALENCE_ALPHA),
+    fn direction(&self) -> Outcome {
+        let shift = match &self.rule {
+            Rule::Group { .. } => self.location().estimate,
+            // Neither one wild pair nor an estimate turns what was shown.
+            Rule::Open { difference, .. } if difference.is_positive() => 1.0,
+            Rule::Open { .. } => -1.0,
+        };
+        self.settings.compare.direction(shift)
+    }
+
+    fn is_equivalent(&self) -> bool {
+        match &self.rule {
+            Rule::Group { equivalence, .. } => {
+                let margin = self.settings.compare.bound();
+                let within = centre(&self.d, 1.0 - equivalence);
+                within.lo >= -margin && within.hi <= margin
+            }
+            Rule::Open { equivalence, .. } => equivalence.within_margin() >= 1.0 / EQUIVALENCE_ALPHA,
         }
     }
 
@@ -248,23 +264,15 @@ impl Decider {
     /// the shipped setting it still holds the truth in 93 to 97 % after stopping, where the one that all looks pay for
     /// holds it in 99 %.
     fn location(&self) -> Location {
+        let confidence = self.settings.compare.confidence;
         match self.rule {
-            Rule::Group { .. } => centre(&self.d, self.settings.compare.confidence),
-            Rule::Open => Location {
-                // One wild pair may turn the sign of the mean, but not the evidence.
-                estimate: hodges_lehmann(&self.d),
-                ..evidence::interval(&self.d, 1.0 - self.settings.compare.confidence)
-            },
+            Rule::Group { .. } => centre(&self.d, confidence),
+            Rule::Open { .. } => evidence::interval(&self.d, 1.0 - confidence),
         }
     }
 
-    fn more(&self, estimate: f64) -> Option<usize> {
-        let compare = &self.settings.compare;
-        let level = match self.rule {
-            Rule::Group { difference, .. } => difference,
-            Rule::Open => compare.alpha,
-        };
-        let effect = effect_to_resolve(estimate, compare.bound());
+    fn more(&self, level: f64) -> Option<usize> {
+        let effect = effect_to_resolve(hodges_lehmann(&self.d), self.settings.compare.bound());
         let needed = pairs_needed(sd(&self.d), effect, level, PLANNED_POWER)?;
         Some(needed.saturating_sub(self.d.len()).max(1))
     }
