@@ -58,7 +58,7 @@ pub use confirm::intervention;
 pub use contrast::shortfalls;
 pub use packets::time_sequences;
 pub use profile::{all_stacks, stacks};
-pub use runs::{RunContrast, RunFigure, figures_of, runs};
+pub use runs::{RunContrast, RunFigure, alone, figures_of, runs};
 
 /// What explains a difference.
 #[derive(Clone, Debug, Default)]

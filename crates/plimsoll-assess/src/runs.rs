@@ -5,13 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_judge::Scale;
 use plimsoll_judge::compare::{self, CompareSettings, Comparison};
 use plimsoll_model::cause::Cause;
-use plimsoll_model::experiment::Metric;
+use plimsoll_model::experiment::{Factor, Metric};
 use plimsoll_model::observation::TrialRecord;
-use plimsoll_model::plan::Plan;
+use plimsoll_model::plan::{Plan, cell_text, level_text};
 use plimsoll_model::report::{Evidence, ProfileReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::{Explained, aa_test, contrast, evidence, profile, sides, soundness};
+
+/// The level of each factor.
+type Cell = BTreeMap<String, String>;
 
 /// One figure of both runs.
 #[derive(Clone, Debug)]
@@ -19,7 +22,7 @@ pub struct RunContrast {
     /// The phase that it was measured in.
     pub phase: String,
     /// The levels of the cell.
-    pub cell: BTreeMap<String, String>,
+    pub cell: Cell,
     /// A figure for each trial of the first run.
     pub a: Vec<f64>,
     /// A figure for each trial of the second run.
@@ -66,79 +69,117 @@ pub fn figures_of(plan: &Plan, trials: &[TrialRecord]) -> Vec<RunFigure> {
 }
 
 /// Compares what the claims of both runs measure, in each cell that both have.
-pub fn runs<'t>(
-    (plan_a, a): (&Plan, &'t [TrialRecord]),
-    (plan_b, b): (&Plan, &'t [TrialRecord]),
+pub fn runs(
+    a: (&Plan, &[TrialRecord]),
+    b: (&Plan, &[TrialRecord]),
     margin: f64,
     alpha: f64,
 ) -> Vec<RunContrast> {
-    let ((_, a), (_, b)) = (aa_test::split(a), aa_test::split(b));
-    let figures = common(measured(plan_a), &measured(plan_b));
-    let figures = if figures.is_empty() { common(usual(plan_a, a), &usual(plan_b, b)) } else { figures };
-    let cells: BTreeSet<&BTreeMap<String, String>> = a.iter().map(|trial| &trial.cell).collect();
-    let common = cells.into_iter().filter(|cell| b.iter().any(|trial| trial.cell == **cell));
+    let figures = common(measured(a.0), &measured(b.0));
+    let figures = if figures.is_empty() { common(usual(a.0, a.1), &usual(b.0, b.1)) } else { figures };
     let settings = CompareSettings { margin, alpha, ..CompareSettings::default() };
-    common
-        .flat_map(|cell| figures.iter().map(move |figure| (cell, figure)))
-        .map(|(cell, (phase, metric))| {
-            let of = |trials: &[TrialRecord]| -> Vec<f64> {
-                let of_cell = trials.iter().filter(|trial| trial.cell == *cell);
-                of_cell.filter_map(|trial| contrast::figure(trial, phase, *metric)).collect()
-            };
-            let (of_a, of_b) = (of(a), of(b));
-            let settings = CompareSettings {
-                lower_is_better: metric.lower_is_better(),
-                scale: contrast::scale(*metric),
-                ..settings
-            };
-            let [of_a_alone, of_b_alone] = [a, b].map(|trials| {
-                soundness::objection(&trials.iter().filter(|trial| trial.cell == *cell).collect::<Vec<_>>())
-            });
-            let b_is_worse = match (&of_a_alone, &of_b_alone) {
-                // What failed in one run only is what is to be explained.
-                (None, Some(_)) => Some(true),
-                (Some(_), None) => Some(false),
-                _ => None,
-            };
-            let comparison = match of_a_alone.or(of_b_alone) {
-                Some(reason) => bare(*metric, Outcome::Invalid, &reason),
-                None => stopped(*metric, &of_a, &of_b, alpha).unwrap_or_else(|| {
-                    compare::unpaired(metric.name(), &of_a, &of_b, &settings)
-                        .unwrap_or_else(|error| bare(*metric, Outcome::Undecided, &super::in_words(&error)))
-                }),
-            };
-            let trials_of = |trials: &'t [TrialRecord]| -> Vec<&'t TrialRecord> {
-                trials.iter().filter(|trial| trial.cell == *cell && trial.faults.is_empty()).collect()
-            };
-            let b_is_worse = match comparison.verdict.outcome {
-                Outcome::Slower => Some(true),
-                Outcome::Faster => Some(false),
-                Outcome::Undecided => leaning(&comparison, settings),
-                _ => b_is_worse,
-            };
-            let (moved, profile) = match b_is_worse {
-                None => (Vec::new(), None),
-                Some(b_is_worse) => {
-                    let (of_a, of_b) = (trials_of(a), trials_of(b));
-                    let (better, worse) = if b_is_worse { (of_a, of_b) } else { (of_b, of_a) };
-                    let phases = sides::of_runs(phase, &better, &worse);
-                    (evidence::of_runs(plan_a, &phases), profile::of(&phases))
-                }
-            };
-            let measured = sides::measured(plan_a, phase, profile.as_ref());
-            let Explained { causes, evidence, profile } = Explained::of(moved, profile, &measured);
-            RunContrast {
-                phase: phase.clone(),
-                cell: cell.clone(),
-                a: of_a,
-                b: of_b,
-                comparison,
-                causes,
-                evidence,
-                profile,
-            }
-        })
-        .collect()
+    let [of_a, of_b] = cells(a, b);
+    let mut all = Vec::new();
+    for (cell, of_a) in of_a {
+        let Some(of_b) = of_b.get(&cell) else { continue };
+        let trials = [&of_a[..], &of_b[..]];
+        all.extend(figures.iter().map(|figure| compared(a.0, &cell, trials, figure, settings)));
+    }
+    all
+}
+
+/// The cells of each run that the other lacks, as text.
+pub fn alone(a: (&Plan, &[TrialRecord]), b: (&Plan, &[TrialRecord])) -> [Vec<String>; 2] {
+    let [of_a, of_b] = cells(a, b);
+    let without = |of: &Cells<'_>, other: &Cells<'_>| {
+        let alone = of.keys().filter(|cell| !other.contains_key(*cell));
+        alone.map(|cell| if cell.is_empty() { "no factor".to_owned() } else { cell_text(cell) }).collect()
+    };
+    [without(&of_a, &of_b), without(&of_b, &of_a)]
+}
+
+/// The trials of each cell, without those of the A/A test.
+type Cells<'t> = BTreeMap<Cell, Vec<&'t TrialRecord>>;
+
+/// The cells of both runs. A run that lacks a factor of the other has it at the level that its experiment sets.
+fn cells<'t>(a: (&Plan, &'t [TrialRecord]), b: (&Plan, &'t [TrialRecord])) -> [Cells<'t>; 2] {
+    [(a, b), (b, a)].map(|((plan, trials), (other, _))| {
+        let lacking = lacking(plan, other);
+        let mut cells = Cells::new();
+        for trial in aa_test::split(trials).1 {
+            let cell =
+                lacking.iter().chain(&trial.cell).map(|(factor, level)| (factor.clone(), level.clone()));
+            cells.entry(cell.collect()).or_default().push(trial);
+        }
+        cells
+    })
+}
+
+/// The levels at which an experiment has the factors that only another one varies.
+fn lacking(plan: &Plan, other: &Plan) -> Cell {
+    let experiment = serde_json::to_value(&plan.experiment).unwrap_or_default();
+    let others = other.experiment.factors.iter();
+    let lacking = others.filter(|(factor, _)| !plan.experiment.factors.contains_key(*factor));
+    let level = |(factor, varied): (&String, &Factor)| {
+        let path = varied.set.iter().next()?;
+        let set = experiment.pointer(&format!("/{}", path.replace('.', "/")))?;
+        Some((factor.clone(), level_text(set)))
+    };
+    lacking.filter_map(level).collect()
+}
+
+/// One figure of a cell of each run.
+fn compared(
+    plan: &Plan,
+    cell: &Cell,
+    trials: [&[&TrialRecord]; 2],
+    (phase, metric): &(String, Metric),
+    settings: CompareSettings,
+) -> RunContrast {
+    let figures = |trials: &[&TrialRecord]| -> Vec<f64> {
+        trials.iter().filter_map(|trial| contrast::figure(trial, phase, *metric)).collect()
+    };
+    let [a, b] = trials.map(figures);
+    let settings = CompareSettings {
+        lower_is_better: metric.lower_is_better(),
+        scale: contrast::scale(*metric),
+        ..settings
+    };
+    let objections = trials.map(soundness::objection);
+    let failed = match &objections {
+        // What failed in one run only is what is to be explained.
+        [None, Some(_)] => Some(true),
+        [Some(_), None] => Some(false),
+        _ => None,
+    };
+    let comparison = match objections.into_iter().flatten().next() {
+        Some(reason) => bare(*metric, Outcome::Invalid, &reason),
+        None => stopped(*metric, &a, &b, settings.alpha).unwrap_or_else(|| {
+            compare::unpaired(metric.name(), &a, &b, &settings)
+                .unwrap_or_else(|error| bare(*metric, Outcome::Undecided, &super::in_words(&error)))
+        }),
+    };
+    let b_is_worse = match comparison.verdict.outcome {
+        Outcome::Slower => Some(true),
+        Outcome::Faster => Some(false),
+        Outcome::Undecided => leaning(&comparison, settings),
+        _ => failed,
+    };
+    let Explained { causes, evidence, profile } =
+        b_is_worse.map_or_else(Explained::default, |b_is_worse| explained(plan, phase, trials, b_is_worse));
+    let cell = cell.clone();
+    RunContrast { phase: phase.clone(), cell, a, b, comparison, causes, evidence, profile }
+}
+
+/// Why one of the runs is worse.
+fn explained(plan: &Plan, phase: &str, trials: [&[&TrialRecord]; 2], b_is_worse: bool) -> Explained {
+    let [of_a, of_b] = trials
+        .map(|trials| trials.iter().copied().filter(|trial| trial.faults.is_empty()).collect::<Vec<_>>());
+    let (better, worse) = if b_is_worse { (of_a, of_b) } else { (of_b, of_a) };
+    let phases = sides::of_runs(phase, &better, &worse);
+    let profile = profile::of(&phases);
+    let measured = sides::measured(plan, phase, profile.as_ref());
+    Explained::of(evidence::of_runs(plan, &phases), profile, &measured)
 }
 
 /// An undecided comparison with a smaller p than this leans to a side.
@@ -312,14 +353,45 @@ mod tests {
         assert_eq!(leaning(&comparison(None, 0.05), settings), None);
     }
 
+    /// These trials, with other levels.
+    fn at(trials: &[TrialRecord], levels: &[(&str, &str)]) -> Vec<TrialRecord> {
+        let cell = |trial: &TrialRecord| {
+            let levels = levels.iter().map(|(factor, level)| ((*factor).to_owned(), (*level).to_owned()));
+            trial.cell.clone().into_iter().chain(levels).collect()
+        };
+        trials.iter().map(|trial| TrialRecord { cell: cell(trial), ..trial.clone() }).collect()
+    }
+
     #[test]
-    fn runs_without_a_common_cell_have_nothing_to_compare() {
+    fn runs_are_compared_in_the_levels_that_both_have_and_the_others_are_named() {
         let plan = plan();
-        let a = trials(&plan, 1000, 3);
-        let mut b = a.clone();
-        for trial in &mut b {
-            trial.cell.insert("kernel".into(), "other".into());
-        }
-        assert!(runs((&plan, &a), (&plan, &b), 0.01, 0.01).is_empty());
+        let of = |levels: &[&str]| -> Vec<TrialRecord> {
+            levels.iter().flat_map(|level| at(&trials(&plan, 1000, 3), &[("clients", level)])).collect()
+        };
+        let (a, b, other) = (of(&["10", "20"]), of(&["20", "40"]), of(&["30"]));
+        let found = runs((&plan, &a), (&plan, &b), 0.01, 0.01);
+        assert!(!found.is_empty() && found.iter().all(|contrast| contrast.cell["clients"] == "20"));
+        assert_eq!(alone((&plan, &a), (&plan, &b)), [["clients = 10"], ["clients = 40"]]);
+        assert!(runs((&plan, &a), (&plan, &other), 0.01, 0.01).is_empty());
+        let plain = trials(&plan, 1, 1);
+        assert_eq!(alone((&plan, &other), (&plan, &plain)), [["clients = 30"], ["no factor"]]);
+    }
+
+    #[test]
+    fn a_run_without_a_factor_of_the_other_has_it_at_the_level_that_its_experiment_sets() {
+        let plan = plan();
+        let text = format!(
+            "{}\n[factors.clients]\nset = \"loads.flood.http.concurrency\"\nlevels = [200, 400]\n",
+            include_str!("../../../experiments/recovery/flood-relay.toml")
+        );
+        let varied = Plan::read("flood-relay", &text, &Settings::default()).unwrap();
+        let b = [
+            at(&trials(&plan, 500, 12), &[("clients", "200")]),
+            at(&trials(&plan, 900, 12), &[("clients", "400")]),
+        ];
+        let a = trials(&plan, 1000, 12);
+        let found = runs((&plan, &a), (&varied, &b.concat()), 0.01, 0.01);
+        assert!(!found.is_empty() && found.iter().all(|contrast| contrast.cell["clients"] == "200"));
+        assert_eq!(alone((&plan, &a), (&varied, &b.concat())), [vec![], vec!["clients = 400".to_owned()]]);
     }
 }

@@ -57,6 +57,9 @@ pub(crate) fn page(site: &Site, asked: &CompareQuery) -> Result<Served, Trouble>
         p .soft { (COST) }
         h2 { "What changed" }
         @if found.is_empty() { p { "The runs have no cell in common in which both measured a figure." } }
+        @for (name, cells) in ["A", "B"].into_iter().zip(plimsoll_assess::alone((&plan_a, &trials_a), (&plan_b, &trials_b))) {
+            @if !cells.is_empty() { p .soft { "Only " (name) " has " (cells.join("; ")) "." } }
+        }
         @for contrast in &found {
             h3 { (contrast.phase) @for (factor, level) in &contrast.cell { ", " (factor) " = " (level) } }
             (sentence(&contrast.comparison.verdict))

@@ -236,6 +236,32 @@ fn a_process_that_is_killed_for_want_of_memory_is_named() {
 }
 
 #[test]
+fn runs_with_other_levels_are_compared_in_what_both_have_and_else_the_command_is_named() {
+    let lab = Lab::new();
+    let factor = "[factors.backlog]\nset = \"services.web.web.backlog\"\nlevels = [511, 1]\n";
+    let (plain, varied) =
+        (lab.file("plain.toml", TWO_HOSTS), lab.file("varied.toml", &format!("{TWO_HOSTS}{factor}")));
+    let of = |args: &[&str]| {
+        let told = lab.plimsoll(&[&["run"], args, &["--format", "json"]].concat());
+        told.json()["run"].as_str().expect("an id").to_owned()
+    };
+    let bad = of(&[&plain, "--set", "services.web.web.backlog=1"]);
+    let good = of(&[&varied, "--factor", "backlog=511,300"]);
+    let both = of(&[&varied]);
+    lab.plimsoll(&["explain", &good, &both])
+        .exits(0)
+        .prints("visits, backlog = 511:")
+        .prints("Only A has backlog = 300.")
+        .prints("Only B has backlog = 1.");
+    lab.plimsoll(&["explain", &bad, &both]).exits(0).prints("visits, backlog = 1:");
+    lab.plimsoll(&["explain", &good, &of(&[&varied, "--factor", "backlog=1,2"])])
+        .exits(2)
+        .says("has backlog = 300; backlog = 511, and ")
+        .says("has backlog = 1; backlog = 2.")
+        .says(&format!("plimsoll run {varied} --factor backlog=511,300,1,2"));
+}
+
+#[test]
 fn of_two_runs_the_worse_one_is_explained() {
     let lab = Lab::new();
     let claim = "[[claims]]\ndifference = { phase = \"visits\", factor = \"clients\", expect = \"any\" }\n";
