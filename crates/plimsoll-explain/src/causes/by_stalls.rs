@@ -43,7 +43,11 @@ pub(super) fn named(id: CauseId, signature: &Signature, cells: &[CellStalls]) ->
         |cell: &CellStalls| signature.classes.iter().filter_map(|class| cell.shares.get(class)).sum::<f64>();
     let share = |cell: &CellStalls| told(cell) + undecided(cell);
     let explained = |cell: &CellStalls| share(cell) - largest(faster(cells, cell).map(share));
-    let worse = cells.iter().enumerate().filter(|(_, cell)| !cell.is_better && !is_fastest(cells, cell));
+    let is_slow = |cell: &CellStalls| !cell.is_better && !is_fastest(cells, cell);
+    // Where the worse side is the fastest, the comparison is about something else.
+    let by_rate = cells.iter().any(is_slow);
+    let is_worse = |cell: &CellStalls| if by_rate { is_slow(cell) } else { !cell.is_better };
+    let worse = cells.iter().enumerate().filter(|(_, cell)| is_worse(cell));
     let (place, worst) = worse.max_by(|a, b| explained(a.1).total_cmp(&explained(b.1)))?;
     let greatest = share(worst);
     let gained = explained(worst);
@@ -132,7 +136,7 @@ fn faster<'c>(cells: &'c [CellStalls], than: &'c CellStalls) -> impl Iterator<It
 
 /// Whether a cell is faster than another, and none is faster than it.
 fn is_fastest(cells: &[CellStalls], cell: &CellStalls) -> bool {
-    faster(cells, cell).next().is_none() && cells.iter().any(|other| is_faster(cell, other))
+    !cells.iter().any(|other| is_faster(other, cell)) && cells.iter().any(|other| is_faster(cell, other))
 }
 
 /// The largest share of the time that a cell stood still by one class, less what a faster cell did. A pause of the sender that the packets do not
@@ -248,6 +252,28 @@ mod tests {
         assert_eq!(of_slow(&cells), [(CauseId::NetSenderCorked, 35.0), (CauseId::NetDelayedAck, 62.0)]);
         let unmeasured = cells.map(|cell| CellStalls { rate: None, ..cell });
         assert_eq!(of_slow(&unmeasured)[0].0, CauseId::NetDelayedAck, "no rate says which cells are faster");
+    }
+
+    #[test]
+    fn a_cell_that_is_as_fast_as_the_better_side_needs_no_explanation() {
+        let counters = [("netstat.TcpExt.DelayedACKs", 12.0)];
+        let at = |name, rate, shares: &[(Class, f64)]| CellStalls {
+            rate: Some(rate),
+            ..cell(name, shares, &counters)
+        };
+        let cells = [
+            CellStalls { is_better: true, ..at("write", 302e3, &[]) },
+            at("splice, more", 333e3, &[(Class::DelayedAck, 0.074)]),
+            at("splice, more, kept", 87e3, &[(Class::SenderHeld, 0.83)]),
+        ];
+        let ids =
+            |cells: &[CellStalls]| of_stalls(cells).into_iter().map(|cause| cause.id).collect::<Vec<_>>();
+        assert_eq!(ids(&cells), [CauseId::NetSenderCorked]);
+        assert_eq!(
+            ids(&cells[..2]),
+            [CauseId::NetDelayedAck],
+            "a claim may be about something else than the rate"
+        );
     }
 
     #[test]
