@@ -19,6 +19,8 @@ pub(super) const FORMAT: Format = Format {
         "plain window_scale,of: `Received window scale is`, and `it should be`",
         "plain queue packets, B: `Measured queue size`",
         "plain queue_time ms: `drain time`",
+        "plain window KiB: `maximum receiver window`",
+        "plain buffer_needed B: `bytes of buffer space`, that the goal needs",
     ],
     main: &["rate"],
     checked: Checked::Documented(
@@ -67,8 +69,15 @@ fn further(line: &Line<'_>, verdict: Option<&'static str>, out: &mut Out<'_>) ->
         put("queue", behind(text, "queue size, Pkts").map(|found| found.0), "packets", &[]),
         text.contains("queue size") && put("queue", behind(text, "Bytes").map(|found| found.0), "B", &[]),
         put("queue_time", before(text, "ms drain time"), "ms", &[]),
+        put("window", behind(text, "receiver window (").and_then(kibibytes), "KiB", &[]),
+        put("buffer_needed", before(text, "bytes of buffer space"), "B", &[]),
     ];
     read.contains(&true)
+}
+
+/// The number of `64k)`.
+fn kibibytes((value, behind): (f64, &str)) -> Option<f64> {
+    behind.starts_with(['k', 'K']).then_some(value)
 }
 
 /// Whether the unit is what stands behind a number.

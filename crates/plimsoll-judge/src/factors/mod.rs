@@ -8,7 +8,8 @@
 //! Where the signs of so few blocks cannot reach the level, and for replicates without blocks, the F test of an analysis
 //! of variance decides (`factors::variance`); it assumes normal values of equal variance, and the verdict says so.
 //!
-//! In a 2 × 2 table all four cells depart equally far from what the other three predict, so that none is the odd one.
+//! In a 2 × 2 table all four cells depart equally far from what the other three predict, so that none is the odd one. Where three of
+//! them are alike, the sentence names the fourth.
 //!
 //! How much of the variation each factor and each interaction explains follows Jain, The Art of Computer Systems
 //! Performance Analysis (1991), chapters 17 and 18, for any number of levels.
@@ -157,6 +158,18 @@ fn odd_cell(deviations: &[Location]) -> Option<usize> {
     ((0..deviations.len()).filter(|cell| alike(*cell)).count() == 1).then_some(largest)
 }
 
+/// The cell that is farther than a margin from the mean of the other three of a 2 × 2 table, while those lie within it.
+fn three_alike(means: &[f64], margin: f64) -> Option<usize> {
+    (0..means.len()).find(|odd| {
+        let others: Vec<f64> = (0..means.len()).filter(|cell| cell != odd).map(|cell| means[cell]).collect();
+        let (least, most) = (
+            others.iter().copied().fold(f64::MAX, f64::min),
+            others.iter().copied().fold(f64::MIN, f64::max),
+        );
+        most - least <= margin && (means[*odd] > most + margin || means[*odd] < least - margin)
+    })
+}
+
 /// A finding with its context, from which its words are made.
 struct Finding<'a> {
     design: &'a Design,
@@ -268,9 +281,17 @@ impl Finding<'_> {
             ),
             None if self.evidence.deviations.len() == 4 => {
                 let last = named(3);
+                let which =
+                    match three_alike(&self.design.data.cell_means(), scale.margin(self.settings.margin)) {
+                        Some(cell) => format!(
+                            "The other three than {} are alike, which makes it the odd one",
+                            named(cell)
+                        ),
+                        None => "Figures alone do not show which one is odd".to_owned(),
+                    };
                 format!(
                     "the contrast is {}: the cell {last} is that far off what the other three {do_what} to (scale: more than {name}), and each of \
-                     them is as far off the rest. Figures alone do not show which one is odd",
+                     them is as far off the rest. {which}",
                     scale.change(found)
                 )
             }

@@ -46,6 +46,24 @@ fn a_pair_that_does_not_get_on_has_a_contrast_and_no_odd_cell() {
 }
 
 #[test]
+fn of_two_by_two_cells_the_odd_one_is_named_where_the_other_three_are_alike() {
+    let of = |values: [f64; 4]| {
+        let cell = |(cell, value): (usize, f64)| {
+            let levels = [["old", "new"][cell / 2], ["old", "new"][cell % 2]];
+            (1..=3).map(move |block| row(&levels, Some(block), value * (1.0 + block as f64 / 500.0)))
+        };
+        judged(&table(&["sender", "receiver"], values.into_iter().enumerate().flat_map(cell).collect()))
+            .verdict
+            .reason
+    };
+    let odd = |values| of(values).contains("than receiver = old, sender = new are alike");
+    assert!(odd([94.0, 93.9, 11.1, 94.0]) && odd([94.0, 93.9, 411.1, 94.0]));
+    for values in [[94.0, 93.9, 11.1, 70.0], [94.0, 11.1, 11.0, 94.0], [94.0, 94.0, 94.0, 95.0]] {
+        assert!(!of(values).contains("alike"), "{}", of(values));
+    }
+}
+
+#[test]
 fn factors_that_multiply_are_additive_on_the_log_scale() {
     let found = judged(&two_by_two(20, 1.0, 0.01, 2));
     assert_eq!(found.verdict.outcome, Outcome::Additive, "{}", found.verdict.reason);

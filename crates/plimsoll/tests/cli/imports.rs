@@ -103,9 +103,16 @@ fn rows_that_name_both_levels_are_a_table_of_two_factors() {
     let found =
         lab.plimsoll(&["judge", "factors", &lab.file("mail.txt", mail), "--format", "json"]).exits(0).json();
     assert_eq!(found["outcome"], "interaction", "{found}");
-    lab.plimsoll(&["import", "--no-store", &lab.file("mail.txt", mail), "--judge", "factors"])
-        .exits(0)
-        .prints("value,row=new,column=old");
+    let reason = found["reason"].as_str().expect("a reason");
+    let odd = "The other three than column = old, row = new are alike, which makes it the odd one";
+    assert!(reason.contains(odd), "{reason}");
+    // The path of the same mail has figures as well, and no two factors.
+    let hops = std::fs::read_to_string(page("pathchar-hops.txt")).expect("a page");
+    for mail in [mail.to_owned(), format!("{mail}{hops}")] {
+        lab.plimsoll(&["import", "--no-store", &lab.file("mail.txt", &mail), "--judge", "factors"])
+            .exits(0)
+            .prints("value,row=new,column=old");
+    }
 }
 
 #[test]

@@ -47,8 +47,8 @@ pub(crate) fn cross_table(reading: &Reading, text: &str) -> Result<Imported, Fai
     Ok(Imported { name: String::new(), found })
 }
 
-/// Reads the input a second time as a table of two factors, if such a table may be judged and no tool's output was
-/// found.
+/// Reads the input a second time as a table of two factors, if such a table may be judged and no figure of a tool's has
+/// two factors.
 fn again<R: Read>(
     reading: &Reading,
     name: &str,
@@ -56,16 +56,19 @@ fn again<R: Read>(
     input: impl FnOnce() -> Result<R, Failure>,
 ) -> Result<Imported, Failure> {
     let found = first?;
-    let found = if may_be_read_again(reading) && found.series.is_empty() {
-        figures(reading, name, input()?, Some(CROSS_TABLE))?
-    } else {
-        found
-    };
+    let has_two = found.series.iter().any(|series| series.labels.len() >= 2);
+    if has_two || !may_be_read_again(reading) {
+        return Ok(Imported { name: name.to_owned(), found });
+    }
+    let table = figures(reading, name, input()?, Some(CROSS_TABLE))?;
+    let found = if table.series.is_empty() { found } else { table };
     Ok(Imported { name: name.to_owned(), found })
 }
 
 fn may_be_read_again(reading: &Reading) -> bool {
-    reading.judge.as_deref() == Some("factors") && reading.format_name.is_none() && reading.column.is_empty()
+    let names_nothing =
+        reading.format_name.is_none() && reading.column.is_empty() && reading.metric.is_empty();
+    reading.judge.as_deref() == Some("factors") && names_nothing
 }
 
 fn figures(reading: &Reading, name: &str, input: impl Read, only: Option<&str>) -> Result<Figures, Failure> {
