@@ -35,6 +35,28 @@ if ! plimsoll --version; then
     exit 2
 fi
 
+names() { git rev-parse --verify --quiet --end-of-options "$1^{commit}" >/dev/null; }
+get() { git fetch --quiet --no-tags "$@" 2>/dev/null; }
+
+# Prints the revision to compare with. What a shallow checkout lacks is fetched: a commit, a branch or a tag alone, and all history for what is counted
+# from another revision, or for a bisection.
+find_base() {
+    local name=${BASE#refs/remotes/} alone=() all=()
+    name=${name#refs/heads/} name=${name#origin/}
+    names "$BASE" && echo "$BASE" && return
+    names "origin/$name" && echo "origin/$name" && return
+    if [ "$(git rev-parse --is-shallow-repository)" = true ]; then
+        alone=(--depth=1) all=(--unshallow)
+        ! grep -qx -e --bisect <<<"$OPTIONS" || alone=(--unshallow)
+    fi
+    get "${alone[@]}" origin "$BASE" && names "$BASE" && echo "$BASE" && return
+    get "${alone[@]}" origin "+refs/heads/$name:refs/remotes/origin/$name" && echo "origin/$name" && return
+    get "${alone[@]}" origin "+refs/tags/$name:refs/tags/$name" && echo "$name" && return
+    get "${all[@]}" origin "+refs/heads/*:refs/remotes/origin/*" "+refs/tags/*:refs/tags/*" || return
+    names "$BASE" && echo "$BASE" && return
+    names "origin/$name" && echo "origin/$name"
+}
+
 arguments=()
 while IFS= read -r option; do
     [ -z "$option" ] || arguments+=("$option")
@@ -47,10 +69,12 @@ if [ -n "$BENCH" ]; then
         echo "::error::the input bench needs the input base: the revision to compare with"
         exit 2
     fi
-    # A shallow checkout has the head alone.
-    git rev-parse --verify --quiet --end-of-options "$BASE^{commit}" >/dev/null || git fetch --quiet --no-tags --depth=1 origin "$BASE"
+    if ! base=$(find_base); then
+        echo "::error::$BASE is no revision of this checkout, and origin has none of that name: give actions/checkout fetch-depth: 0, or the input base a commit, a branch or a tag"
+        exit 2
+    fi
     [ -z "$BUILD" ] || arguments+=("--build=$BUILD")
-    plimsoll ab "$BASE" HEAD --format markdown --html "$page" "${arguments[@]}" -- "$BENCH" >"$summary" || status=$?
+    plimsoll ab "$base" HEAD --format markdown --html "$page" "${arguments[@]}" -- "$BENCH" >"$summary" || status=$?
 else
     what=$EXPERIMENT
     plimsoll run --format markdown --html "$page" "${arguments[@]}" -- "$EXPERIMENT" >"$summary" || status=$?

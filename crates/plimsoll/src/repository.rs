@@ -1,9 +1,14 @@
 //! A git repository: its commits, and a working tree for each that is measured.
 //!
-//! Working trees belong to a clone of Plimsoll's own, which borrows the objects of the repository (`git clone --shared`). Nothing is written
+//! Working trees belong to a repository of Plimsoll's own, which borrows the objects and copies the branches and tags. Nothing is written
 //! to the repository itself, however this ends. Each commit keeps its tree, so that what was built in it is built once, and neighbours can be
-//! measured in turns. `bisect` has the clone in a temporary folder, `ab` in the user's cache.
+//! measured in turns. `bisect` has its repository in a temporary folder, `ab` in the user's cache.
+//!
+//! `git clone --shared` would copy the objects of a shallow repository, and know nothing of commits that are fetched later.
 
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,8 +17,8 @@ use tempfile::TempDir;
 use crate::failure::Failure;
 use crate::measure::MeasureError;
 
-/// The clone's name in the folder of working trees.
-const CLONE: &str = "repository";
+/// Name of the borrowing repository in the folder of working trees.
+const BORROWER: &str = "repository";
 
 /// Variables that point git to another repository than the one that is named.
 const REDIRECTIONS: [&str; 6] = [
@@ -56,6 +61,12 @@ impl Repository {
         Ok(found.trim_end_matches('\n').into())
     }
 
+    /// Whether the working tree of a path has changes of known files that are not committed.
+    pub(crate) fn has_changes(path: &Path) -> bool {
+        git(path, &["diff", "--quiet", "--no-ext-diff", "--no-textconv", "HEAD"])
+            .is_err_and(|error| error.contains("exit status: 1"))
+    }
+
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
@@ -64,12 +75,14 @@ impl Repository {
     /// The good commit, and all after it up to the bad one, of first parents only: merges count as one step.
     pub(crate) fn commits(&self, good: &str, bad: &str) -> Result<Vec<Commit>, Failure> {
         let resolve = |option: &str, name: &str| {
-            self.resolve(name)
-                .ok_or_else(|| Failure::Usage(format!("{option} {name}: there is no such commit")))
+            self.resolve(name).ok_or_else(|| {
+                Failure::Usage(format!("{option} {name}: there is no such commit{}", self.hint(name)))
+            })
         };
         let (from, to) = (resolve("--good", good)?, resolve("--bad", bad)?);
         if from == to || git(&self.path, &["merge-base", "--is-ancestor", &from, &to]).is_err() {
-            return Err(Failure::Usage(format!("--good {good} is no ancestor of --bad {bad}")));
+            let hint = self.shallow_hint();
+            return Err(Failure::Usage(format!("--good {good} is no ancestor of --bad {bad}{hint}")));
         }
         let mut commits = self.log(&["-1", &from])?;
         commits.extend(self.log(&["--first-parent", "--reverse", &format!("{from}..{to}")])?);
@@ -80,6 +93,31 @@ impl Repository {
     pub(crate) fn commit(&self, name: &str) -> Result<Option<Commit>, Failure> {
         let Some(hash) = self.resolve(name) else { return Ok(None) };
         Ok(self.log(&["-1", &hash])?.pop())
+    }
+
+    /// What may help if a name is no revision, as the end of a message; empty where nothing does.
+    pub(crate) fn hint(&self, name: &str) -> String {
+        let remotes = git(&self.path, &["remote"]).unwrap_or_default();
+        let tracked = remotes
+            .lines()
+            .map(|remote| format!("{remote}/{name}"))
+            .find(|name| self.resolve(name).is_some());
+        tracked.map_or_else(|| self.shallow_hint(), |tracked| format!("; {tracked} is a revision"))
+    }
+
+    /// What a shallow repository lacks, as the end of a message.
+    fn shallow_hint(&self) -> String {
+        if self.place("shallow").is_ok_and(|file| file.exists()) {
+            "; this clone is shallow: get all history with `git fetch --unshallow --tags`, or with `fetch-depth: 0` in actions/checkout".into()
+        } else {
+            String::new()
+        }
+    }
+
+    /// Where git keeps a file or a folder of this repository.
+    fn place(&self, name: &str) -> Result<PathBuf, Failure> {
+        let found = git(&self.path, &["rev-parse", "--git-path", name]).map_err(Failure::could_not)?;
+        Ok(self.path.join(found.trim_end_matches('\n')))
     }
 
     fn log(&self, which: &[&str]) -> Result<Vec<Commit>, Failure> {
@@ -113,16 +151,13 @@ impl Worktrees {
     pub(crate) fn temporary(repository: &Repository) -> Result<Self, Failure> {
         let failed = |error| Failure::could_not(format!("cannot make a folder for working trees: {error}"));
         let folder = tempfile::Builder::new().prefix("plimsoll-bisect-").tempdir().map_err(failed)?;
-        clone(repository, folder.path())?;
+        borrow(repository, folder.path())?;
         Ok(Self { folder: folder.path().to_owned(), _temporary: Some(folder) })
     }
 
     /// Working trees in a folder that stays.
     pub(crate) fn kept(repository: &Repository, folder: &Path) -> Result<Self, Failure> {
-        std::fs::create_dir_all(folder).map_err(|error| Failure::io("make", folder, &error))?;
-        if !folder.join(CLONE).join(".git/HEAD").exists() {
-            clone(repository, folder)?;
-        }
+        borrow(repository, folder)?;
         Ok(Self { folder: folder.to_owned(), _temporary: None })
     }
 
@@ -135,18 +170,39 @@ impl Worktrees {
     pub(crate) fn add_as(&self, hash: &str, name: &str) -> Result<PathBuf, MeasureError> {
         let tree = self.folder.join(name);
         let path = tree.to_string_lossy();
-        git(&self.folder.join(CLONE), &["worktree", "add", "--quiet", "--detach", "--force", &path, hash])
+        git(&self.folder.join(BORROWER), &["worktree", "add", "--quiet", "--detach", "--force", &path, hash])
             .map_err(|error| MeasureError::Checkout(format!("cannot check out {hash}: {error}")))?;
         Ok(tree)
     }
 }
 
-/// A clone that borrows the repository's objects.
-fn clone(repository: &Repository, folder: &Path) -> Result<(), Failure> {
-    let from = repository.path.to_string_lossy();
-    git(folder, &["clone", "--quiet", "--shared", "--no-checkout", "--", &from, CLONE])
-        .map(drop)
-        .map_err(Failure::could_not)
+/// Makes or renews the repository that borrows objects. What was fetched or deepened since the last time is in it as well. A fetch would demand the
+/// commits of all kept trees, which another clone at the same path may lack.
+fn borrow(repository: &Repository, folder: &Path) -> Result<(), Failure> {
+    git(folder, &["init", "--quiet", "--template=", BORROWER]).map_err(Failure::could_not)?;
+    let own = folder.join(BORROWER).join(".git");
+    let write = |file: &str, content: &[u8]| {
+        let path = own.join(file);
+        fs::write(&path, content).map_err(|error| Failure::io("write", &path, &error))
+    };
+    let info = own.join("objects/info");
+    fs::create_dir_all(&info).map_err(|error| Failure::io("make", &info, &error))?;
+    write("objects/info/alternates", &[repository.place("objects")?.as_os_str().as_bytes(), b"\n"].concat())?;
+    // Builds may ask for tags and branches, as `git describe` does.
+    let listing = ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags"];
+    let references = git(&repository.path, &listing).map_err(Failure::could_not)?;
+    write("packed-refs", references.replace(" refs/heads/", " refs/remotes/origin/").as_bytes())?;
+    let shallow = own.join("shallow");
+    match fs::copy(repository.place("shallow")?, &shallow) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::remove_file(&shallow).or_else(absent),
+        copied => copied.map(drop),
+    }
+    .map_err(|error| Failure::io("write", &shallow, &error))
+}
+
+/// Takes a file that is not there for one that was removed.
+fn absent(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
 /// What git printed; or its complaint.
@@ -156,7 +212,8 @@ fn git(folder: &Path, args: &[&str]) -> Result<String, String> {
         command.env_remove(name);
     }
     // Hooks of a checkout would be the repository's code, run unasked.
-    let quiet = ["-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false"];
+    // Reading the repository must not write its index.
+    let quiet = ["--no-optional-locks", "-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false"];
     let output = command.arg("-C").arg(folder).args(quiet).args(args).output();
     let output = output.map_err(|error| format!("cannot run git: {error}"))?;
     if output.status.success() {
@@ -172,6 +229,7 @@ mod tests {
 
     /// A repository whose file `n` counts the commits, with a merge in between.
     fn repository(folder: &Path) -> Repository {
+        fs::create_dir_all(folder).unwrap();
         let run = |line: &str| {
             let script = format!("set -e; export GIT_CONFIG_GLOBAL=/dev/null; {line}");
             assert!(Command::new("sh").arg("-c").arg(script).current_dir(folder).status().unwrap().success());
@@ -206,6 +264,44 @@ mod tests {
         assert_eq!(git(folder.path(), &["worktree", "list"]).unwrap().lines().count(), 1);
         drop(trees);
         assert!(paths.iter().all(|path| !path.exists()));
+    }
+
+    #[test]
+    fn what_is_fetched_into_a_shallow_clone_later_has_a_tree_as_well() {
+        let folder = tempfile::tempdir().unwrap();
+        let origin = repository(&folder.path().join("origin"));
+        let (shallow, trees) = (folder.path().join("shallow"), folder.path().join("trees"));
+        fs::create_dir(&trees).unwrap();
+        let url = format!("file://{}", origin.path().display());
+        git(folder.path(), &["clone", "--quiet", "--depth=1", &url, "shallow"]).unwrap();
+        let repository = Repository::open(&shallow).unwrap();
+        let tree = |name: &str| {
+            let commit = repository.commit(name).unwrap().unwrap();
+            let trees = Worktrees::kept(&repository, &trees).unwrap();
+            fs::read_to_string(trees.add(&commit.hash).unwrap().join("n")).unwrap()
+        };
+        assert_eq!(tree("HEAD"), "5\n");
+        assert!(repository.commit("HEAD~1").unwrap().is_none());
+        assert!(repository.hint("HEAD~1").contains("git fetch --unshallow"));
+        assert!(
+            matches!(repository.commits("HEAD~1", "HEAD"), Err(Failure::Usage(text)) if text.contains("is shallow"))
+        );
+        let v1 = origin.commit("v1").unwrap().unwrap().hash;
+        git(&shallow, &["fetch", "--quiet", "--depth=1", "origin", &v1]).unwrap();
+        assert_eq!(tree(&v1), "1\n");
+        assert!(
+            matches!(repository.commits(&v1, "HEAD"), Err(Failure::Usage(text)) if text.contains("is shallow"))
+        );
+        // Another clone at the same path lacks the commits of trees that are kept.
+        fs::remove_dir_all(&shallow).unwrap();
+        git(folder.path(), &["clone", "--quiet", "--depth=1", &url, "shallow"]).unwrap();
+        git(&shallow, &["fetch", "--quiet", "--depth=1", "origin", "tag", "v2"]).unwrap();
+        assert_eq!(tree("v2"), "2\n");
+        git(&shallow, &["fetch", "--quiet", "--unshallow", "origin", "+refs/heads/*:refs/remotes/origin/*"])
+            .unwrap();
+        assert_eq!(tree("HEAD~1"), "3\n");
+        assert_eq!(repository.hint("side"), "; origin/side is a revision");
+        assert_eq!(repository.hint("nothing"), "");
     }
 
     #[test]

@@ -11,6 +11,9 @@ const SHOWN_LINES: usize = 5;
 /// The exit status by which a command says that what it is run on cannot be tested (git-bisect(1)).
 const CANNOT_BE_TESTED: i32 = 125;
 
+/// The exit status by which a shell says that there is no such command.
+const NOT_FOUND: i32 = 127;
+
 /// Why a command gave no figure.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MeasureError {
@@ -31,6 +34,8 @@ pub(crate) enum MeasureError {
         status: ExitStatus,
         /// The last lines that it wrote to stderr, set in.
         wrote: String,
+        /// Whether `--ignore-failure` would accept it.
+        may_fail: bool,
     },
     /// Nothing that it printed matches.
     #[error("`{command}` printed nothing that matches `{pattern}`{wrote}")]
@@ -93,6 +98,16 @@ pub(crate) enum MeasureError {
         /// All that it wrote to stderr.
         wrote: String,
     },
+    /// A version of several gave no figure.
+    #[error("{version}: {error}")]
+    Version {
+        /// Which version.
+        version: String,
+        /// Why.
+        error: Box<MeasureError>,
+        /// What helps if its program is not there.
+        if_absent: Option<&'static str>,
+    },
     /// The user has seen enough.
     #[error("interrupted")]
     Interrupted,
@@ -115,6 +130,23 @@ impl MeasureError {
         move |source| Self::Io { operation, source }
     }
 
+    /// Names the version that gave no figure, and what helps if its program is not there.
+    pub(crate) fn of_version(self, version: &str, if_absent: Option<&'static str>) -> Self {
+        match self {
+            Self::Interrupted => Self::Interrupted,
+            error => Self::Version { version: version.to_owned(), error: Box::new(error), if_absent },
+        }
+    }
+
+    /// Whether the command could not be started, as it is not there.
+    fn is_absent(&self) -> bool {
+        match self {
+            Self::Start { source, .. } => source.kind() == io::ErrorKind::NotFound,
+            Self::Failed { status, .. } => status.code() == Some(NOT_FOUND),
+            _ => false,
+        }
+    }
+
     /// Whether the command said, as for `git bisect run`, that what it is run on cannot be tested.
     pub(crate) fn asks_to_skip(&self) -> bool {
         match self {
@@ -126,7 +158,11 @@ impl MeasureError {
 
     fn advice(&self) -> Option<&'static str> {
         match self {
-            Self::Failed { .. } => Some("--ignore-failure, if that is how it should end"),
+            Self::Version { error, if_absent: Some(advice), .. } if error.is_absent() => Some(*advice),
+            Self::Version { error, .. } => error.advice(),
+            Self::Failed { may_fail: true, .. } if !self.is_absent() => {
+                Some("--ignore-failure, if that is how it should end")
+            }
             Self::NoFigure { .. } => Some(
                 "a regular expression whose first group is the number, such as --figure 'took ([0-9.]+) ms'",
             ),

@@ -133,7 +133,7 @@ impl Runner {
     pub(crate) fn run_aside(&mut self, line: &str, place: &WorkingFolder) -> Result<(), MeasureError> {
         let invocation = Invocation::Shell(line.to_owned());
         let (_, status) = self.carry_out(&invocation, place, true)?;
-        self.demand(&invocation, status, true)
+        self.demand(&invocation, status, true, false)
     }
 
     /// Runs a command that is measured. Its output is read only `with_output`.
@@ -145,7 +145,7 @@ impl Runner {
     ) -> Result<Ran, MeasureError> {
         let (ran, status) = self.carry_out(invocation, place, with_output)?;
         if !self.ignore_failure {
-            self.demand(invocation, status, with_output)?;
+            self.demand(invocation, status, with_output, true)?;
         }
         if !with_output {
             return Ok(ran);
@@ -169,7 +169,7 @@ impl Runner {
                 let wrote = String::from_utf8_lossy(&read(&mut self.stderr)?).into_owned();
                 Err(MeasureError::NotCarriedOut { command: invocation.to_string(), wrote })
             }
-            _ => self.demand(invocation, status, true).and(Err(MeasureError::Interrupted)),
+            _ => self.demand(invocation, status, true, false).and(Err(MeasureError::Interrupted)),
         }
     }
 
@@ -304,6 +304,7 @@ impl Runner {
         invocation: &Invocation,
         status: ExitStatus,
         with_output: bool,
+        may_fail: bool,
     ) -> Result<(), MeasureError> {
         if status.success() {
             return Ok(());
@@ -312,7 +313,7 @@ impl Runner {
         if with_output {
             wrote += &last_lines(&read(&mut self.stdout)?);
         }
-        Err(MeasureError::Failed { command: invocation.to_string(), status, wrote })
+        Err(MeasureError::Failed { command: invocation.to_string(), status, wrote, may_fail })
     }
 }
 

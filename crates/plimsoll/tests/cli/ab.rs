@@ -139,6 +139,69 @@ exec awk -v seed="$(od -An -N3 -tu4 /dev/urandom)" 'function noise() {{ return 1
 }
 
 #[test]
+fn a_shallow_clone_says_what_it_lacks_and_takes_what_is_fetched_later() {
+    let lab = Lab::new();
+    repository(&lab);
+    lab.script("git clone -q --depth=1 file://$PWD shallow").exits(0);
+    let (git, builds) = (lab.path("shallow").display().to_string(), lab.path("builds").display().to_string());
+    let ab = |base: &str| {
+        let words =
+            ["ab", base, "HEAD", "--git", &git, "--builds", &builds, "--build", BUILD, "--budget", "60s"];
+        lab.plimsoll(
+            &[&words[..], &["--figure", r"B-2\s+100\s+([0-9.]+)", "--bisect", "--", "./bench"]].concat(),
+        )
+    };
+    ab("HEAD").exits(0).prints("identical programs");
+    ab("HEAD~1")
+        .exits(2)
+        .says("HEAD~1 is not a revision")
+        .says("git fetch --unshallow")
+        .says("fetch-depth: 0");
+    lab.script("cd shallow && git fetch -q --depth=1 origin tag start").exits(0);
+    ab("start").exits(0).prints("HEAD").prints("is the same as start");
+    lab.script("cd shallow && git fetch -q --depth=1 origin tag faster && git checkout -q faster").exits(0);
+    ab("start").exits(2).prints("slower").says("start is no ancestor").says("git fetch --unshallow");
+    lab.script("cd shallow && git fetch -q --unshallow").exits(0);
+    ab("start").exits(1).prints("slower");
+    lab.script("git -C shallow checkout -q -b work && git branch topic start && git -C shallow fetch -q origin '+refs/heads/*:refs/remotes/origin/*'")
+        .exits(0);
+    ab("topic").exits(2).says("origin/topic is a revision");
+}
+
+#[test]
+fn what_fails_is_named_with_its_version_and_what_helps() {
+    let lab = Lab::new();
+    repository(&lab);
+    let ab = |base: &str, options: &[&str], bench: &str| {
+        let (git, builds) = (lab.folder().display().to_string(), lab.path("builds").display().to_string());
+        let words = ["ab", base, "words", "--git", &git, "--builds", &builds, "--budget", "2s"];
+        lab.plimsoll(&[&words[..], options, &["--", bench]].concat()).exits(3)
+    };
+    let fails_on_its_own =
+        |told: crate::lab::Printed| assert!(!told.stderr.contains("--ignore-failure"), "{}", told.stderr);
+    fails_on_its_own(ab("start", &["--build", "echo lost; exit 4"], "./bench").says("start (").says("lost"));
+    fails_on_its_own(
+        ab("start", &["--prepare", "exit 4"], "./bench").says("start (").says("`exit 4` failed"),
+    );
+    fails_on_its_own(ab("start", &[], "./built").says("try: --build COMMAND"));
+    fails_on_its_own(ab("start", &[], "no-such-program 1 | cat >&2; exit 127").says("try: --build COMMAND"));
+    ab("slower", &["--build", BUILD], "grep -q 220 built && exit 4; ./bench")
+        .says("slower (")
+        .says("--ignore-failure");
+    ab("slower", &["--figure", "no ([0-9]+)"], "echo 1")
+        .says("slower (")
+        .says("printed nothing that matches");
+    let program = lab.path("bench").display().to_string();
+    let git = lab.folder().display().to_string();
+    lab.plimsoll(&["ab", &program, "words", "--git", &git, "--", "{}"]).exits(2).says("write `{}/PROGRAM`");
+    lab.script("echo changed >readme").exits(0);
+    lab.plimsoll(&["ab", "HEAD", "HEAD", "--git", &git, "--builds", &git, "--", "true"])
+        .exits(0)
+        .says("without the changes that are not committed")
+        .prints("identical programs");
+}
+
+#[test]
 fn what_is_no_version_is_refused_by_name() {
     let lab = Lab::new();
     repository(&lab);

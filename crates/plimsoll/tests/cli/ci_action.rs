@@ -88,6 +88,49 @@ fn a_change_is_compared_with_its_base_and_no_name_of_a_commit_reaches_a_shell() 
 }
 
 #[test]
+fn a_base_that_a_shallow_checkout_lacks_is_fetched_whatever_names_it() {
+    let lab = Lab::new();
+    let history = r#"set -e; export GIT_CONFIG_GLOBAL=/dev/null; git init -q -b main origin; cd origin
+        git config user.name t; git config user.email t@example.org
+        for n in 1 2 3 4; do
+            echo '#!/bin/sh' >bench; seq -f '# %g' $n >>bench; chmod 755 bench
+            git add bench; git commit -q -m $n; git tag v$n
+        done
+        git checkout -q -b topic v2; echo '# of the topic' >>bench; git commit -q -a -m topic"#;
+    lab.script(history).exits(0);
+    let told = lab.script("cd origin; git rev-parse v1; git rev-parse --short v1").exits(0);
+    let hashes: Vec<&str> = told.stdout.split_whitespace().collect();
+    let bases = [
+        "main",
+        "origin/main",
+        "refs/heads/main",
+        "v1",
+        "v4",
+        "HEAD~1",
+        "HEAD~2",
+        "main~2",
+        hashes[0],
+        hashes[1],
+    ];
+    let job = job("BENCH=./bench OPTIONS=$(printf '%s\\n' --metric=size --builds=$HOME/builds) BASE=$GIVEN")
+        .replace("exec ", "cd checkout\nexec ");
+    for depth in ["--depth=1", "--depth=2", ""] {
+        for base in bases {
+            let clone = format!(
+                "rm -rf checkout output summary; git clone -q {depth} --single-branch -b topic file://$PWD/origin checkout\nexport HOME=$PWD GIVEN='{base}'\n{job}"
+            );
+            lab.script(&clone).exits(0);
+            let output = fs::read_to_string(lab.path("output")).unwrap_or_default();
+            let summary = fs::read_to_string(lab.path("summary")).unwrap_or_default();
+            assert!(output.starts_with("status=1\n"), "{depth} {base}: {output}{summary}");
+            assert!(summary.contains("**Plimsoll: HEAD "), "{depth} {base}: {summary}");
+        }
+    }
+    let missing = format!("cd checkout; export GIVEN=nothing; cd ..\n{job}");
+    lab.script(&missing).exits(2).prints("nothing is no revision of this checkout").prints("fetch-depth: 0");
+}
+
+#[test]
 fn a_job_learns_that_a_claim_fails_and_that_nothing_could_be_run() {
     let lab = Lab::new();
     let file = |name: &str| fs::read_to_string(lab.path(name)).unwrap_or_default();

@@ -46,7 +46,8 @@ pub(crate) fn run(args: &AbArgs) -> Result<Exit, Failure> {
     let start = Instant::now();
     let unread = Unread::mark(&sides);
     let mut sampler = Sampler::new(args, &sides, runner)?;
-    let identical = unread.is_some_and(|unread| unread.same_was_read());
+    let is_one_commit = sides[0].commit.is_some() && sides[0].commit == sides[1].commit;
+    let identical = is_one_commit || unread.is_some_and(|unread| unread.same_was_read());
     let budget = args.budget.0;
     let mut noise = Noise::measure(&mut sampler, if identical { Duration::ZERO } else { budget })?;
     let mut judged = noise.judged(args, &sampler)?;
@@ -59,8 +60,8 @@ pub(crate) fn run(args: &AbArgs) -> Result<Exit, Failure> {
     }
     let left = budget.saturating_sub(start.elapsed());
     let reach = worst(&noise, &judged, args, left);
-    if let Some(advice) = text::advice(&reach, args.detect.0).filter(|_| !identical) {
-        messages::say(format_args!("warning: {advice}"));
+    if let Some(warning) = text::warning(&reach, args.detect.0).filter(|_| !identical) {
+        messages::say(format_args!("warning: {warning}"));
     }
     let seed = args.seed.unwrap_or_else(rand::random);
     let mut trial =
@@ -84,7 +85,6 @@ pub(crate) fn run(args: &AbArgs) -> Result<Exit, Failure> {
         why,
         trial: &trial,
         reach,
-        detect: args.detect.0,
         margin: args.margin.0,
         elapsed,
         budget,

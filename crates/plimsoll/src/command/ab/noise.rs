@@ -55,6 +55,22 @@ impl Reach {
     pub(super) fn hides(&self) -> bool {
         self.needs.is_some_and(|needs| needs > self.left) || self.fewest > self.left
     }
+
+    /// Whether noise takes more runs than the fewest that decide.
+    pub(super) fn is_noisy(&self) -> bool {
+        self.needs.is_some_and(|needs| needs > self.fewest)
+    }
+
+    /// What helps where the budget cannot show what must be found.
+    pub(super) fn remedy(&self) -> String {
+        let budget = |time: Duration| format!("--budget {}s", time.as_secs().max(1) + 1);
+        match self.needs {
+            Some(needs) if self.is_noisy() => {
+                format!("{}, or a metric that repeats better (--metric instructions)", budget(needs))
+            }
+            _ => budget(2 * self.fewest),
+        }
+    }
 }
 
 impl Noise {

@@ -200,9 +200,21 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    fn printed(&mut self, side: usize) -> Result<String, Failure> {
-        let place = self.prepare(side)?;
-        Ok(output(self.runner.run(&self.invocations[side], &place, true)?))
+    fn printed(&mut self, side: usize) -> Result<String, MeasureError> {
+        self.once(side, |this, place| Ok(output(this.runner.run(&this.invocations[side], place, true)?)))
+    }
+
+    /// Does something once with a version that was prepared for it.
+    fn once<T>(
+        &mut self,
+        side: usize,
+        what: impl FnOnce(&mut Self, &WorkingFolder) -> Result<T, MeasureError>,
+    ) -> Result<T, MeasureError> {
+        let done = self.prepare(side).and_then(|place| what(self, &place));
+        let of = &self.sides[side];
+        let unbuilt = of.commit.is_some() && self.args.build.is_none();
+        let if_absent = unbuilt.then_some("--build COMMAND, if each revision has to be built first");
+        done.map_err(|error| error.of_version(&of.title(), if_absent))
     }
 
     fn prepare(&mut self, side: usize) -> Result<WorkingFolder, MeasureError> {
@@ -216,8 +228,7 @@ impl<'a> Sampler<'a> {
 
     /// Runs a version once, without anything around it.
     pub(super) fn exercise(&mut self, side: usize) -> Result<(), MeasureError> {
-        let place = self.prepare(side)?;
-        self.runner.run(&self.invocations[side], &place, false).map(drop)
+        self.once(side, |this, place| this.runner.run(&this.invocations[side], place, false).map(drop))
     }
 
     /// Runs a version once, and reads its figures.
@@ -234,12 +245,15 @@ impl<'a> Sampler<'a> {
     }
 
     fn raw(&mut self, side: usize) -> Result<Sample, MeasureError> {
-        let place = self.prepare(side)?;
+        self.once(side, |this, place| this.figures(side, place))
+    }
+
+    fn figures(&mut self, side: usize, place: &WorkingFolder) -> Result<Sample, MeasureError> {
         let invocation = &self.invocations[side];
         match &self.reader {
-            Reader::Gauges(gauges) => of_gauges(gauges, &mut self.runner, invocation, &place),
+            Reader::Gauges(gauges) => of_gauges(gauges, &mut self.runner, invocation, place),
             Reader::Tool(options) => {
-                let text = output(self.runner.run(invocation, &place, true)?);
+                let text = output(self.runner.run(invocation, place, true)?);
                 let found = main_figures(&text, options).unwrap_or_default();
                 let value = |series: &Series| {
                     let is = |read: &&Read| title(read) == series.name && read.metric == series.metric;

@@ -35,6 +35,21 @@ pub(super) struct Side {
     pub(super) top: PathBuf,
 }
 
+impl Side {
+    /// What messages call it.
+    pub(super) fn title(&self) -> String {
+        title(&self.name, self.commit.as_ref())
+    }
+}
+
+fn title(name: &str, commit: Option<&Commit>) -> String {
+    match commit {
+        Some(commit) if commit.hash.starts_with(name) => commit.short.clone(),
+        Some(commit) => format!("{name} ({})", commit.short),
+        None => name.to_owned(),
+    }
+}
+
 /// What a word names.
 enum Origin {
     Commit(Commit),
@@ -57,8 +72,24 @@ pub(super) fn ready(args: &AbArgs, runner: &mut Runner) -> Result<[Side; 2], Fai
     if (is_named(&base) || is_named(&head)) && !args.command.iter().any(|word| word.contains("{}")) {
         return Err(Failure::Usage("the command has no `{}` for the program or the image".into()));
     }
+    let program = args.command.first().and_then(|first| first.split_whitespace().next());
+    for (word, origin) in [(&args.base, &base), (&args.head, &head)] {
+        if program == Some("{}") && matches!(origin, Origin::Commit(_) | Origin::Folder(_)) {
+            let what = format!("`{{}}` is the folder of {word}, which is no program: write `{{}}/PROGRAM`");
+            return Err(Failure::Usage(what));
+        }
+    }
+    note_uncommitted(args, [&base, &head]);
     let mut builder = Builder { args, runner, repository };
     Ok([builder.side(&args.base, base)?, builder.side(&args.head, head)?])
+}
+
+/// Says what the user may miss: a revision has no changes that are not committed.
+fn note_uncommitted(args: &AbArgs, origins: [&Origin; 2]) {
+    let is_head = |(word, origin): (&String, &Origin)| word == "HEAD" && matches!(origin, Origin::Commit(_));
+    if [&args.base, &args.head].into_iter().zip(origins).any(is_head) && Repository::has_changes(&args.git) {
+        messages::note("note: HEAD is measured without the changes that are not committed");
+    }
 }
 
 fn origin(word: &str, repository: Option<&Repository>) -> Result<Origin, Failure> {
@@ -78,10 +109,11 @@ fn origin(word: &str, repository: Option<&Repository>) -> Result<Origin, Failure
             Ok(if found.is_dir() { Origin::Folder(path) } else { Origin::Program(path) })
         }
         (None, None) => {
-            let no_repository = if repository.is_none() { ", and --git names no repository" } else { "" };
-            Err(Failure::Usage(format!(
-                "{word} is not a revision, a folder or a program{no_repository}; an image is image:NAME"
-            )))
+            let hint = repository.map_or_else(
+                || ": --git names no repository for revisions, and an image is image:NAME".into(),
+                |repository| repository.hint(word),
+            );
+            Err(Failure::Usage(format!("{word} is not a revision, a folder or a program{hint}")))
         }
     }
 }
@@ -104,13 +136,13 @@ impl Builder<'_> {
                 Side { name, commit: None, top: path.clone(), path, place: WorkingFolder::default() }
             }
             Origin::Folder(path) => {
-                self.build(&path)?;
+                self.build(&path, &name)?;
                 let place = WorkingFolder(Some(path.clone()));
                 Side { name, commit: None, top: path.clone(), path, place }
             }
             Origin::Commit(commit) => {
                 let prefix = Repository::prefix(&self.args.git)?;
-                let top = self.commit(&commit, &prefix)?;
+                let top = self.commit(&commit, &prefix, &title(&name, Some(&commit)))?;
                 // A path that ends in a slash differs from itself.
                 let path = if prefix.as_os_str().is_empty() { top.clone() } else { top.join(prefix) };
                 Side { name, commit: Some(commit), place: WorkingFolder(Some(path.clone())), path, top }
@@ -119,16 +151,17 @@ impl Builder<'_> {
     }
 
     /// The working tree of a commit, in which it was built now or before.
-    fn commit(&mut self, commit: &Commit, prefix: &Path) -> Result<PathBuf, Failure> {
+    fn commit(&mut self, commit: &Commit, prefix: &Path, title: &str) -> Result<PathBuf, Failure> {
         let Some(repository) = &self.repository else {
             return Err(Failure::could_not("a commit without a repository"));
         };
         let folder = self.folder(repository)?;
-        let trees = Worktrees::kept(repository, &folder)?;
+        fs::create_dir_all(&folder).map_err(|error| Failure::io("make", &folder, &error))?;
         let lock = folder.join("lock");
         let locked = File::create(&lock).and_then(|file| file.lock().map(|()| file));
         // Another process that builds here is waited for; the lock ends with the file.
         let _locked = locked.map_err(|error| Failure::io("lock", &lock, &error))?;
+        let trees = Worktrees::kept(repository, &folder)?;
         let name = format!("{}-{:08x}", &commit.hash[..DIGITS], hash(&self.args.build) as u32);
         let (tree, built) = (folder.join(&name), folder.join(format!("{name}.{BUILT}")));
         if !(tree.is_dir() && built.exists()) {
@@ -136,7 +169,7 @@ impl Builder<'_> {
                 fs::remove_dir_all(&tree).map_err(|error| Failure::io("remove", &tree, &error))?;
             }
             trees.add_as(&commit.hash, &name)?;
-            self.build(&tree.join(prefix))?;
+            self.build(&tree.join(prefix), title)?;
         }
         let marked = File::create(&built).and_then(|file| file.set_modified(SystemTime::now()));
         marked.map_err(|error| Failure::io("write", &built, &error))?;
@@ -154,11 +187,13 @@ impl Builder<'_> {
         Ok(all.join(format!("{:016x}", hash(repository.path()))))
     }
 
-    fn build(&mut self, folder: &Path) -> Result<(), Failure> {
+    fn build(&mut self, folder: &Path, title: &str) -> Result<(), Failure> {
         let Some(line) = &self.args.build else { return Ok(()) };
-        messages::note(format_args!("building in {}", folder.display()));
+        messages::note(format_args!("building {title} in {}", folder.display()));
         let place = WorkingFolder(Some(folder.to_owned()));
-        self.runner.run_aside(line, &place).map_err(|error: MeasureError| error.into())
+        self.runner
+            .run_aside(line, &place)
+            .map_err(|error: MeasureError| error.of_version(title, None).into())
     }
 }
 

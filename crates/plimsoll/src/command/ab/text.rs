@@ -40,7 +40,6 @@ pub(super) struct Report<'a> {
     pub(super) why: Option<Result<Why, String>>,
     /// The worst of the judged series.
     pub(super) reach: Reach,
-    pub(super) detect: f64,
     pub(super) margin: f64,
     pub(super) elapsed: Duration,
     pub(super) budget: Duration,
@@ -113,12 +112,7 @@ impl Report<'_> {
     }
 
     pub(super) fn side(&self, which: usize) -> String {
-        let side = &self.sides[which];
-        match &side.commit {
-            Some(commit) if commit.hash.starts_with(&side.name) => commit.short.clone(),
-            Some(commit) => format!("{} ({})", side.name, commit.short),
-            _ => side.name.clone(),
-        }
+        self.sides[which].title()
     }
 
     /// What the noise was, and what it leaves to find.
@@ -157,23 +151,16 @@ impl Report<'_> {
             let time = 2.0 * pairs as f64 * self.noise.each.as_secs_f64() + self.budget.as_secs_f64() / 10.0;
             format!("--budget {}s, or a wider --margin", time.ceil())
         };
-        let advice = advice(&self.reach, self.detect).or_else(|| pairs.map(longer));
-        advice.filter(|_| !open.is_empty())
+        let of_reach = || self.reach.hides().then(|| self.reach.remedy());
+        pairs.map(longer).or_else(of_reach).filter(|_| !open.is_empty())
     }
 }
 
-/// What helps where the budget cannot show what must be found.
-pub(super) fn advice(reach: &Reach, detect: f64) -> Option<String> {
-    let seconds = |time: Duration| time.as_secs().max(1) + 1;
-    match reach.needs.filter(|needs| *needs > reach.fewest) {
-        _ if !reach.hides() => None,
-        None => Some(format!("a decision needs at least --budget {}s", seconds(2 * reach.fewest))),
-        Some(needs) => Some(format!(
-            "this machine is too noisy: a change of {} needs --budget {}s, or a metric that repeats better (--metric instructions)",
-            percent(detect),
-            seconds(needs)
-        )),
-    }
+/// What is said before a measurement whose budget cannot show what must be found.
+pub(super) fn warning(reach: &Reach, detect: f64) -> Option<String> {
+    let why = if reach.is_noisy() { "this machine is noisy" } else { "one run takes long" };
+    let warning = || format!("{why}: a change of {} takes {}", percent(detect), reach.remedy());
+    reach.hides().then(warning)
 }
 
 fn percent(share: f64) -> String {
@@ -217,9 +204,17 @@ impl Report<'_> {
             of(1),
             change,
             range(&one.found.verdict),
-            range(&one.control.verdict),
+            control(&one.control.verdict),
             outcome(&one.found, series.lower_is_better).to_owned(),
         ]
+    }
+}
+
+/// How far the base differs from itself: an interval, or the estimate of too few pairs for one.
+fn control(verdict: &Verdict) -> String {
+    match (verdict.interval, verdict.estimate) {
+        (None, Some(ratio)) => amount::change(ratio),
+        _ => range(verdict),
     }
 }
 
