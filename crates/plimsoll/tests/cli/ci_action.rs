@@ -98,6 +98,7 @@ fn a_base_that_a_shallow_checkout_lacks_is_fetched_whatever_names_it() {
         done
         git checkout -q -b topic v2; echo '# of the topic' >>bench; git commit -q -a -m topic"#;
     lab.script(history).exits(0);
+    lab.script("mkdir tools && ln -s $PLIMSOLL tools/plimsoll").exits(0);
     let told = lab.script("cd origin; git rev-parse v1; git rev-parse --short v1").exits(0);
     let hashes: Vec<&str> = told.stdout.split_whitespace().collect();
     let bases = [
@@ -112,7 +113,7 @@ fn a_base_that_a_shallow_checkout_lacks_is_fetched_whatever_names_it() {
         hashes[0],
         hashes[1],
     ];
-    let job = job("BENCH=./bench OPTIONS=$(printf '%s\\n' --metric=size --builds=$HOME/builds) BASE=$GIVEN")
+    let job = job("URL= SHA256= BENCH=./bench OPTIONS=$(printf '%s\\n' --metric=size --builds=$HOME/builds) BASE=$GIVEN")
         .replace("exec ", "cd checkout\nexec ");
     for depth in ["--depth=1", "--depth=2", ""] {
         for base in bases {
