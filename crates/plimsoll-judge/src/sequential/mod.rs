@@ -79,13 +79,13 @@ enum Rule {
     /// At each of these numbers of pairs, at these nominal two-sided levels.
     Group { looks: Vec<usize>, difference: f64, equivalence: f64 },
     /// After every pair, by the weight of evidence.
-    Open { difference: Evidence, equivalence: Equivalence },
+    Open { difference: Evidence, equivalence: Box<Equivalence> },
 }
 
 impl Rule {
     fn new(settings: &SequentialSettings) -> Self {
         let Some(most) = settings.most else {
-            let equivalence = Equivalence::new(settings.compare.bound());
+            let equivalence = Box::new(Equivalence::new(settings.compare.bound()));
             return Self::Open { difference: Evidence::default(), equivalence };
         };
         let looks = pocock::looks(settings.first, most);
