@@ -7,16 +7,12 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use plimsoll_netlink::SockProtocol;
 use serde::{Deserialize, Serialize};
 
-/// Asks for the sockets of one family (linux/sock_diag.h).
-const SOCK_DIAG_BY_FAMILY: u16 = 20;
+use crate::connections;
+
 const AF_INET: u8 = 2;
-const AF_INET6: u8 = 10;
-const IPPROTO_TCP: u8 = 6;
-/// Bytes of `struct inet_diag_req_v2`, and of `struct inet_diag_msg`.
-const REQUEST: usize = 56;
+/// Bytes of `struct inet_diag_msg`.
 const ANSWER: usize = 72;
 /// The attribute that holds `struct tcp_info`, and the bit that asks for it.
 const INET_DIAG_INFO: u16 = 2;
@@ -118,13 +114,8 @@ impl Sockets {
     pub fn look(&mut self) -> io::Result<TcpLook> {
         let mut look = TcpLook::default();
         let mut moved = HashMap::with_capacity(self.moved.len());
-        // A kernel without IPv6 has no such sockets.
-        for family in [AF_INET, AF_INET6] {
-            let dumped = dump(family, |answer| self.take(answer, &mut moved, &mut look));
-            if family == AF_INET {
-                dumped?;
-            }
-        }
+        let states: u32 = 1 << ESTABLISHED | 1 << LISTEN;
+        connections::diagnose(states, ASK_INFO, |answer| self.take(answer, &mut moved, &mut look))?;
         self.moved = moved;
         look.keep_most();
         Ok(look)
@@ -175,14 +166,6 @@ impl Listener {
     pub fn fullness(&self) -> f64 {
         f64::from(self.waiting) / f64::from(self.backlog.max(1))
     }
-}
-
-fn dump(family: u8, each: impl FnMut(&[u8])) -> io::Result<()> {
-    let mut request = [0; REQUEST];
-    request[..3].copy_from_slice(&[family, IPPROTO_TCP, ASK_INFO]);
-    let states: u32 = 1 << ESTABLISHED | 1 << LISTEN;
-    request[4..8].copy_from_slice(&states.to_ne_bytes());
-    plimsoll_netlink::dump(SockProtocol::NetlinkSockDiag, SOCK_DIAG_BY_FAMILY, &request, each)
 }
 
 /// `struct inet_diag_msg`, and the attribute behind it.

@@ -35,7 +35,9 @@ const NEW_SYN_RECV: usize = 12;
 const TCPDIAG_GETSOCK: u16 = 18;
 /// Bytes of `struct inet_diag_req`.
 const REQUEST: usize = 60;
-/// Where the states asked for stand in it, one bit for each.
+/// Where the attributes asked for stand in it, one bit for each.
+const REQUEST_EXTENSIONS: usize = 3;
+/// Where the states asked for stand, one bit for each.
 const REQUEST_STATES: usize = 52;
 /// Where the receive queue stands in `struct inet_diag_msg`; of a listening socket that is the connections not yet accepted.
 const ANSWER_RECEIVE_QUEUE: usize = 56;
@@ -120,7 +122,7 @@ impl TcpSockets {
 pub fn connections(time_wait: bool) -> io::Result<u64> {
     let states =
         if time_wait { ALL_STATES & !(1 << LISTEN) } else { ALL_STATES & !(1 << LISTEN | 1 << TIME_WAIT) };
-    let sockets = diagnose(states).or_else(|_| sockets_in_files(Path::new("/proc")))?;
+    let sockets = sockets_in(states).or_else(|_| sockets_in_files(Path::new("/proc")))?;
     Ok(sockets.connections(time_wait))
 }
 
@@ -131,12 +133,12 @@ const ALL_STATES: u32 = (1 << (STATES.len() + 1)) - 1;
 /// # Errors
 /// Neither socket diagnostics nor `/proc/net/tcp` can be read.
 pub fn sockets_by_state() -> io::Result<TcpSockets> {
-    diagnose(ALL_STATES).or_else(|_| sockets_in_files(Path::new("/proc")))
+    sockets_in(ALL_STATES).or_else(|_| sockets_in_files(Path::new("/proc")))
 }
 
 /// The listening sockets of the calling thread's network namespace: the kernel walks their own table, which is short.
 pub(crate) fn listening() -> io::Result<BTreeMap<SocketAddr, Listening>> {
-    diagnose(1 << LISTEN).map(|sockets| sockets.listeners)
+    sockets_in(1 << LISTEN).map(|sockets| sockets.listeners)
 }
 
 /// Asks sock_diag for the sockets of a family and a protocol (linux/sock_diag.h), and bytes of `struct inet_diag_req_v2`.
@@ -163,11 +165,17 @@ pub(crate) fn open_questions() -> io::Result<u64> {
     Ok(questions)
 }
 
-fn diagnose(states: u32) -> io::Result<TcpSockets> {
+/// Hands each TCP socket in these states to `each` as a `struct inet_diag_msg`, with the attributes that the bits of `extensions` ask for.
+pub(crate) fn diagnose(states: u32, extensions: u8, each: impl FnMut(&[u8])) -> io::Result<()> {
     let mut request = [0; REQUEST];
+    request[REQUEST_EXTENSIONS] = extensions;
     request[REQUEST_STATES..REQUEST_STATES + 4].copy_from_slice(&states.to_ne_bytes());
+    plimsoll_netlink::dump(SockProtocol::NetlinkSockDiag, TCPDIAG_GETSOCK, &request, each)
+}
+
+fn sockets_in(states: u32) -> io::Result<TcpSockets> {
     let mut sockets = TcpSockets::default();
-    plimsoll_netlink::dump(SockProtocol::NetlinkSockDiag, TCPDIAG_GETSOCK, &request, |answer| {
+    diagnose(states, 0, |answer| {
         let queue = answer.get(ANSWER_RECEIVE_QUEUE..).and_then(|rest| rest.first_chunk());
         if let (Some(state), Some(queue)) = (answer.get(1), queue) {
             sockets.add(usize::from(*state), u64::from(u32::from_ne_bytes(*queue)));

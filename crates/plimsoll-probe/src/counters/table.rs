@@ -37,7 +37,11 @@ impl Table {
         self.sort();
         let slot = match self.sorted.binary_search_by(|&slot| self.names[slot].as_str().cmp(name)) {
             Ok(at) => self.sorted[at],
-            Err(_) => self.add(vec![name.to_owned()]),
+            Err(at) => {
+                let slot = self.add(vec![name.to_owned()]);
+                self.sorted.insert(at, slot);
+                slot
+            }
         };
         self.set(slot, value);
     }

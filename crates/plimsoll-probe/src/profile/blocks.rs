@@ -16,7 +16,7 @@ use super::tracefs::TraceFs;
 const TRACEPOINT: &str = "block/block_bio_queue";
 /// The approximate number of requests per second and CPU that are recorded.
 const HERTZ: u64 = 500;
-/// The size of a buffer in bytes, one for each CPU: room for 100 ms of them many times over.
+/// The size of a buffer in bytes, one for each CPU: room for 200 ms of them several times over.
 const BUFFER: usize = 1 << 15;
 /// Where the device, the length and the kind stand in the record (include/trace/events/block.h).
 const DEVICE: usize = 8;

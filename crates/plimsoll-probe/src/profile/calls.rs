@@ -39,8 +39,8 @@ const FILTERS: [(&str, &str); 2] = [
 ];
 /// The part of the descriptors that a process may have which is used: each tracepoint takes one on each CPU.
 const PART_OF_DESCRIPTORS: usize = 2;
-/// The size of a buffer in bytes, of which there is one for each tracepoint and CPU: room for some hundred calls between two looks.
-const BUFFER: usize = 1 << 13;
+/// The size of a buffer in bytes, of which there is one for each tracepoint and CPU: room for some 200 calls between two looks.
+const BUFFER: usize = 1 << 14;
 /// Where the id of the victim stands in what `oom/mark_victim` writes: behind the fields that all tracepoints have (type, flags, preempt count and
 /// process: 8 bytes).
 const VICTIM: usize = 8;

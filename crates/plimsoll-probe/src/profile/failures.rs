@@ -20,10 +20,15 @@ const TRACEPOINT: &str = "raw_syscalls/sys_exit";
 /// Errors are the negative numbers from -4095 on (include/linux/err.h, MAX_ERRNO). Of those that nothing is wrong with, EAGAIN (11) and EINPROGRESS
 /// (115) are as frequent as calls that succeed.
 const FILTER: &str = "ret < 0 && ret > -4096 && ret != -11 && ret != -115";
-/// How long a window is.
-const WINDOW: Duration = Duration::from_millis(10);
-/// How much time that is sampled there is from one window to the next, on average: windows take 2 % of it.
-const EVERY: Duration = Duration::from_millis(500);
+/// How long a window is, and how much time that is sampled there is from one to the next, on average.
+///
+/// Opening and closing one changes the kernel's code, which interrupts all CPUs and costs far more than the window itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rhythm {
+    pub(super) window: Duration,
+    pub(super) every: Duration,
+}
+
 /// The size of a buffer in bytes, one for each CPU: room for some 4,000 calls.
 const BUFFER: usize = 1 << 18;
 /// Where the number of the call and what it returned stand in the record, behind the fields that all tracepoints have (include/trace/events/syscalls.h).
@@ -47,6 +52,7 @@ pub(super) struct Failures {
 /// Opens windows in which calls that fail are seen.
 pub(super) struct FailureWindows {
     cpus: Vec<usize>,
+    rhythm: Rhythm,
     id: Option<u64>,
     open: Option<(Instant, Vec<Sampler>)>,
     next: Instant,
@@ -55,9 +61,10 @@ pub(super) struct FailureWindows {
 }
 
 impl FailureWindows {
-    pub(super) fn new(cpus: &[usize]) -> Self {
+    pub(super) fn new(cpus: &[usize], rhythm: Rhythm) -> Self {
         let id = TraceFs::open().id(TRACEPOINT);
-        Self { cpus: cpus.to_vec(), id, open: None, next: Instant::now(), left: at_random() / 2 }
+        let left = at_random(rhythm.every) / 2;
+        Self { cpus: cpus.to_vec(), rhythm, id, open: None, next: Instant::now(), left }
     }
 
     /// Sampling begins: what is left until the next window runs on.
@@ -74,7 +81,7 @@ impl FailureWindows {
     /// How long until a window opens or closes.
     pub(super) fn due_in(&self) -> Option<Duration> {
         self.id?;
-        let due = self.open.as_ref().map_or(self.next, |(since, _)| *since + WINDOW);
+        let due = self.open.as_ref().map_or(self.next, |(since, _)| *since + self.rhythm.window);
         Some(due.saturating_duration_since(Instant::now()))
     }
 
@@ -109,7 +116,7 @@ impl FailureWindows {
         samplers.iter_mut().for_each(|sampler| drop(sampler.disable()));
         let lasted = since.elapsed();
         failures.watched += lasted;
-        self.next = since + lasted + at_random();
+        self.next = since + lasted + at_random(self.rhythm.every);
         for sampler in &mut samplers {
             while let Some(record) = sampler.next_record() {
                 match record.parse_record() {
@@ -128,10 +135,10 @@ impl FailureWindows {
     }
 }
 
-/// Half of [`EVERY`] to one and a half of it. Slices of two sides alternate, and windows must not fall in step with them.
-fn at_random() -> Duration {
+/// Half of a time to one and a half of it. Slices of two sides alternate, and windows must not fall in step with them.
+fn at_random(every: Duration) -> Duration {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |it| it.subsec_nanos());
-    EVERY / 2 + EVERY.mul_f64(f64::from(now % 9973) / 9973.0)
+    every / 2 + every.mul_f64(f64::from(now % 9973) / 9973.0)
 }
 
 fn failed(raw: &[u8]) -> Option<(i64, i32)> {
@@ -177,7 +184,7 @@ mod tests {
 
     #[test]
     fn calls_that_fail_are_seen_while_a_window_is_open_and_those_that_succeed_never_are() {
-        let mut windows = FailureWindows::new(&[0, 1]);
+        let mut windows = FailureWindows::new(&[0, 1], crate::profile::OF_A_RUN.failures);
         let mut failures = Failures::default();
         windows.open();
         assert!(windows.open.is_some(), "root may trace system calls");

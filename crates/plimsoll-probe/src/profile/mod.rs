@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 use plimsoll_model::observation::{Arm, Profile, ProfileBuilder, ProfileClock};
 
 pub(crate) use self::failures::set_filter;
-use self::failures::{FailureWindows, Failures};
+use self::failures::{FailureWindows, Failures, Rhythm};
 pub use self::processes::ServiceGroup;
 use self::rings::Rings;
 pub(crate) use self::rings::cpus;
@@ -46,8 +46,31 @@ use crate::budget::Budget;
 
 /// Samples per second and CPU. Not a round number, so that they do not fall in step with what happens 100 or 250 times a second.
 pub const HERTZ: u32 = 99;
-/// How often the kernel's buffers are emptied. At this rate and with the deepest stacks (127 frames) they take 4.9 s to fill.
-const EMPTIED_EVERY: Duration = Duration::from_millis(100);
+/// How often the CPUs are sampled, the kernel's buffers emptied, and failing calls watched.
+#[derive(Clone, Copy, Debug)]
+struct Cadence {
+    hertz: u32,
+    /// At 99 Hz and with the deepest stacks (127 frames) buffers take 4.9 s to fill.
+    emptied_every: Duration,
+    failures: Rhythm,
+    /// Whether processes are asked which service of a run they are.
+    asks_for_services: bool,
+}
+
+/// What a run may cost that measures.
+const OF_A_RUN: Cadence = Cadence {
+    hertz: HERTZ,
+    emptied_every: Duration::from_millis(100),
+    failures: Rhythm { window: Duration::from_millis(10), every: Duration::from_millis(500) },
+    asks_for_services: true,
+};
+/// What a recording may cost. Calls are watched as much of the time, in fewer windows.
+const OF_A_MACHINE_IN_USE: Cadence = Cadence {
+    hertz: HERTZ / 2,
+    emptied_every: Duration::from_millis(200),
+    failures: Rhythm { window: Duration::from_millis(40), every: Duration::from_secs(2) },
+    asks_for_services: false,
+};
 
 /// Why there is no profile.
 #[derive(Debug, thiserror::Error)]
@@ -114,7 +137,7 @@ impl Profiler {
     /// There can be no thread for it.
     pub fn open() -> Result<Self, ProfilerError> {
         Self::open_with(
-            HERTZ,
+            OF_A_RUN,
             Some(Looker::new(Budget::new(waits::MOST_COST))),
             || Symbols::new(true),
             None,
@@ -128,7 +151,7 @@ impl Profiler {
     /// There can be no thread for it.
     pub fn of_group(group: ServiceGroup) -> Result<Self, ProfilerError> {
         Self::open_with(
-            HERTZ,
+            OF_A_RUN,
             Some(Looker::new(Budget::new(waits::MOST_COST))),
             || Symbols::new(true),
             None,
@@ -136,14 +159,14 @@ impl Profiler {
         )
     }
 
-    /// Prepares to sample a machine in use, which may be disturbed less than one that measures: half as often, and threads are looked at for two fifths
-    /// of the time, later for an eighth. Files that any of its users could change while they are read give no names.
+    /// Prepares to sample a machine in use, which may be disturbed less than one that measures: half as often, and threads are looked at for a quarter
+    /// of the time, later for a tenth. Files that any of its users could change while they are read give no names.
     ///
     /// # Errors
     /// There can be no thread for it.
     pub fn of_a_machine_in_use() -> Result<Self, ProfilerError> {
-        let looker = Looker::new(Budget::new(waits::MOST_COST / 2.5).later(waits::MOST_COST / 8.0));
-        Self::open_with(HERTZ / 2, Some(looker), || Symbols::new(false), None, None)
+        let looker = Looker::new(Budget::new(waits::MOST_COST / 4.0).later(waits::MOST_COST / 10.0));
+        Self::open_with(OF_A_MACHINE_IN_USE, Some(looker), || Symbols::new(false), None, None)
     }
 
     /// Prepares to sample all CPUs `hertz` times per second, and nothing else that would show in the samples.
@@ -151,7 +174,7 @@ impl Profiler {
     /// # Errors
     /// There can be no thread for it.
     pub fn of_functions(hertz: u32) -> Result<Self, ProfilerError> {
-        Self::open_with(hertz, None, || Symbols::new(true), None, None)
+        Self::open_with(Cadence { hertz, ..OF_A_RUN }, None, || Symbols::new(true), None, None)
     }
 
     /// Prepares to sample this process's children, which are this service, and the lines of source that they are in. They may be short.
@@ -159,23 +182,33 @@ impl Profiler {
     /// # Errors
     /// There can be no thread for it.
     pub fn of_commands(hertz: u32, service: &str) -> Result<Self, ProfilerError> {
-        Self::open_with(hertz, None, || Symbols::new(true).with_lines(), Some(service), None)
+        Self::open_with(
+            Cadence { hertz, ..OF_A_RUN },
+            None,
+            || Symbols::new(true).with_lines(),
+            Some(service),
+            None,
+        )
     }
 
     fn open_with(
-        hertz: u32,
+        cadence: Cadence,
         mut looker: Option<Looker>,
         symbols: fn() -> Symbols,
         commands: Option<&str>,
         group: Option<ServiceGroup>,
     ) -> Result<Self, ProfilerError> {
-        let mut opened =
-            cpus().and_then(|cpus| Ok((Rings::open(&cpus, hertz, commands)?, FailureWindows::new(&cpus))));
+        let mut opened = cpus().and_then(|cpus| {
+            let rings = Rings::open(&cpus, cadence.hertz, commands)?;
+            Ok((rings, FailureWindows::new(&cpus, cadence.failures)))
+        });
         if let Ok((rings, _)) = &mut opened {
             rings.processes.services.group.clone_from(&group);
+            rings.processes.services.is_off = !cadence.asks_for_services;
         }
         if let Some(looker) = &mut looker {
             looker.services.group = group;
+            looker.services.is_off = !cadence.asks_for_services;
         }
         let (sampling, denied) = match opened {
             Ok(sampling) => (Some(sampling), None),
@@ -185,7 +218,7 @@ impl Profiler {
         let (commands, inbox) = channel();
         let thread = thread::Builder::new()
             .name("profiler".into())
-            .spawn(move || Worker::new(sampling, hertz, looker).work(&inbox, symbols()))
+            .spawn(move || Worker::new(sampling, cadence, looker).work(&inbox, symbols()))
             .map_err(|source| ProfilerError::Absent { source })?;
         Ok(Self { commands: Some(commands), thread: Some(thread), denied, untraced })
     }
@@ -241,7 +274,7 @@ impl Drop for Profiler {
 struct Worker {
     /// Absent where it is not allowed.
     sampling: Option<(Rings, FailureWindows)>,
-    hertz: u32,
+    cadence: Cadence,
     /// Looks where threads wait; absent where only functions are asked for.
     looker: Option<Looker>,
     /// All hosts that there were since profiles were taken last.
@@ -257,10 +290,10 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(sampling: Option<(Rings, FailureWindows)>, hertz: u32, looker: Option<Looker>) -> Self {
+    fn new(sampling: Option<(Rings, FailureWindows)>, cadence: Cadence, looker: Option<Looker>) -> Self {
         Self {
             sampling,
-            hertz,
+            cadence,
             looker,
             hosts: HostNamespaces::new(),
             of_now: HostNamespaces::new(),
@@ -301,17 +334,17 @@ impl Worker {
     /// The time until the next task is due.
     fn due_in(&self) -> Duration {
         let of_sampling = self.sampling.as_ref().map(|(_, windows)| {
-            let emptied = EMPTIED_EVERY.saturating_sub(self.emptied.elapsed());
+            let emptied = self.cadence.emptied_every.saturating_sub(self.emptied.elapsed());
             windows.due_in().map_or(emptied, |turned| turned.min(emptied))
         });
         let looked = self.looker.as_ref().map(Looker::due_in);
-        of_sampling.into_iter().chain(looked).min().unwrap_or(EMPTIED_EVERY)
+        of_sampling.into_iter().chain(looked).min().unwrap_or(self.cadence.emptied_every)
     }
 
     /// Does the tasks that are due.
     fn look(&mut self) {
         if let Some((rings, windows)) = &mut self.sampling {
-            if self.emptied.elapsed() >= EMPTIED_EVERY {
+            if self.emptied.elapsed() >= self.cadence.emptied_every {
                 rings.empty_into(&mut self.now);
                 self.emptied = Instant::now();
             }
@@ -359,7 +392,7 @@ impl Worker {
         let clock = self.sampling.as_ref().map(|(rings, _)| rings.clock());
         let named = std::mem::take(&mut self.sampled).into_iter().map(|(arm, sampled)| {
             // Without samples no time stands for one.
-            let hertz = if clock.is_some() { self.hertz } else { 0 };
+            let hertz = if clock.is_some() { self.cadence.hertz } else { 0 };
             let profile = ProfileBuilder::new(arm, clock.unwrap_or(ProfileClock::CpuClock), hertz);
             (symbols.name(&sampled, &self.hosts, profile), symbols.lines(&sampled))
         });

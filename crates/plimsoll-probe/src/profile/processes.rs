@@ -87,11 +87,16 @@ impl ServiceGroup {
 pub(super) struct Services {
     known: HashMap<u32, Option<Arc<str>>>,
     pub(super) group: Option<ServiceGroup>,
+    /// Whether nobody is asked. To read an environment locks the memory of its process, and may tell secrets.
+    pub(super) is_off: bool,
 }
 
 /// The service that a process is part of: its environment, or that of a process above it, says so. Some programs write over theirs.
 pub(super) fn service_of(pid: u32, services: &mut Services) -> Option<Arc<str>> {
-    let Services { known, group } = services;
+    let Services { known, group, is_off } = services;
+    if *is_off {
+        return None;
+    }
     let is_in = |group: &&ServiceGroup| groups::of_process(pid).is_some_and(|groups| group.has(&groups));
     if let Some(group) = group.as_ref().filter(is_in) {
         return Some(Arc::clone(&group.service));
@@ -175,6 +180,8 @@ pub(super) struct Process {
     window: u64,
     /// When it was asked last for what it has mapped.
     mapped_at: Option<Instant>,
+    /// How many times in a row the answer did not explain an address.
+    mapped_in_vain: u32,
 }
 
 impl Process {
@@ -215,8 +222,9 @@ fn parse_birth(stat: &str) -> Option<Birth> {
     Some(Birth { name: name.to_owned(), started, code: fields.nth(26 - 22 - 1)?.parse().ok()? })
 }
 
-/// How often a process is asked again for what it has mapped.
+/// How soon a process is asked again for what it has mapped. Each answer in vain doubles the pause, up to some number of times.
 const MAPPED_EVERY: Duration = Duration::from_secs(1);
+const MOST_DOUBLED: u32 = 5;
 /// For how many windows a process is known that nothing was sampled of.
 const KNOWN_FOR: u64 = 64;
 
@@ -276,13 +284,16 @@ impl Processes {
         let follows = self.commands.is_some();
         let process = self.get_mut(pid);
         let place = process.locate(address);
-        let is_recent = process.mapped_at.is_some_and(|at| at.elapsed() < MAPPED_EVERY);
+        let pause = MAPPED_EVERY * (1 << process.mapped_in_vain.min(MOST_DOUBLED));
+        let is_recent = process.mapped_at.is_some_and(|at| at.elapsed() < pause);
         if place.is_some() || follows || is_recent {
             return place;
         }
         process.mapped_at = Some(Instant::now());
         process.mappings = Some(mappings(pid));
-        process.locate(address)
+        let place = process.locate(address);
+        process.mapped_in_vain = if place.is_some() { 0 } else { process.mapped_in_vain + 1 };
+        place
     }
 
     /// A process that code was sampled of.
@@ -331,6 +342,7 @@ impl Processes {
             }
             if self.commands.is_none() {
                 process.mappings = None;
+                process.mapped_in_vain = 0;
                 process.birth = None;
             }
         }

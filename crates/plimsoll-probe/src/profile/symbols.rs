@@ -10,7 +10,7 @@ use std::sync::Arc;
 use blazesym::MaybeDefault;
 use blazesym::helper::read_elf_build_id;
 use blazesym::symbolize::source::{Elf, Kernel, Source};
-use blazesym::symbolize::{Input, Symbolized, Symbolizer};
+use blazesym::symbolize::{Builder, Input, Symbolized, Symbolizer};
 use nix::errno::Errno;
 use plimsoll_model::observation::{
     BlockIo, CallCount, CpuUse, FailedCalls, Frame, FrameKind, IoLimit, ProcessState, Profile,
@@ -73,10 +73,15 @@ pub(super) struct Symbols {
     reads_lines: bool,
 }
 
+/// A program's file is open and never another one, so that it need not be asked at each address whether it has changed.
+fn builder() -> Builder {
+    Symbolizer::builder().enable_auto_reload(false)
+}
+
 impl Symbols {
     /// Reads debug information as well.
     pub(super) fn with_lines(self) -> Self {
-        let symbolizer = Symbolizer::builder().enable_code_info(true).enable_inlined_fns(true).build();
+        let symbolizer = builder().enable_code_info(true).enable_inlined_fns(true).build();
         Self { symbolizer, reads_lines: true, ..self }
     }
 
@@ -88,7 +93,7 @@ impl Symbols {
             ..Kernel::default()
         };
         Self {
-            symbolizer: Symbolizer::builder().enable_code_info(false).enable_inlined_fns(false).build(),
+            symbolizer: builder().enable_code_info(false).enable_inlined_fns(false).build(),
             kernel: Source::Kernel(kernel),
             programs: HashMap::new(),
             compiled: HashMap::new(),

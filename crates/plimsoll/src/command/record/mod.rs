@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use elsewhere::Elsewhere;
+use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 use packets::Packets;
 use plimsoll_assess::watched::Moment;
 use plimsoll_inventory::Inventory;
@@ -38,10 +38,8 @@ const EVERY: Duration = Duration::from_secs(1);
 const WINDOW: Duration = Duration::from_secs(10);
 /// How long packets may be captured.
 const PACKETS: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(30);
-/// How soon a signal is noticed.
-const NOTICED: Duration = Duration::from_millis(200);
 /// The largest part of the time spent on deep counters, and as much on sockets, at first and later.
-const SHARE: (f64, f64) = (0.001, 0.000_25);
+const SHARE: (f64, f64) = (0.000_5, 0.000_25);
 const SELDOM: Duration = Duration::from_secs(60);
 /// The time before and after a change that is kept.
 const BEFORE: Duration = Duration::from_secs(60);
@@ -78,9 +76,17 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit, Failure> {
 
 fn tell(machine: &Machine, path: &Path, size: u64, header: &Header, worse: Option<&Worse>) {
     for missing in &header.missing {
-        let allowed =
-            missing.allowed_by.as_ref().map_or_else(String::new, |by| format!("; allowed by: {by}"));
-        messages::note(format_args!("not recorded: {} ({}){allowed}", missing.what, missing.why));
+        if let Some(by) = &missing.allowed_by {
+            messages::note(format_args!(
+                "not recorded: {} ({}); allowed by: {by}",
+                missing.what, missing.why
+            ));
+        }
+    }
+    let absent = header.missing.iter().filter(|it| it.allowed_by.is_none()).map(|it| it.what.as_str());
+    let absent: Vec<&str> = absent.collect();
+    if !absent.is_empty() {
+        messages::note(format_args!("not on this machine, or hidden from everybody: {}", absent.join(", ")));
     }
     if let Some(Worse { metric, before, after, .. }) = worse {
         messages::note(format_args!("{metric} got worse: {before:.3} to {after:.3}"));
@@ -102,6 +108,12 @@ fn default_path() -> PathBuf {
 fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     u64::try_from(since).unwrap_or(u64::MAX)
+}
+
+/// Sleeps, at most until a signal comes.
+fn sleep(time: Duration) {
+    // Whoever is woken early looks what has happened.
+    let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::empty(), &time.into());
 }
 
 /// The lines that are kept: all of them, or the last minute until something gets worse.
@@ -257,7 +269,8 @@ impl Machine {
         }
         while !stop.load(Ordering::Acquire) && end.is_none_or(|end| Instant::now() < end) {
             if Instant::now() < due {
-                thread::sleep(due.saturating_duration_since(Instant::now()).min(NOTICED));
+                let until = end.map_or(due, |end| due.min(end));
+                sleep(until.saturating_duration_since(Instant::now()));
                 continue;
             }
             // A moment that came late does not put off the next, and one that was missed is left out.

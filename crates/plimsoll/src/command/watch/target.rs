@@ -18,8 +18,9 @@ use crate::args::TargetArgs;
 use crate::failure::Failure;
 use crate::observe;
 
-/// The largest part of the time spent on reading all processes, and later on in a recording.
-const SHARE_OF_PROCESSES: (f64, f64) = (0.002, 0.000_5);
+/// The largest part of the time spent on reading all processes; in a recording at first, and later on.
+const SHARE_OF_PROCESSES: f64 = 0.002;
+const SHARE_IN_RECORDINGS: (f64, f64) = (0.001, 0.000_5);
 /// How long after the first look the second comes at the latest, and the others after one another.
 const SECOND_LOOK: Duration = Duration::from_secs(1);
 const SELDOM: Duration = Duration::from_secs(30);
@@ -97,13 +98,13 @@ impl Target {
             tree: ProcessTree::default(),
             name,
             started: now,
-            budget: Budget::new(SHARE_OF_PROCESSES.0),
+            budget: Budget::new(SHARE_OF_PROCESSES),
         })
     }
 
-    /// Reads processes less often after ten seconds, as a recording may: no user watches a screen.
+    /// Reads processes less often, as a recording may: no user watches a screen.
     pub(in crate::command) fn sparing(self) -> Self {
-        Self { budget: self.budget.later(SHARE_OF_PROCESSES.1), ..self }
+        Self { budget: Budget::new(SHARE_IN_RECORDINGS.0).later(SHARE_IN_RECORDINGS.1), ..self }
     }
 
     /// What could not be read at the last look, with the reasons.
