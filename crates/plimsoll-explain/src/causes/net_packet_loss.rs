@@ -1,9 +1,10 @@
 //! `net.packet_loss`: Packets are lost and retransmitted.
 
 use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::report::Evidence;
 use plimsoll_model::trace::Class;
 
-use super::{Definition, Known, Page, by_counters, by_stalls};
+use super::{Definition, Known, Page, by_counters, by_stalls, cause, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -36,8 +37,23 @@ const STALLS: by_stalls::Signature = by_stalls::Signature {
     window: false,
 };
 
+/// The kernel drops at least this many packets for each segment that is sent again here: the peer sends the others again.
+const LEAST_DROPPED: f64 = 0.5;
+
+/// A loss in connections too short for duplicate acknowledgements: segments are sent again, and the kernel itself dropped packets.
+fn dropped(evidence: &[Evidence]) -> Option<Cause> {
+    let again =
+        by_counters::grown(COUNTERS.counter, evidence).filter(|counter| counter.after >= COUNTERS.least)?;
+    let is_felt = |drops: &Evidence| {
+        drops.metric.starts_with("machine.drops.") && drops.after >= LEAST_DROPPED * again.after
+    };
+    let is_dropped_here = by_counters::drops(evidence).into_iter().any(is_felt);
+    is_dropped_here.then(|| cause(CauseId::NetPacketLoss, COUNTED_ALONE, vec![quoted(again)]))
+}
+
 fn find(known: &Known<'_>) -> Vec<Cause> {
-    let counted = by_counters::named(CauseId::NetPacketLoss, &COUNTERS, known.evidence);
+    let counted = by_counters::named(CauseId::NetPacketLoss, &COUNTERS, known.evidence)
+        .or_else(|| dropped(known.evidence));
     // Counters tell that it happens, and not what it costs.
     let counted = counted
         .map(|cause| by_counters::with_drops(Cause { confidence: COUNTED_ALONE, ..cause }, known.evidence));
@@ -66,5 +82,20 @@ mod tests {
         assert_eq!(filtered, (0.88, "server: machine.drops.netfilter_drop (per connection)".to_owned()));
         assert_eq!(of(&["dev.eth0.rx_packets"]).0, 0.6, "packets that came are not lost");
         assert_eq!(of(&["qdisc.tbf.drops", "qdisc.tbf.overlimits"]).0, 0.6, "a shaper names itself");
+    }
+
+    #[test]
+    fn what_the_kernel_dropped_names_a_loss_in_connections_too_short_for_duplicate_acknowledgements() {
+        let of = |sent_again: f64, dropped: f64| {
+            let evidence = [
+                grew("here", "snmp.Tcp.RetransSegs (per second)", 0.0, sent_again),
+                grew("machine", "machine.drops.netfilter_drop (per second)", 0.0, dropped),
+            ];
+            let found = named(&Known { evidence: &evidence, ..Known::default() });
+            found.into_iter().find(|it| it.id == CauseId::NetPacketLoss).map(|it| it.confidence)
+        };
+        assert_eq!(of(4.0, 25.0), Some(0.88));
+        assert_eq!(of(4.0, 1.0), None, "a filter that drops something else");
+        assert_eq!(of(0.0, 25.0), None, "nothing is sent again");
     }
 }
