@@ -51,7 +51,11 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     if args.confirm {
         return confirm(args);
     }
-    let (plan, report, trials) = show::load(&state::open_to_read(store)?, &args.runs[0])?;
+    let loaded = show::load(&state::open_to_read(store)?, &args.runs[0]);
+    let (plan, report, trials) = loaded.map_err(|failure| match failure {
+        Failure::Usage(_) if is_file(paths[0]) => alone(paths[0]),
+        failure => failure,
+    })?;
     match args.format {
         PlainFormat::Text => {
             let first = report.causes.first().filter(|cause| !cause.confirmed && plan.intervention.is_none());
@@ -84,6 +88,14 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
         }
     }?;
     Ok(Exit::Holds)
+}
+
+/// Why a file of another program says nothing by itself.
+fn alone(path: &Path) -> Failure {
+    let path = path.display();
+    Failure::Usage(format!(
+        "{path} is no recording, and says nothing without another side: plimsoll explain BEFORE {path}"
+    ))
 }
 
 /// Changes what a cause of a run says would mend it, and measures again.

@@ -306,7 +306,7 @@ impl Recording {
 
     /// Why it tells nothing, where nothing can be seen to move.
     pub(crate) fn too_short(&self) -> String {
-        format!("it has {} moments; two or more are needed", self.moments.len())
+        format!("two moments or more are needed, and it has {}", self.moments.len())
     }
 }
 

@@ -65,6 +65,27 @@ fn unpacked(path: &str) -> String {
 }
 
 #[test]
+fn a_recording_that_ended_at_once_is_no_idle_machine_and_a_foreign_file_alone_says_nothing() {
+    let lab = Lab::new();
+    let [ended, whole] = ["ended.jsonl", "whole.jsonl"].map(|name| lab.path(name));
+    let header = r#"{"schema":"plimsoll.recording/1","host":"blue"}"#;
+    let moment = |second: u64| {
+        format!(
+            r#"{{"at_unix_ms":{second}000,"counters":{{"at_ns":{second}000000000,"values":{{"a":{second}}}}}}}"#
+        )
+    };
+    fs::write(&ended, format!("{header}\n{}\n", moment(1))).unwrap();
+    fs::write(&whole, format!("{header}\n{}\n{}\n", moment(1), moment(2))).unwrap();
+    let [ended, whole] = [ended, whole].map(|path| path.display().to_string());
+    let refused = "the recording of before: two moments or more are needed, and it has 1";
+    lab.plimsoll(&["explain", &ended, &whole]).exits(2).says(refused);
+    let foreign = lab.path("vmstat-monday.txt");
+    fs::write(&foreign, "procs memory\n").unwrap();
+    let foreign = foreign.display().to_string();
+    lab.plimsoll(&["explain", &foreign]).exits(2).says(&format!("plimsoll explain BEFORE {foreign}"));
+}
+
+#[test]
 fn what_gets_worse_ends_a_recording_that_waits_for_it() {
     let lab = Lab::new();
     let wrong = lab.plimsoll(&["record", "--until-worse", "latency", "-o", "x.gz"]).exits(2);

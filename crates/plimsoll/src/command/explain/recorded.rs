@@ -55,6 +55,12 @@ pub(in crate::command) fn told_of_two(
     before: &Recording,
     after: &Recording,
 ) -> Result<RecordingSummary, Failure> {
+    // Without two moments nothing moves, which is not the same as a machine that does nothing.
+    for (side, recording) in [("before", before), ("after", after)] {
+        if recording.moments.len() < 2 {
+            return Err(Failure::Usage(format!("the recording of {side}: {}", recording.too_short())));
+        }
+    }
     let mut notes = vec![NOT_IN_TURNS.to_owned(), PER_SECOND.to_owned()];
     let [name_before, name_after] = [&before.header.host, &after.header.host];
     if name_before != name_after {
