@@ -1,6 +1,9 @@
 //! `docs/rows.md`: rows of the reports that Plimsoll replaces, each by one command, beside another program that measures the same.
 //! `xtask/rows/measured.tsv` keeps what each day measured, so that the page shows all days.
 
+mod storage;
+
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -17,7 +20,7 @@ const ROUNDS: usize = 5;
 /// What one side of a row runs, and where its figure is.
 struct Side {
     /// A line for the shell, with `plimsoll` for the program; empty where the other side's run has this side's figure, too.
-    command: &'static str,
+    command: Cow<'static, str>,
     /// A JSON pointer into what the command prints, or the metric of what `plimsoll import` reads, whose last series counts.
     figure: &'static str,
     /// What the figure is multiplied by.
@@ -25,42 +28,52 @@ struct Side {
 }
 
 struct Row {
-    name: &'static str,
+    name: Cow<'static, str>,
     unit: &'static str,
     ours: Side,
     peer: Side,
-    /// The program that the peer's figure is from.
+    /// The program that the peer's figure is from. fio is measured against itself as well: disks scatter.
     by: &'static str,
 }
 
-const fn side(command: &'static str, figure: &'static str) -> Side {
-    Side { command, figure, times: 1.0 }
+fn side(command: impl Into<Cow<'static, str>>, figure: &'static str) -> Side {
+    Side { command: command.into(), figure, times: 1.0 }
 }
 
 const OWN_CONNECTIONS: &str = "/trials/0/phases/0/figures/connections_per_second";
 /// The rate that a load of another program printed, in the second phase of the same run.
-const OTHER_RATE: Side = side("", "/trials/0/phases/1/figures/rate");
+fn other_rate() -> Side {
+    side("", "/trials/0/phases/1/figures/rate")
+}
 
-const ROWS: [Row; 18] = [
+/// The rows of the reports, and one for each kind of storage load.
+fn rows() -> Vec<Row> {
+    let mut rows = reports();
+    rows.extend(storage::rows());
+    rows
+}
+
+fn reports() -> Vec<Row> {
+    vec![
     Row {
-        name: "connections to a web server",
+        name: "connections to a web server".into(),
         unit: "1/s",
         ours: side("plimsoll run xtask/rows/http.toml", OWN_CONNECTIONS),
-        peer: OTHER_RATE,
+        peer: other_rate(),
         by: "ab",
     },
     Row {
-        name: "connections to a server that forks",
+        name: "connections to a server that forks".into(),
         unit: "1/s",
         ours: side("plimsoll run xtask/rows/fork.toml", OWN_CONNECTIONS),
-        peer: OTHER_RATE,
+        peer: other_rate(),
         by: "ab",
     },
     Row {
-        name: "rate after a flood, as a share of that before",
+        name: "rate after a flood, as a share of that before".into(),
         unit: "%",
         ours: Side {
-            command: "plimsoll run xtask/rows/flood.toml",
+            command: "plimsoll run xtask/rows/flood.toml".into(),
             figure: "/verdicts/0/estimate",
             times: 100.0,
         },
@@ -68,100 +81,99 @@ const ROWS: [Row; 18] = [
         by: "ab",
     },
     Row {
-        name: "interaction of a path and a server's work",
+        name: "interaction of a path and a server's work".into(),
         unit: "x",
         ours: side("plimsoll run xtask/rows/matrix.toml", "/verdicts/0/estimate"),
         peer: side("", "/verdicts/1/estimate"),
         by: "ab",
     },
     Row {
-        name: "mail into Postfix",
+        name: "mail into Postfix".into(),
         unit: "1/min",
         ours: side("plimsoll run xtask/rows/mail.toml", "/trials/0/phases/1/figures/messages_per_minute"),
         peer: side("", "/trials/0/phases/3/figures/rate"),
         by: "smtp-source",
     },
     Row {
-        name: "cached reads of 2 MB",
+        name: "cached reads of 2 MB".into(),
         unit: "MB/s",
         ours: side("plimsoll run xtask/rows/cached.toml", "/trials/0/phases/0/figures/megabytes_per_second"),
         peer: Side {
             command: "dd if=/dev/urandom of=/var/tmp/rows bs=2M count=1 iflag=fullblock status=none; fio --name=rows --filename=/var/tmp/rows --rw=read \
-                      --bs=2M --size=2M --time_based --runtime=3 --mem=mmap --invalidate=0 > $DIR/fio; rm /var/tmp/rows; plimsoll import $DIR/fio",
+                      --bs=2M --size=2M --time_based --runtime=3 --mem=mmap --invalidate=0 > $DIR/fio; rm /var/tmp/rows; plimsoll import $DIR/fio".into(),
             figure: "operations_per_second",
             times: 2.097_152,
         },
         by: "fio",
     },
     Row {
-        name: "direct random reads of 4 KB",
+        name: "direct random reads of 4 KB".into(),
         unit: "MB/s",
         ours: side("plimsoll run xtask/rows/random.toml", "/trials/0/phases/0/figures/megabytes_per_second"),
         peer: Side {
-            command: "fio --name=rows --rw=randread --bs=4k --size=64M --direct=1 --norandommap=1 --time_based --runtime=3 --fallocate=none \
-                      --directory=/var/tmp > $DIR/fio; rm /var/tmp/rows.0.0; plimsoll import $DIR/fio",
+            command: "sh xtask/rows/fio.sh randread 4k 1 psync 1 1".into(),
             figure: "operations_per_second",
             times: 0.004_096,
         },
         by: "fio",
     },
     Row {
-        name: "one stream over loopback, 128 KB a call",
+        name: "one stream over loopback, 128 KB a call".into(),
         unit: "Gbit/s",
         ours: Side {
-            command: "plimsoll run xtask/rows/bulk.toml",
+            command: "plimsoll run xtask/rows/bulk.toml".into(),
             figure: "/trials/0/phases/0/figures/bits_per_second",
             times: 1e-9,
         },
-        peer: Side { times: 1e-3, ..OTHER_RATE },
+        peer: Side { times: 1e-3, ..other_rate() },
         by: "iperf 2",
     },
     Row {
-        name: "one stream over 50 Mbit/s and a round trip of 20 ms",
+        name: "one stream over 50 Mbit/s and a round trip of 20 ms".into(),
         unit: "Mbit/s",
         ours: Side {
-            command: "plimsoll run xtask/rows/shaped.toml",
+            command: "plimsoll run xtask/rows/shaped.toml".into(),
             figure: "/trials/0/phases/0/figures/bits_per_second",
             times: 1e-6,
         },
-        peer: OTHER_RATE,
+        peer: other_rate(),
         by: "iperf3",
     },
     Row {
-        name: "lost datagrams where 50 Mbit/s are offered 76",
+        name: "lost datagrams where 50 Mbit/s are offered 76".into(),
         unit: "%",
         ours: Side {
-            command: "plimsoll run xtask/rows/udp.toml",
+            command: "plimsoll run xtask/rows/udp.toml".into(),
             figure: "/trials/0/phases/0/figures/loss_share",
             times: 100.0,
         },
-        peer: OTHER_RATE,
+        peer: other_rate(),
         by: "iperf3",
     },
     Row {
-        name: "400 processes over sockets, 100 messages to each",
+        name: "400 processes over sockets, 100 messages to each".into(),
         unit: "s",
         ours: Side {
-            command: "plimsoll run xtask/rows/messaging.toml",
+            command: "plimsoll run xtask/rows/messaging.toml".into(),
             figure: "/trials/0/phases/0/figures/median_ms",
             times: 1e-3,
         },
-        peer: OTHER_RATE,
+        peer: other_rate(),
         by: "hackbench",
     },
     Row {
-        name: "1,000 processes over sockets, 50 messages to each",
+        name: "1,000 processes over sockets, 50 messages to each".into(),
         unit: "s",
         ours: Side {
-            command: "plimsoll run xtask/rows/crowd.toml",
+            command: "plimsoll run xtask/rows/crowd.toml".into(),
             figure: "/trials/0/phases/0/figures/median_ms",
             times: 1e-3,
         },
-        peer: OTHER_RATE,
+        peer: other_rate(),
         by: "hackbench",
     },
     Row {
-        name: "exponent of time in processes, from a table",
+        name: "exponent of time in processes, from a table".into(),
         unit: "",
         ours: side("plimsoll judge growth xtask/rows/growth.txt", "/exponent"),
         peer: side(
@@ -172,18 +184,18 @@ const ROWS: [Row; 18] = [
         by: "awk",
     },
     Row {
-        name: "user time of a server at 100 requests/s",
+        name: "user time of a server at 100 requests/s".into(),
         unit: "%",
         ours: Side {
-            command: "plimsoll run xtask/rows/utilisation.toml",
+            command: "plimsoll run xtask/rows/utilisation.toml".into(),
             figure: "/trials/0/vmstat/0/user",
             times: 100.0,
         },
-        peer: OTHER_RATE,
+        peer: other_rate(),
         by: "vmstat",
     },
     Row {
-        name: "round trip of a handshake in a capture",
+        name: "round trip of a handshake in a capture".into(),
         unit: "ms",
         ours: side(
             "plimsoll trace crates/plimsoll-explain/tests/data/mixed.pcap",
@@ -199,14 +211,14 @@ const ROWS: [Row; 18] = [
         by: "tshark",
     },
     Row {
-        name: "packets in a capture",
+        name: "packets in a capture".into(),
         unit: "",
         ours: side("plimsoll trace crates/plimsoll-explain/tests/data/mixed.pcap", "/packets"),
         peer: side("tshark -r crates/plimsoll-explain/tests/data/mixed.pcap | wc -l", ""),
         by: "tshark",
     },
     Row {
-        name: "the pause of a relay that holds data back",
+        name: "the pause of a relay that holds data back".into(),
         unit: "s",
         ours: side(
             "plimsoll trace crates/plimsoll-explain/tests/data/sender_held-23.pcap",
@@ -219,7 +231,7 @@ const ROWS: [Row; 18] = [
         by: "tshark",
     },
     Row {
-        name: "a table of two kernels by two",
+        name: "a table of two kernels by two".into(),
         unit: "x",
         ours: side("plimsoll judge factors xtask/rows/table.txt", "/estimate"),
         peer: side(
@@ -229,18 +241,29 @@ const ROWS: [Row; 18] = [
         ),
         by: "awk",
     },
-];
+    ]
+}
 
 /// Kept figures, by the row's name and the day.
 type Measured = BTreeMap<(String, String), Figures>;
 
-/// The medians of a row's rounds, and the range of their ratios.
+/// The medians of a row's rounds, and their ratios.
 struct Figures {
     own: f64,
     theirs: f64,
-    ratio: f64,
-    lowest: f64,
-    highest: f64,
+    ratio: Spread,
+    /// The peer against itself.
+    noise: Option<Spread>,
+}
+
+/// The median of ratios, the lowest and the highest.
+struct Spread([f64; 3]);
+
+/// The figures of both sides in a round, and that of the peer once more.
+struct Round {
+    own: f64,
+    theirs: f64,
+    again: Option<f64>,
 }
 
 /// Runs each row whose name has `part`, and its peer, with a build of Plimsoll, and writes the page with this day beside the earlier ones.
@@ -258,10 +281,10 @@ pub(crate) fn run(program: &str, part: &str) -> Result<(), String> {
     let day = shell::output("date", &["+%F"])?.trim().to_owned();
     let kept = std::fs::read_to_string(MEASURED).map_err(|error| format!("{MEASURED}: {error}"))?;
     let mut measured = parse(&kept)?;
-    for row in ROWS.iter().filter(|row| row.name.contains(part)) {
-        let rounds: Vec<[f64; 2]> =
-            (0..ROUNDS).map(|_| measure(&environment, row)).collect::<Result<_, _>>()?;
-        measured.insert((row.name.to_owned(), day.clone()), Figures::of(&rounds));
+    for row in rows().iter().filter(|row| row.name.contains(part)) {
+        let rounds: Vec<Round> =
+            (0..ROUNDS).map(|round| measure(&environment, row, round)).collect::<Result<_, _>>()?;
+        measured.insert((row.name.to_string(), day.clone()), Figures::of(&rounds));
         // After each row, so that a later one that fails loses nothing.
         for (file, text) in [(MEASURED, tsv(&measured)), (PAGE, page(&measured))] {
             std::fs::write(file, text).map_err(|error| format!("{file}: {error}"))?;
@@ -270,23 +293,35 @@ pub(crate) fn run(program: &str, part: &str) -> Result<(), String> {
     Ok(())
 }
 
+impl Spread {
+    fn of(ratios: impl Iterator<Item = f64>) -> Option<Self> {
+        let sorted = sorted(ratios);
+        Some(Self([*sorted.get(sorted.len() / 2)?, *sorted.first()?, *sorted.last()?]))
+    }
+
+    fn text(&self) -> String {
+        let [ratio, lowest, highest] = self.0;
+        format!("{ratio:.2} ({lowest:.2} to {highest:.2})")
+    }
+}
+
 impl Figures {
-    fn of(rounds: &[[f64; 2]]) -> Self {
-        let sorted = |of: fn(&[f64; 2]) -> f64| {
-            let mut values: Vec<f64> = rounds.iter().map(of).collect();
-            values.sort_by(f64::total_cmp);
-            values
-        };
-        let ratios = sorted(|[own, theirs]| own / theirs);
-        let middle = rounds.len() / 2;
+    fn of(rounds: &[Round]) -> Self {
+        let middle = |of: fn(&Round) -> f64| sorted(rounds.iter().map(of))[rounds.len() / 2];
+        let ratio = Spread::of(rounds.iter().map(|round| round.own / round.theirs));
         Self {
-            own: sorted(|[own, _]| *own)[middle],
-            theirs: sorted(|[_, theirs]| *theirs)[middle],
-            ratio: ratios[middle],
-            lowest: ratios[0],
-            highest: ratios[ratios.len() - 1],
+            own: middle(|round| round.own),
+            theirs: middle(|round| round.theirs),
+            ratio: ratio.expect("a row has rounds"),
+            noise: Spread::of(rounds.iter().filter_map(|round| Some(round.again? / round.theirs))),
         }
     }
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values
 }
 
 /// Reads the kept figures: one line for each row and day.
@@ -294,9 +329,10 @@ fn parse(text: &str) -> Result<Measured, String> {
     let line = |line: &str| -> Option<((String, String), Figures)> {
         let mut fields = line.split('\t');
         let of = (fields.next()?.to_owned(), fields.next()?.to_owned());
-        let mut number = || fields.next()?.parse().ok();
-        let [own, theirs, ratio, lowest, highest] = [number()?, number()?, number()?, number()?, number()?];
-        Some((of, Figures { own, theirs, ratio, lowest, highest }))
+        let numbers: Vec<f64> = fields.map(|field| field.parse().ok()).collect::<Option<_>>()?;
+        let spread = |at: usize| numbers.get(at..at + 3)?.try_into().ok().map(Spread);
+        let [own, theirs, ..] = numbers[..] else { return None };
+        Some((of, Figures { own, theirs, ratio: spread(2)?, noise: spread(5) }))
     };
     text.lines()
         .map(|text| {
@@ -306,10 +342,12 @@ fn parse(text: &str) -> Result<Measured, String> {
 }
 
 fn tsv(measured: &Measured) -> String {
-    let line =
-        |((name, day), Figures { own, theirs, ratio, lowest, highest }): (&(String, String), &Figures)| {
-            format!("{name}\t{day}\t{own}\t{theirs}\t{ratio}\t{lowest}\t{highest}\n")
-        };
+    let line = |((name, day), Figures { own, theirs, ratio, noise }): (&(String, String), &Figures)| {
+        let spreads = std::iter::once(ratio).chain(noise).flat_map(|spread| spread.0);
+        let numbers: String =
+            [*own, *theirs].into_iter().chain(spreads).map(|it| format!("\t{it}")).collect();
+        format!("{name}\t{day}{numbers}\n")
+    };
     measured.iter().map(line).collect()
 }
 
@@ -320,14 +358,14 @@ fn page(measured: &Measured) -> String {
     let mut page = format!(
         "# Rows\n\nEach row of a report by one command, beside another program that measures the same on the same machine. `cargo xtask rows PROGRAM` writes this page. \
          Each row is measured {ROUNDS} times a day, both sides in turns. A day has both medians, Plimsoll's first. Its ratio is the median of the rounds, with the lowest and \
-         the highest. Where no command stands beside a peer, it is a load of the same run.\n\n\
+         the highest. fio stands against itself as well, which shows how far the disk scatters. Where no command stands beside a peer, it is a load of the same run.\n\n\
          | row | command | peer |{heads}\n| --- | --- | --- |{}\n",
         " --- | --- |".repeat(days.len())
     );
-    for row in &ROWS {
+    for row in &rows() {
         page.push_str(&line(
             row,
-            days.iter().map(|day| measured.get(&(row.name.to_owned(), (*day).clone()))),
+            days.iter().map(|day| measured.get(&(row.name.to_string(), (*day).clone()))),
         ));
     }
     page
@@ -344,11 +382,10 @@ fn line<'a>(
         if peer.command.is_empty() { (*by).to_owned() } else { format!("{by}: `{}`", command(peer)) };
     let figures: String = days
         .map(|day| match day {
-            Some(Figures { own, theirs, ratio, lowest, highest }) => {
-                format!(
-                    " {} | {ratio:.2} ({lowest:.2} to {highest:.2}) |",
-                    format!("{own:.2}, {theirs:.2} {unit}").trim_end()
-                )
+            Some(Figures { own, theirs, ratio, noise }) => {
+                let noise =
+                    noise.as_ref().map_or_else(String::new, |noise| format!("; {by}/{by} {}", noise.text()));
+                format!(" {} | {}{noise} |", format!("{own:.2}, {theirs:.2} {unit}").trim_end(), ratio.text())
             }
             None => " | |".to_owned(),
         })
@@ -356,16 +393,27 @@ fn line<'a>(
     format!("| {name} | `{}` | {beside} |{figures}\n", command(ours))
 }
 
-/// The figures of both sides in a round.
-fn measure(environment: &str, row: &Row) -> Result<[f64; 2], String> {
+/// Measures both sides, the peer first in every other round.
+fn measure(environment: &str, row: &Row, round: usize) -> Result<Round, String> {
     let printed = |side: &Side| -> Result<Value, String> {
         // A claim that is undecided (status 4) has its figure all the same.
         let text = shell::output("sh", &["-c", &format!("{environment} {} || test $? = 4", side.command)])?;
         serde_json::from_str(&text).map_err(|error| format!("`{}`: {error}", side.command))
     };
-    let ours = printed(&row.ours)?;
-    let peer = if row.peer.command.is_empty() { ours.clone() } else { printed(&row.peer)? };
-    Ok([figure(&ours, &row.ours)?, figure(&peer, &row.peer)?])
+    let ours = || printed(&row.ours);
+    let peers = || figure(&printed(&row.peer)?, &row.peer);
+    if row.peer.command.is_empty() {
+        let run = ours()?;
+        return Ok(Round { own: figure(&run, &row.ours)?, theirs: figure(&run, &row.peer)?, again: None });
+    }
+    let again = || if row.by == "fio" { peers().map(Some) } else { Ok(None) };
+    if round.is_multiple_of(2) {
+        let own = figure(&ours()?, &row.ours)?;
+        Ok(Round { own, theirs: peers()?, again: again()? })
+    } else {
+        let (again, theirs) = (again()?, peers()?);
+        Ok(Round { own: figure(&ours()?, &row.ours)?, theirs, again })
+    }
 }
 
 /// The figure of a side in what was printed.
@@ -395,30 +443,47 @@ mod tests {
             { "metric": "rate", "points": [{ "value": 1.0 }] }, { "metric": "rate", "points": [{ "value": 2.0 }] },
         ] }] });
         assert_eq!((imported(&printed, "rate"), imported(&printed, "time")), (Some(2.0), None));
-        for row in &ROWS {
+        for row in &rows() {
             for side in [&row.ours, &row.peer] {
                 let is_metric = !side.figure.is_empty() && !side.figure.starts_with('/');
-                assert_eq!(is_metric, side.command.contains("plimsoll import"), "{}", row.name);
+                let imports = ["plimsoll import", "fio.sh"].iter().any(|part| side.command.contains(part));
+                assert_eq!(is_metric, imports, "{}", row.name);
             }
         }
     }
 
+    fn rounds(of: &[[f64; 2]]) -> Vec<Round> {
+        of.iter().map(|[own, theirs]| Round { own: *own, theirs: *theirs, again: None }).collect()
+    }
+
+    #[test]
+    fn a_peer_that_is_measured_twice_shows_how_far_it_scatters() {
+        let of = |again| Round { own: 90.0, theirs: 100.0, again: Some(again) };
+        let found = line(&rows()[0], [Some(&Figures::of(&[of(90.0), of(99.0), of(120.0)]))].into_iter());
+        assert!(found.ends_with("| 0.90 (0.90 to 0.90); ab/ab 0.99 (0.90 to 1.20) |\n"), "{found}");
+        let kept = BTreeMap::from([(
+            (rows()[0].name.to_string(), "2026-01-01".to_owned()),
+            Figures::of(&[of(90.0)]),
+        )]);
+        assert_eq!(page(&parse(&tsv(&kept)).expect("it is read")), page(&kept));
+    }
+
     #[test]
     fn a_row_has_the_medians_of_the_rounds_and_the_range_of_their_ratios() {
-        let figures = Figures::of(&[[90.0, 100.0], [300.0, 300.0], [220.0, 200.0]]);
-        let found = line(&ROWS[0], [Some(&figures)].into_iter());
+        let figures = Figures::of(&rounds(&[[90.0, 100.0], [300.0, 300.0], [220.0, 200.0]]));
+        let found = line(&rows()[0], [Some(&figures)].into_iter());
         assert!(found.ends_with("| ab | 220.00, 200.00 1/s | 1.00 (0.90 to 1.10) |\n"), "{found}");
     }
 
     #[test]
     fn a_second_day_stands_beside_the_first_and_a_second_run_of_a_day_replaces_it() {
-        let of = |day: &str| (ROWS[0].name.to_owned(), day.to_owned());
-        let mut measured = BTreeMap::from([(of("2026-01-01"), Figures::of(&[[1.0, 2.0]]))]);
-        let third = BTreeMap::from([(of("2026-01-03"), Figures::of(&[[1_887.235_000_1, 3.0]]))]);
+        let of = |day: &str| (rows()[0].name.to_string(), day.to_owned());
+        let mut measured = BTreeMap::from([(of("2026-01-01"), Figures::of(&rounds(&[[1.0, 2.0]])))]);
+        let third = BTreeMap::from([(of("2026-01-03"), Figures::of(&rounds(&[[1_887.235_000_1, 3.0]])))]);
         assert_eq!(page(&parse(&tsv(&third)).expect("it is read")), page(&third), "no digit is lost");
         measured = parse(&tsv(&measured)).expect("what was written is read");
-        measured.insert(of("2026-01-02"), Figures::of(&[[9.0, 2.0]]));
-        measured.insert(of("2026-01-02"), Figures::of(&[[3.0, 2.0]]));
+        measured.insert(of("2026-01-02"), Figures::of(&rounds(&[[9.0, 2.0]])));
+        measured.insert(of("2026-01-02"), Figures::of(&rounds(&[[3.0, 2.0]])));
         let found = page(&measured);
         assert!(found.contains("| peer | on 2026-01-01 | ratio | on 2026-01-02 | ratio |\n"), "{found}");
         assert!(
