@@ -259,7 +259,7 @@ mod tests {
         let trees = Worktrees::temporary(&repository).unwrap();
         let paths: Vec<PathBuf> = commits.iter().map(|commit| trees.add(&commit.hash).unwrap()).collect();
         let numbers: Vec<String> =
-            paths.iter().map(|path| std::fs::read_to_string(path.join("n")).unwrap()).collect();
+            paths.iter().map(|path| fs::read_to_string(path.join("n")).unwrap()).collect();
         assert_eq!(numbers, ["1\n", "2\n", "3\n"]);
         assert_eq!(git(folder.path(), &["worktree", "list"]).unwrap().lines().count(), 1);
         drop(trees);
