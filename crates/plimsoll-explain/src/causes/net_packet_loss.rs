@@ -39,11 +39,17 @@ const STALLS: by_stalls::Signature = by_stalls::Signature {
 
 /// The kernel drops at least this many packets for each segment that is sent again here: the peer sends the others again.
 const LEAST_DROPPED: f64 = 0.5;
+const SYN_RETRANSMITS: &str = "netstat.TcpExt.TCPSynRetrans";
 
 /// A loss in connections too short for duplicate acknowledgements: segments are sent again, and the kernel itself dropped packets.
 fn dropped(evidence: &[Evidence]) -> Option<Cause> {
     let again =
         by_counters::grown(COUNTERS.counter, evidence).filter(|counter| counter.after >= COUNTERS.least)?;
+    // A handshake that is repeated has a cause of its own.
+    let handshakes = by_counters::grown(SYN_RETRANSMITS, evidence).map_or(0.0, |counter| counter.after);
+    if handshakes >= LEAST_DROPPED * again.after {
+        return None;
+    }
     let is_felt = |drops: &Evidence| {
         drops.metric.starts_with("machine.drops.") && drops.after >= LEAST_DROPPED * again.after
     };
@@ -86,16 +92,18 @@ mod tests {
 
     #[test]
     fn what_the_kernel_dropped_names_a_loss_in_connections_too_short_for_duplicate_acknowledgements() {
-        let of = |sent_again: f64, dropped: f64| {
+        let of = |sent_again: f64, dropped: f64, handshakes: f64| {
             let evidence = [
+                grew("here", "netstat.TcpExt.TCPSynRetrans (per second)", 0.0, handshakes),
                 grew("here", "snmp.Tcp.RetransSegs (per second)", 0.0, sent_again),
                 grew("machine", "machine.drops.netfilter_drop (per second)", 0.0, dropped),
             ];
             let found = named(&Known { evidence: &evidence, ..Known::default() });
             found.into_iter().find(|it| it.id == CauseId::NetPacketLoss).map(|it| it.confidence)
         };
-        assert_eq!(of(4.0, 25.0), Some(0.88));
-        assert_eq!(of(4.0, 1.0), None, "a filter that drops something else");
-        assert_eq!(of(0.0, 25.0), None, "nothing is sent again");
+        assert_eq!(of(4.0, 25.0, 0.5), Some(0.88));
+        assert_eq!(of(4.0, 25.0, 4.0), None, "handshakes are what is repeated");
+        assert_eq!(of(4.0, 1.0, 0.0), None, "a filter that drops something else");
+        assert_eq!(of(0.0, 25.0, 0.0), None, "nothing is sent again");
     }
 }
