@@ -156,7 +156,7 @@ impl Report<'_> {
     }
 }
 
-/// What is said before a measurement whose budget cannot show what must be found.
+/// Warning before a measurement whose budget cannot show what must be found.
 pub(super) fn warning(reach: &Reach, detect: f64) -> Option<String> {
     let why = if reach.is_noisy() { "this machine is noisy" } else { "one run takes long" };
     let warning = || format!("{why}: a change of {} takes {}", percent(detect), reach.remedy());
