@@ -147,7 +147,7 @@ fn compared(
     };
     let objections = trials.map(soundness::objection);
     let failed = match &objections {
-        // What failed in one run only is what is to be explained.
+        // A failure in one run alone needs an explanation.
         [None, Some(_)] => Some(true),
         [Some(_), None] => Some(false),
         _ => None,

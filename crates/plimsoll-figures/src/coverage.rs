@@ -5,7 +5,7 @@ use serde::Serialize;
 /// The most stretches that are kept one by one.
 const MOST: usize = 1000;
 /// So much of a line that was not read is quoted.
-const QUOTED: usize = 60;
+pub(super) const QUOTED: usize = 60;
 
 /// What became of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

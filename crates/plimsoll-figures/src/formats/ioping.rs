@@ -10,7 +10,7 @@ pub(super) const FORMAT: Format = Format {
         "lower latency s, ms, us, ns: `time` of each request but the first, which warms up",
         "lower latency,stat s, ms, us, ns: `min/avg/max/mdev`",
         "higher requests_per_second 1/s: `iops`",
-        "higher throughput B/s, KiB/s, MiB/s, GiB/s: beside it, in powers of 1024",
+        "higher throughput B/s, KiB/s, MiB/s, GiB/s: the rate behind `iops`, in powers of 1024",
         "plain requests: `requests completed`",
         "plain duration s, ms, us, min: `in`, the time of the requests",
     ],

@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
     checked: Checked::Documented("https://github.com/intel/lkp-tests"),
     marks: &["%stddev", "stats.json:"],
     start: |line| is_heading(line).then_some(Start::Head).or_else(|| rules::start(LINES, line)),
-    reader: Some(|_| Box::new(Lkp { rules: rules::reader(LINES), is_table: false })),
+    reader: Some(|_| Box::new(Lkp { rules: rules::reader(LINES), seen: Vec::new() })),
     ..Format::EMPTY
 };
 
@@ -69,19 +69,20 @@ fn change(word: &str) -> Option<(f64, &'static str)> {
 
 struct Lkp {
     rules: Box<dyn Reader>,
-    /// Whether the heading of a table has been read.
-    is_table: bool,
+    /// Metrics of this call.
+    seen: Vec<String>,
 }
 
 impl Reader for Lkp {
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
         if is_heading(line) {
-            self.is_table = true;
             return Fit::Mine;
         }
-        let Some((kernels, metric)) = row(line).filter(|_| self.is_table) else {
-            return self.rules.line(line, out);
-        };
+        let Some((kernels, metric)) = row(line) else { return self.rules.line(line, out) };
+        if self.seen.iter().any(|seen| seen == metric) {
+            return Fit::Next;
+        }
+        self.seen.push(metric.to_owned());
         let are_two = kernels.len() == 2;
         for (at, kernel) in kernels.iter().enumerate() {
             let side = side(at, kernels.len());

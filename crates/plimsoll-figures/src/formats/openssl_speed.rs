@@ -37,9 +37,9 @@ fn sizes(line: &Line<'_>) -> Option<Vec<String>> {
 fn operations(line: &Line<'_>) -> Option<Vec<String>> {
     let words: Vec<&str> = line.words().collect();
     let (times, rates) = words.split_at_checked(words.len() / 2)?;
-    let pairs = |(time, rate): (&&str, &&str)| {
-        rate.strip_suffix("/s").map(|of| of.trim_end_matches('s')) == Some(time)
-    };
+    let is_rate_of = |rate: &str, time: &str| rate == time || rate.strip_suffix('s') == Some(time);
+    let pairs =
+        |(time, rate): (&&str, &&str)| rate.strip_suffix("/s").is_some_and(|rate| is_rate_of(rate, time));
     (!times.is_empty() && times.len() == rates.len() && times.iter().zip(rates).all(pairs))
         .then(|| times.iter().map(|time| (*time).to_owned()).collect())
 }
@@ -114,4 +114,18 @@ fn time<'t>(operation: &'t str, word: &str) -> Option<Figure<'t>> {
 /// `3378.8`
 fn rate<'t>(operation: &'t str, word: &str) -> Option<Figure<'t>> {
     Some(("operations_per_second", number(word)?, "1/s", ("operation", operation)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_heading_has_each_operation_twice() {
+        let of = |text| operations(&Line { number: 1, text });
+        assert_eq!(of("sign    verify    sign/s verify/s").unwrap(), ["sign", "verify"]);
+        let kem = "keygen    encaps    decaps keygens/s  encaps/s  decaps/s";
+        assert_eq!(of(kem).unwrap(), ["keygen", "encaps", "decaps"]);
+        assert!(of("sign verify verify/s sign/s").is_none() && of("").is_none());
+    }
 }

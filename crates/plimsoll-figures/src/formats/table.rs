@@ -129,6 +129,8 @@ struct Table {
     /// What stands before decimals, where an option or a row says so.
     decimal: Option<Decimal>,
     columns: Vec<Column>,
+    /// Whether the heading begins with a bar and ends without one: its first name may be empty.
+    lacks_first: bool,
     /// The names of the first row of the heading, and where its cells end.
     first: Vec<(String, usize)>,
     below: Below,
@@ -177,6 +179,7 @@ impl Table {
             self.columns = distinct(columns);
             self.first.clear();
         } else if self.columns.is_empty() || self.below == Below::Nothing {
+            self.lacks_first = text.starts_with('|') && !text.ends_with('|');
             self.first = names.iter().map(|name| (*name).to_owned()).zip(ends(text)).collect();
             self.columns = distinct(names.iter().map(|name| Column::of(name)).collect());
         }
@@ -230,7 +233,10 @@ impl Reader for Table {
             return self.heading(text, &names);
         }
         // Without outer bars, an empty first name is lost.
-        if found.len() == self.columns.len() + 1 && self.below == Below::Rule && !text.starts_with('|') {
+        if found.len() == self.columns.len() + 1
+            && std::mem::take(&mut self.lacks_first)
+            && !text.starts_with('|')
+        {
             self.columns.insert(0, Column::of(""));
         }
         if found.len() != self.columns.len() {
@@ -275,7 +281,7 @@ impl Reader for Table {
             .find(is_unclear)
         {
             return out.refuse(format!(
-                "the comma of `{cell}` may stand before decimals or after thousands; say --decimal"
+                "the comma in `{cell}` may mark decimals or thousands; pass --decimal point or --decimal comma"
             ));
         }
         Fit::Mine

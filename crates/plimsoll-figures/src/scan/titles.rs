@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::super::coverage::Call;
+use super::super::coverage::{Call, QUOTED};
 
 /// The nearest lines that are kept above a call.
 const KEPT: usize = 12;
-/// So much of a line is kept.
-const QUOTED: usize = 60;
 
 /// What a line above a call is, the best title first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

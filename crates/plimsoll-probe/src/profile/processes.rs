@@ -87,7 +87,7 @@ impl ServiceGroup {
 pub(super) struct Services {
     known: HashMap<u32, Option<Arc<str>>>,
     pub(super) group: Option<ServiceGroup>,
-    /// Whether nobody is asked. To read an environment locks the memory of its process, and may tell secrets.
+    /// Whether environments stay unread. Reading one locks the memory of its process, and may reveal secrets.
     pub(super) is_off: bool,
 }
 
