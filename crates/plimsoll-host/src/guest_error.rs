@@ -116,6 +116,9 @@ pub enum BootFailure {
     /// The kernel ended: by a panic, or by the end of its init.
     #[error("its kernel ended before its agent ran")]
     KernelEnded,
+    /// KVM could not go on, in QEMU's words.
+    #[error("KVM gave up: {0}")]
+    Kvm(String),
     /// QEMU could not run it.
     #[error("QEMU ended before its agent ran ({0})")]
     QemuEnded(String),

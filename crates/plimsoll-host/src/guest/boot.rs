@@ -18,7 +18,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use super::archive::{Archive, are_one_file};
 use super::console::Console;
 use super::exact::outside::Outside;
-use super::machine::{Descriptors, INIT, PROGRAM};
+use super::machine::{Accelerator, Descriptors, INIT, PROGRAM};
 use super::modules::Modules;
 use super::share::{self, MachineFiles};
 use super::{Orders, init, pump};
@@ -38,6 +38,8 @@ const LINKS: [&str; 1] = ["virtio_net"];
 const NAT: [&str; 5] = ["nf_tables", "nf_nat", "nft_nat", "nft_masq", "nft_chain_nat"];
 /// How many datagrams wait for a guest: a burst on a link is longer than the kernel's default of 10.
 const QUEUE: (&str, &str) = ("/proc/sys/net/unix/max_dgram_qlen", "1024");
+/// How QEMU's last words begin where KVM could not go on.
+const KVM_GAVE_UP: [&str; 3] = ["KVM internal error", "KVM: entry failed", "error: kvm run failed"];
 /// How long QEMU has to end after the guest's last word.
 const ENDING: Duration = Duration::from_secs(2);
 
@@ -79,13 +81,27 @@ fn here(operation: &str) -> impl FnOnce(io::Error) -> BootError {
     }
 }
 
-/// Boots the guest and waits until its agent runs.
+/// Boots the guest and waits until its agent runs. Emulation replaces a KVM that runs the probe but not this kernel: where
+/// hypervisors nest, KVM cannot emulate every instruction.
 pub(crate) fn boot(
     orders: &Orders,
     agent: &Path,
     args: &[String],
     control: &HostEnd,
 ) -> Result<Guest, BootError> {
+    match attempt(orders, agent, args, control) {
+        Err(BootError::Failed { why: BootFailure::Kvm(why), .. }) => {
+            let note = format!("KVM failed within its guest ({why}), so QEMU emulates the processor instead");
+            control.say(&Word::Note(note));
+            let mut emulated = orders.clone();
+            emulated.prepared.machine.accelerator = Accelerator::Emulation { why };
+            attempt(&emulated, agent, args, control)
+        }
+        booted => booted,
+    }
+}
+
+fn attempt(orders: &Orders, agent: &Path, args: &[String], control: &HostEnd) -> Result<Guest, BootError> {
     let archive = archive(orders, agent, args).map_err(here("collecting the guest's files"))?;
     let memory = memfd_create("plimsoll-guest", MemfdFlags::empty())
         .map_err(|e| here("making the guest's archive")(e.into()))?;
@@ -145,7 +161,8 @@ pub(crate) fn boot(
     if let Some(exact) = exact {
         exact.start().map_err(here("handing on the guest's orders"))?;
     }
-    let mut boot = Boot { qemu, heard, console: Console::default(), status, said: Vec::new() };
+    let by_kvm = orders.prepared.machine.accelerator == Accelerator::Kvm;
+    let mut boot = Boot { qemu, heard, console: Console::default(), by_kvm, status, said: Vec::new() };
     match boot.wait(control, orders.prepared.boot_within) {
         Ok(()) => boot.end(),
         Err(error) => {
@@ -161,6 +178,7 @@ struct Boot {
     qemu: Child,
     heard: io::PipeReader,
     console: Console,
+    by_kvm: bool,
     status: UnixStream,
     /// What its init has said of a line that is not whole yet.
     said: Vec<u8>,
@@ -203,6 +221,10 @@ impl Boot {
         let mut buffer = [0; 4096];
         let length = self.heard.read(&mut buffer).map_err(here("reading the guest's console"))?;
         self.console.write(&buffer[..length]);
+        // QEMU stops the guest then, and does not end (accel/kvm/kvm-all.c).
+        if let Some(line) = self.console.line_of(&KVM_GAVE_UP).filter(|_| self.by_kvm) {
+            return Err(self.failed(BootFailure::Kvm(line)));
+        }
         Ok(length > 0)
     }
 

@@ -38,6 +38,11 @@ impl Console {
         self.lines.push_back(line);
     }
 
+    /// The first kept line that begins with one of these words.
+    pub(crate) fn line_of(&self, beginnings: &[&str]) -> Option<String> {
+        self.lines.iter().find(|line| beginnings.iter().any(|words| line.starts_with(words))).cloned()
+    }
+
     /// The kept lines, joined; empty if the console printed nothing.
     pub(crate) fn last_lines(&self) -> String {
         let unfinished = shown(&self.unfinished);

@@ -342,6 +342,26 @@ fn a_guest_that_does_not_come_up_is_told_with_the_last_of_its_console() {
 }
 
 #[test]
+#[ignore = "needs root, qemu-system-x86 and a kernel; cargo xtask test has all"]
+fn a_guest_in_which_kvm_gives_up_runs_by_emulation() {
+    let lab = Lab::of_root().allowing("privileged,users,files");
+    // Runs the probe as if KVM worked, and stops where a kernel is started with it, as QEMU does.
+    let qemu = "#!/bin/sh\ncase \"$*\" in\n*isa-debug-exit*) exit 33;;\n\
+        *'accel kvm'*) echo 'KVM internal error. Suberror: 1' >&2; exec sleep 600;;\nesac\n\
+        PATH=${PATH#*:}\nexec qemu-system-x86_64 \"$@\"\n";
+    let bin = lab.path("bin");
+    fs::create_dir_all(&bin).expect("allowed");
+    lab.file("bin/qemu-system-x86_64", qemu);
+    let experiment = lab.file("alone.toml", &alone(&kernel(), ""));
+    let bin = bin.display();
+    let script = format!("chmod 755 {bin}/*; PATH={bin}:$PATH \"$PLIMSOLL\" run {experiment} --format json");
+    let report = lab.script(&script).exits(0).json();
+    let notes = report["environment"]["notes"].to_string() + &report["notes"].to_string();
+    let fell_back = notes.contains("KVM failed within its guest (KVM internal error. Suberror: 1)");
+    assert_eq!(fell_back, fs::File::options().write(true).open("/dev/kvm").is_ok(), "{notes}");
+}
+
+#[test]
 #[ignore = "needs qemu-system-x86 and a kernel; cargo xtask test has both"]
 fn of_a_killed_run_no_guest_is_left() {
     let lab = Lab::new().allowing("privileged,users,files");

@@ -8,6 +8,7 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
@@ -48,7 +49,10 @@ pub(in super::super) fn daemon(host: &str) -> Result<PathBuf, HostError> {
 /// # Returns
 /// The socket by which QEMU speaks to it. It ends when that is closed, and with the process that started it.
 pub(in super::super) fn start(daemon: &Path, errors: Stdio) -> io::Result<UnixStream> {
-    let address = SocketAddr::from_abstract_name(SOCKET)?;
+    // A daemon of a guest that did not come up may still have its name.
+    static STARTED: AtomicU32 = AtomicU32::new(0);
+    let name = format!("{SOCKET}-{}", STARTED.fetch_add(1, Ordering::Relaxed));
+    let address = SocketAddr::from_abstract_name(name)?;
     let listener = UnixListener::bind_addr(&address)?;
     let socket = UnixStream::connect_addr(&address)?;
     fcntl(&listener, FcntlArg::F_SETFD(FdFlag::empty()))?;
