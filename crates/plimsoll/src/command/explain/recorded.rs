@@ -86,9 +86,10 @@ pub(in crate::command) fn told_of_one(recording: &Recording) -> Result<Recording
         return Ok(changed);
     }
     let state = watched::alone(&recording.moments).ok_or_else(|| Failure::Usage(recording.too_short()))?;
-    let mut sentences = usage::rows(&state, recording);
-    sentences.extend(usage::limits(&state, recording));
     let whole = with_traces(recording)?;
+    let seen = usage::Seen::of(recording, whole.profile.clone());
+    let mut sentences = usage::rows(&state, recording);
+    sentences.extend(usage::limits(&state, recording, &seen));
     sentences.extend(stood_still(&whole, "seen"));
     let explained = Explained { causes: state.causes, ..Explained::default() };
     let sides = [whole.clone(), whole];
@@ -177,7 +178,7 @@ pub(super) fn one(path: &Path, format: PlainFormat) -> Result<(), Failure> {
 
 fn alone(path: &Path, recording: &Recording, state: &State, format: PlainFormat) -> Result<(), Failure> {
     let seen = usage::Seen::of(recording, side(recording, |_| true).profile);
-    let limits = usage::limits(state, recording);
+    let limits = usage::limits(state, recording, &seen);
     let traces = packets(recording).map(|at| Ok((at, trace(at)?))).collect::<Result<Vec<_>, Failure>>()?;
     let missing = not_recorded(&[recording]);
     match format {
@@ -284,7 +285,6 @@ fn not_recorded(recordings: &[&Recording]) -> Vec<Missing> {
     missing
 }
 
-/// The part of a recording whose times are wanted.
 /// The part of the busiest connections, over all looks, that held less than a segment back while something was unacknowledged and the window open, in per
 /// cent (Nagle's algorithm, RFC 896).
 fn held_share(recording: &Recording, wanted: impl Fn(u64) -> bool) -> Option<f64> {
@@ -301,6 +301,7 @@ fn held_share(recording: &Recording, wanted: impl Fn(u64) -> bool) -> Option<f64
     (!all.is_empty()).then(|| 100.0 * held as f64 / all.len() as f64)
 }
 
+/// The part of a recording whose times are wanted.
 fn side(recording: &Recording, wanted: impl Fn(u64) -> bool) -> Recorded {
     let moments = recording.moments.iter();
     let mut all = moments.clone().filter(|moment| wanted(moment.at_unix_ms)).cloned().collect::<Vec<_>>();

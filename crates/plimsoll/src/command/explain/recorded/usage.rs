@@ -115,11 +115,14 @@ fn fullest(recording: &Recording) -> Option<Listener> {
 }
 
 /// Sentences about resources that are used up or waited for.
-pub(super) fn limits(state: &State, recording: &Recording) -> Vec<String> {
+pub(super) fn limits(state: &State, recording: &Recording, seen: &Seen) -> Vec<String> {
     let waited = |what: &str| state.pressure.get(what).copied().unwrap_or(0.0);
     let mut limits = Vec::new();
     if state.cpu_busy.is_some_and(|busy| busy >= USED_UP) {
-        limits.push("The CPUs are used up.".to_owned());
+        let by = seen.on_cpu.first().map_or_else(String::new, |(program, cpus)| {
+            format!(", most of all by {program} ({} of {})", figure(*cpus), state.cpus)
+        });
+        limits.push(format!("The CPUs are used up{by}."));
     } else if waited("cpu") >= WAITED {
         limits.push(format!(
             "Tasks wait for a CPU {} of the time, though not all are used.",
