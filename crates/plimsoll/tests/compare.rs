@@ -91,10 +91,10 @@ fn a_command_is_the_same_as_itself() {
     let bench = Bench::new();
     bench.write_noisy_script();
     let same = "sh noisy 100000";
-    let told = bench.plimsoll(&with_figure(&[
+    let output = bench.plimsoll(&with_figure(&[
         "--a", same, "--b", same, "--seed", "1", "--margin", "2%", "--format", "json",
     ]));
-    let verdict = told.ends_with(0).json();
+    let verdict = output.ends_with(0).json();
     assert_eq!(verdict["outcome"], "same");
     assert_eq!(verdict["schema"], "plimsoll.verdict/1");
     assert_eq!(verdict["claim"], "difference");
@@ -109,23 +109,23 @@ fn a_command_is_the_same_as_itself() {
 fn five_percent_are_found_through_three_percent_of_noise_and_the_answer_comes_first() {
     let bench = Bench::new();
     bench.write_noisy_script();
-    let told =
+    let output =
         bench.plimsoll(&with_figure(&["--a", "sh noisy 100000", "--b", "sh noisy 105000", "--seed", "1"]));
-    told.ends_with(1);
-    let first = told.stdout.lines().next().unwrap();
+    output.ends_with(1);
+    let first = output.stdout.lines().next().unwrap();
     assert!(
         first.starts_with("B is ") && first.contains(" % higher, which is worse (95 % interval +"),
         "{first}"
     );
     assert!(first.contains(" pairs."), "{first}");
-    assert_eq!(told.stderr, "", "there is no terminal to tell progress to");
+    assert_eq!(output.stderr, "", "there is no terminal for progress");
 }
 
 #[test]
-fn a_higher_figure_is_better_when_told_so() {
+fn a_higher_figure_is_better_with_the_option() {
     let bench = Bench::new();
     bench.write_noisy_script();
-    let told = bench.plimsoll(&with_figure(&[
+    let output = bench.plimsoll(&with_figure(&[
         "--a",
         "sh noisy 100000",
         "--b",
@@ -134,16 +134,16 @@ fn a_higher_figure_is_better_when_told_so() {
         "--format",
         "json",
     ]));
-    let verdict = told.ends_with(0).json();
+    let verdict = output.ends_with(0).json();
     assert_eq!(verdict["outcome"], "faster");
     assert!(verdict["estimate"].as_f64().unwrap() > 1.1);
 }
 
 #[test]
 fn a_sleep_that_is_five_times_as_long_is_found_in_few_pairs() {
-    let told =
+    let output =
         Bench::new().plimsoll(&["compare", "--a", "sleep 0.02", "--b", "sleep 0.1", "--format", "json"]);
-    let verdict = told.ends_with(1).json();
+    let verdict = output.ends_with(1).json();
     assert_eq!(verdict["metric"], "wall_time");
     assert_eq!(verdict["outcome"], "slower");
     assert!(verdict["n"].as_u64().unwrap() <= 20, "{verdict}");
@@ -152,17 +152,17 @@ fn a_sleep_that_is_five_times_as_long_is_found_in_few_pairs() {
 
 #[test]
 fn two_command_lines_are_enough_and_the_times_of_both_are_printed() {
-    let told = Bench::new().plimsoll(&[
+    let output = Bench::new().plimsoll(&[
         "compare",
         "sleep 0.02",
         "sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done'",
     ]);
-    told.ends_with(1);
+    output.ends_with(1);
     let times: Vec<&str> =
-        told.stdout.lines().filter(|line| line.trim_start().starts_with("wall ")).collect();
-    assert_eq!(times.len(), 2, "{}", told.stdout);
+        output.stdout.lines().filter(|line| line.trim_start().starts_with("wall ")).collect();
+    assert_eq!(times.len(), 2, "{}", output.stdout);
     assert!(times.iter().all(|line| line.contains(", user ") && line.contains(", system ")), "{times:?}");
-    let told = Bench::new()
+    let report = Bench::new()
         .plimsoll(&[
             "compare",
             "sleep 0.02",
@@ -171,12 +171,12 @@ fn two_command_lines_are_enough_and_the_times_of_both_are_printed() {
             "json",
         ])
         .json();
-    let seconds = |cell: usize, name: &str| told["cells"][cell][name].as_f64().expect("a time");
-    assert!(seconds(0, "wall_s") >= 0.02 && seconds(0, "user_s") < 0.01, "a sleeper uses no CPU: {told}");
+    let seconds = |cell: usize, name: &str| report["cells"][cell][name].as_f64().expect("a time");
+    assert!(seconds(0, "wall_s") >= 0.02 && seconds(0, "user_s") < 0.01, "a sleeper uses no CPU: {report}");
     // The loop does nothing but count: its wall time is its own CPU time and what it waited for CPUs.
     assert!(
         seconds(1, "user_s") > seconds(1, "system_s") && seconds(1, "user_s") <= seconds(1, "wall_s"),
-        "{told}"
+        "{report}"
     );
     Bench::new()
         .plimsoll(&["compare", "latest", "no-such-run"])
@@ -188,7 +188,7 @@ fn two_command_lines_are_enough_and_the_times_of_both_are_printed() {
 fn what_stays_undecided_ends_with_the_command_that_decides_it() {
     let bench = Bench::new();
     bench.write_noisy_script();
-    let told = bench.plimsoll(&with_figure(&[
+    let output = bench.plimsoll(&with_figure(&[
         "--a",
         "sh noisy 100000",
         "--b",
@@ -198,9 +198,9 @@ fn what_stays_undecided_ends_with_the_command_that_decides_it() {
         "--max-pairs",
         "8",
     ]));
-    told.ends_with(4);
+    output.ends_with(4);
     // The figures scatter by 3 %: more than ten times the pairs would be needed for 1 %.
-    let last = told.stdout.lines().last().unwrap_or_default();
+    let last = output.stdout.lines().last().unwrap_or_default();
     assert!(last.starts_with("To decide it: plimsoll compare ") && last.ends_with(" --margin 4%"), "{last}");
 }
 
@@ -208,9 +208,9 @@ fn what_stays_undecided_ends_with_the_command_that_decides_it() {
 fn memory_is_that_of_each_command_and_not_of_the_largest_so_far() {
     let hungry = |megabytes: usize| format!("dd if=/dev/zero of=/dev/null bs={megabytes}M count=1");
     let (much, more) = (hungry(128), hungry(64));
-    let told = Bench::new()
+    let output = Bench::new()
         .plimsoll(&["compare", "--metric", "memory", "--a", &much, "--b", &more, "--format", "json"]);
-    let verdict = told.ends_with(0).json();
+    let verdict = output.ends_with(0).json();
     assert_eq!(verdict["outcome"], "faster");
     let ratio = verdict["estimate"].as_f64().unwrap();
     assert!((0.45..0.65).contains(&ratio), "{ratio}");
@@ -230,9 +230,9 @@ fn three_cells_are_each_judged_against_the_first_and_ranked() {
     bench.write_noisy_script();
     let cells = ["--cells", "old=sh noisy 100000", "new=sh noisy 90000", "bad=sh noisy 130000"];
     let args = [with_figure(&cells), vec!["--seed", "2"]].concat();
-    let told = bench.plimsoll(&args);
-    told.ends_with(1);
-    assert!(told.stdout.contains("Best to worst, by estimate: new, old, bad"), "{}", told.stdout);
+    let output = bench.plimsoll(&args);
+    output.ends_with(1);
+    assert!(output.stdout.contains("Best to worst, by estimate: new, old, bad"), "{}", output.stdout);
     let verdicts = bench.plimsoll(&[args, vec!["--format", "json"]].concat()).json();
     assert_eq!(verdicts["schema"], "plimsoll.compare/1");
     let outcomes: Vec<&str> = verdicts["verdicts"]
@@ -274,7 +274,7 @@ fn the_same_seed_gives_the_same_order() {
 #[test]
 fn what_sets_up_runs_once_and_what_prepares_runs_before_every_command() {
     let bench = Bench::new();
-    let told = bench.plimsoll(&[
+    let output = bench.plimsoll(&[
         "compare",
         FIGURE[0],
         FIGURE[1],
@@ -291,7 +291,7 @@ fn what_sets_up_runs_once_and_what_prepares_runs_before_every_command() {
         "--prepare",
         "echo p >> prepare",
     ]);
-    told.ends_with(0);
+    output.ends_with(0);
     let lines = |name: &str| std::fs::read_to_string(bench.path().join(name)).unwrap().lines().count();
     assert_eq!(lines("setup"), 1);
     assert_eq!(lines("prepare"), 2 * (2 + 8));
@@ -313,13 +313,13 @@ fn a_command_that_fails_stops_it_with_its_last_words() {
 }
 
 #[test]
-fn a_figure_that_is_not_printed_is_told_with_what_was() {
-    let told = Bench::new().plimsoll(&with_figure(&["--a", "echo speed: 5", "--b", "echo speed: 5"]));
-    told.ends_with(3).complains("printed nothing that matches `figure=([0-9]+)`").complains("    speed: 5");
+fn a_missing_figure_is_reported_with_what_was_printed() {
+    let output = Bench::new().plimsoll(&with_figure(&["--a", "echo speed: 5", "--b", "echo speed: 5"]));
+    output.ends_with(3).complains("printed nothing that matches `figure=([0-9]+)`").complains("    speed: 5");
 }
 
 #[test]
-fn bad_usage_is_told_apart_from_what_could_not_be_done() {
+fn bad_usage_has_another_exit_status_than_a_failed_command() {
     let bench = Bench::new();
     let usage = |args: &[&str], text: &str| {
         bench.plimsoll(&[&["compare"], args].concat()).ends_with(2).complains(text);
@@ -358,8 +358,8 @@ const MEASURE: [&str; 4] = ["--", "sh", "measure", "{}"];
 #[test]
 fn the_version_that_brought_a_tenth_is_found_through_noise_and_confirmed() {
     let bench = sixteen_versions();
-    let told = bench.plimsoll(&[BISECT.as_slice(), &["--format", "json"], &MEASURE].concat());
-    let found = told.ends_with(0).json();
+    let output = bench.plimsoll(&[BISECT.as_slice(), &["--format", "json"], &MEASURE].concat());
+    let found = output.ends_with(0).json();
     assert_eq!(found["schema"], "plimsoll.bisect/1");
     assert_eq!(found["outcome"], "changed");
     assert_eq!(found["culprit"]["version"], "v11");
@@ -369,11 +369,11 @@ fn the_version_that_brought_a_tenth_is_found_through_noise_and_confirmed() {
     assert!((7_000.0..13_000.0).contains(&step), "{step}");
     let measurements = found["measurements"].as_array().unwrap().len();
     assert_eq!(bench.measured(), measurements + 2 * found["pairs"].as_array().unwrap().len());
-    let lines = told.stderr.lines().filter(|line| line.contains("90 % in"));
+    let lines = output.stderr.lines().filter(|line| line.contains("90 % in"));
     let numbers: Vec<usize> =
         lines.map(|line| line.split_whitespace().next().unwrap().parse().unwrap()).collect();
-    assert!(numbers.starts_with(&[1, 2, 3, 4]), "the first measurements have a line each: {}", told.stderr);
-    assert!(numbers.is_sorted() && numbers.last() <= Some(&measurements), "{}", told.stderr);
+    assert!(numbers.starts_with(&[1, 2, 3, 4]), "the first measurements have a line each: {}", output.stderr);
+    assert!(numbers.is_sorted() && numbers.last() <= Some(&measurements), "{}", output.stderr);
 }
 
 #[test]
@@ -408,8 +408,8 @@ fn a_version_that_cannot_be_measured_stops_the_search_and_keeps_what_was_measure
     let bench = sixteen_versions();
     bench
         .write("measure", "[ \"$1\" = v16 ] && { echo does not build >&2; exit 9; }\nexec sh noisy 100000\n");
-    let told = bench.plimsoll(&[BISECT.as_slice(), &["--state", "state.json"], &MEASURE].concat());
-    told.ends_with(3).complains("does not build").complains("--state state.json");
+    let output = bench.plimsoll(&[BISECT.as_slice(), &["--state", "state.json"], &MEASURE].concat());
+    output.ends_with(3).complains("does not build").complains("--state state.json");
     assert!(std::fs::read_to_string(bench.path().join("state.json")).unwrap().contains("\"value\""));
 }
 
@@ -422,12 +422,12 @@ fn versions_that_end_with_status_125_are_left_out_and_the_answer_spans_them() {
         "n=${1#v}; case $n in 8|10) exit 125;; esac\n[ $n -ge 9 ] && exec sh noisy 130000\nexec sh noisy 100000\n",
     );
     let args = [BISECT.as_slice(), &["--format", "json"], &MEASURE].concat();
-    let told = bench.plimsoll(&args);
-    let found = told.ends_with(0).json();
-    assert_eq!(found["culprit"]["version"], "v9", "{}", told.stdout);
+    let output = bench.plimsoll(&args);
+    let found = output.ends_with(0).json();
+    assert_eq!(found["culprit"]["version"], "v9", "{}", output.stdout);
     assert_eq!(found["culprit"]["before"], "v7");
     assert_eq!(found["culprit"]["not_measured"], serde_json::json!(["v8"]));
-    told.complains("v8 cannot be measured");
+    output.complains("v8 cannot be measured");
     bench.write("measure", "exit 125\n");
     bench.plimsoll(&args).ends_with(3).complains("exit status: 125");
 }
@@ -449,7 +449,7 @@ fn a_commit_is_found_in_working_trees_that_leave_the_repository_alone() {
             .success()
     );
     let noisy = format!("cd {}; sh noisy $(cat $OLDPWD/level)", bench.path().display());
-    let told = bench.plimsoll(&[
+    let output = bench.plimsoll(&[
         "bisect",
         "--git",
         "repo",
@@ -466,9 +466,9 @@ fn a_commit_is_found_in_working_trees_that_leave_the_repository_alone() {
         "--",
         &noisy,
     ]);
-    told.ends_with(0);
-    assert!(told.stdout.contains("number 6") && told.stdout.contains("number 5"), "{}", told.stdout);
-    assert!(told.stdout.contains(" % lower than "), "{}", told.stdout);
+    output.ends_with(0);
+    assert!(output.stdout.contains("number 6") && output.stdout.contains("number 5"), "{}", output.stdout);
+    assert!(output.stdout.contains(" % lower than "), "{}", output.stdout);
     let worktrees = std::process::Command::new("git")
         .args(["-C", "repo", "worktree", "list"])
         .current_dir(bench.path())
@@ -478,7 +478,7 @@ fn a_commit_is_found_in_working_trees_that_leave_the_repository_alone() {
 }
 
 #[test]
-fn bad_usage_of_bisect_is_told() {
+fn bad_usage_of_bisect_is_refused() {
     let bench = sixteen_versions();
     let usage = |args: &[&str], text: &str| {
         bench.plimsoll(&[&["bisect"], args].concat()).ends_with(2).complains(text);
@@ -525,7 +525,7 @@ fn interrupted(bench: &Bench, args: &[&str], sign: impl Fn() -> bool) -> Printed
 }
 
 #[test]
-fn an_interrupted_comparison_ends_its_command_and_tells_what_is_known() {
+fn an_interrupted_comparison_ends_its_command_and_prints_what_is_known() {
     let bench = Bench::new();
     bench.write(
         "slow",
@@ -533,12 +533,12 @@ fn an_interrupted_comparison_ends_its_command_and_tells_what_is_known() {
     );
     let pid = bench.path().join("pid");
     let same = "sh slow";
-    let told = interrupted(&bench, &["compare", "--warm-up", "0", "--a", same, "--b", same], || {
+    let output = interrupted(&bench, &["compare", "--warm-up", "0", "--a", same, "--b", same], || {
         std::fs::read_to_string(&pid).is_ok_and(|pid| pid.ends_with('\n'))
     });
-    told.ends_with(130);
-    assert!(told.stdout.starts_with("Interrupted. What is known so far:"), "{}", told.stdout);
-    assert!(told.stdout.contains(" 3 pairs"), "{}", told.stdout);
+    output.ends_with(130);
+    assert!(output.stdout.starts_with("Interrupted. What is known so far:"), "{}", output.stdout);
+    assert!(output.stdout.contains(" 3 pairs"), "{}", output.stdout);
     let sleeper = std::fs::read_to_string(&pid).expect("it was written");
     assert!(!Path::new("/proc").join(sleeper.trim()).exists(), "the command was left behind");
 }
@@ -548,9 +548,10 @@ fn an_interrupted_bisection_keeps_what_was_measured_though_no_file_was_named() {
     let bench = sixteen_versions();
     bench.write("measure", "[ -e count ] && [ \"$(cat count)\" -ge 4 ] && { echo > stuck; exec sleep 600; }\nexec sh noisy 100000\n");
     let stuck = bench.path().join("stuck");
-    let told = interrupted(&bench, &[BISECT.as_slice(), &MEASURE].concat(), || stuck.exists());
-    told.ends_with(130);
-    let state = told.stderr.lines().find_map(|line| line.split_once("--state ")).expect("it names a file").1;
+    let output = interrupted(&bench, &[BISECT.as_slice(), &MEASURE].concat(), || stuck.exists());
+    output.ends_with(130);
+    let state =
+        output.stderr.lines().find_map(|line| line.split_once("--state ")).expect("it names a file").1;
     let kept: Value = serde_json::from_str(&std::fs::read_to_string(state).expect("the file is there"))
         .expect("it is JSON");
     std::fs::remove_file(state).expect("it can be removed");

@@ -53,9 +53,9 @@ fn the_version_of_an_experiment_that_brought_a_change_is_found_past_one_that_doe
         "--state",
         &state,
     ];
-    let told = lab.plimsoll(&[&args[..], &["--format", "json"]].concat());
-    let told = told.says("v4").says("cannot be measured and is skipped; reason and last console output");
-    let found = told.exits(0).json();
+    let output = lab.plimsoll(&[&args[..], &["--format", "json"]].concat());
+    let output = output.says("v4").says("cannot be measured and is skipped; reason and last console output");
+    let found = output.exits(0).json();
     assert_eq!(found["outcome"], "changed", "{found}");
     assert!(found["culprit"]["version"].as_str().is_some_and(|version| version.starts_with("v5")), "{found}");
     // Nothing is measured again.

@@ -58,7 +58,7 @@ fn a_program_that_is_not_installed_is_named_with_its_package() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_what_was_stored_before_is_whole() {
+fn a_full_disk_is_reported_and_what_was_stored_before_is_whole() {
     let lab = Lab::of_ordinary_user().with_small_disk(1000);
     lab.file("small.toml", FLOOD);
     for page in ["--html page.html", ""] {
@@ -68,23 +68,24 @@ fn a_full_disk_is_told_and_what_was_stored_before_is_whole() {
              \"$PLIMSOLL\" show latest --store small/runs.sqlite --format json
              exit $code"
         );
-        let told = lab.script(&script).exits(3);
-        let told = told.says("the disk is full: cannot store the").says("small/runs.sqlite");
-        let told = told.says("what was stored before is whole").says("try: another place with --store FILE");
-        let shown = told.json();
+        let output = lab.script(&script).exits(3);
+        let output = output.says("the disk is full: cannot store the").says("small/runs.sqlite");
+        let output =
+            output.says("what was stored before is whole").says("try: another place with --store FILE");
+        let shown = output.json();
         assert_eq!(shown["trials"][0]["phases"][0]["name"], "baseline", "{shown}");
     }
 }
 
 #[test]
-fn a_store_that_disappears_is_told_and_what_was_measured_is_printed_all_the_same() {
+fn a_store_that_disappears_is_reported_and_what_was_measured_is_printed_all_the_same() {
     let lab = Lab::new();
     let file = lab.file("small.toml", FLOOD);
     let run = lab.start(&["run", &file, "--reps", "5"]);
     lab.wait_for_the_flood();
     fs::remove_file(lab.path("state/plimsoll/runs.sqlite")).expect("it is there");
-    let told = run.ends().exits(3).says("runs.sqlite is gone: it was removed or renamed");
-    told.prints("The run could not go on").prints("baseline").fits_on_a_screen();
+    let output = run.ends().exits(3).says("runs.sqlite is gone: it was removed or renamed");
+    output.prints("The run could not go on").prints("baseline").fits_on_a_screen();
 }
 
 #[test]
@@ -103,11 +104,11 @@ fn a_run_that_failed_says_why_wherever_it_is_shown_with_one_exit_status() {
         .exits(0)
         .prints(&format!("failed refused: the service `web` on `server`: {why}"));
     let listed = lab.plimsoll(&["history", "--format", "json"]).json();
-    assert!(listed[0]["failure"].as_str().is_some_and(|told| told.contains(why)), "{listed}");
+    assert!(listed[0]["failure"].as_str().is_some_and(|text| text.contains(why)), "{listed}");
 }
 
 #[test]
-fn a_service_on_another_port_is_told_with_the_port_before_the_time_is_over() {
+fn a_service_on_another_port_is_reported_with_the_port_before_the_time_is_over() {
     refused("exec = [\"python3\", \"-m\", \"http.server\", \"9090\"]\nport = 8080\nready.within = \"20s\"")
         .says("nothing listens on port 8080; it listens on 0.0.0.0:9090")
         .says("try: --set services.web.port=9090");
@@ -128,12 +129,12 @@ fn more_rights_are_proposed_where_a_program_was_refused_something_and_nowhere_el
 }
 
 #[test]
-fn a_place_that_may_not_be_written_to_is_told_before_anything_runs() {
+fn a_store_that_may_not_be_written_to_is_reported_before_anything_runs() {
     let lab = Lab::of_ordinary_user();
     let file = lab.file("small.toml", FLOOD);
     let refused = |store: &str| {
-        let told = lab.plimsoll(&["run", &file, "--store", store]).exits(3).prints_nothing();
-        told.says("try: another place with --store FILE")
+        let output = lab.plimsoll(&["run", &file, "--store", store]).exits(3).prints_nothing();
+        output.says("try: another place with --store FILE")
     };
     refused("/sys/kernel/runs.sqlite").says("cannot keep runs in /sys/kernel/runs.sqlite: Permission denied");
     refused("/sys/kernel/plimsoll/runs.sqlite").says("cannot make the folder /sys/kernel/plimsoll:");

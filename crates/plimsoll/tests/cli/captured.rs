@@ -91,8 +91,8 @@ fn main_classes(report: &Value) -> Vec<(String, Value)> {
 fn an_ordinary_user_sees_what_his_connections_waited_for() {
     let lab = Lab::of_ordinary_user();
     let experiment = lab.file("stream.toml", STREAM);
-    let told = lab.plimsoll(&["run", &experiment]).exits(4).says("packets: ");
-    told.prints("net.delayed_ack");
+    let output = lab.plimsoll(&["run", &experiment]).exits(4).says("packets: ");
+    output.prints("net.delayed_ack");
     lab.plimsoll(&["show", "latest", "--details"]).prints("delayed ack");
     let report = lab.plimsoll(&["show", "latest", "--format", "json"]).json();
     let mut classes = main_classes(&report);
@@ -160,7 +160,7 @@ fn what_a_receiver_holds_up_is_what_the_kernel_accounts_to_its_window() {
         .filter(|of| !matches!(of["class"].as_str(), Some("server_think" | "client_idle" | "sender_waited")));
     let held_up: f64 = held_up.map(|stall| number(&stall["share"]) * number(&of["lifetime_s"])).sum();
     let limited = number(&of["kernel"]["window_limited_s"]);
-    assert!(limited > 2.0, "the receiver was to be slow: {of}");
+    assert!(limited > 2.0, "the receiver was not slow: {of}");
     assert!((held_up / limited - 1.0).abs() <= 0.05, "{held_up} s against the kernel's {limited} s: {of}");
     assert_eq!(of["main_class"], "zero_window");
 }
@@ -169,9 +169,9 @@ fn what_a_receiver_holds_up_is_what_the_kernel_accounts_to_its_window() {
 fn the_probes_are_audited_when_asked_for() {
     let lab = Lab::new();
     let experiment = lab.file("stream.toml", STREAM);
-    let told =
+    let output =
         lab.plimsoll(&["run", &experiment, "--audit-probes", "--reps", "2", "--format", "json"]).exits(4);
-    let report = told.json();
+    let report = output.json();
     let reasons: Vec<&str> = report["verdicts"]
         .as_array()
         .expect("verdicts")

@@ -54,7 +54,7 @@ fn a_job_gets_verdict_summary_page_and_comment() {
     assert!(comment.ends_with(&summary), "{comment}");
     let runs = lab.plimsoll(&["history", "--format", "json"]).exits(0).json();
     assert_eq!(runs[0]["note"], "two words; $(id)", "options are words, and nothing that a shell reads");
-    // Whoever uses it in a later step finds the program.
+    // A later step finds the program in its PATH.
     assert!(Path::new(file("path").trim()).join("plimsoll").exists());
 }
 
@@ -99,8 +99,8 @@ fn a_base_that_a_shallow_checkout_lacks_is_fetched_whatever_names_it() {
         git checkout -q -b topic v2; echo '# of the topic' >>bench; git commit -q -a -m topic"#;
     lab.script(history).exits(0);
     lab.script("mkdir tools && ln -s $PLIMSOLL tools/plimsoll").exits(0);
-    let told = lab.script("cd origin; git rev-parse v1; git rev-parse --short v1").exits(0);
-    let hashes: Vec<&str> = told.stdout.split_whitespace().collect();
+    let output = lab.script("cd origin; git rev-parse v1; git rev-parse --short v1").exits(0);
+    let hashes: Vec<&str> = output.stdout.split_whitespace().collect();
     let bases = [
         "main",
         "origin/main",

@@ -94,7 +94,7 @@ impl Cluster {
         }
         writeln!(text, "PartitionName=main Nodes=ALL Default=YES State=UP").expect("text");
         fs::write(here.join("slurm.conf"), text).expect("allowed");
-        // The kernel ends it with whoever started it, too.
+        // The kernel ends it together with its parent.
         let mut all = Command::new("setpriv")
             .args([
                 "--pdeathsig",

@@ -110,7 +110,7 @@ fn a_template_that_names_what_is_not_known_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_program_of_your_own_finds_its_configuration_where_it_is_told() {
+fn a_program_of_your_own_finds_its_configuration_at_the_given_path() {
     let lab = Lab::of_ordinary_user();
     lab.file("own.cfg", "greeting = {{values.greeting}} at {{port}}\n");
     let own = r#"

@@ -12,14 +12,14 @@ fn elsewhere(lab: &Lab) -> String {
 
 /// The run began, whatever it found.
 #[track_caller]
-fn begun(told: &Printed) {
-    assert!(matches!(told.code, Some(0 | 1 | 4)), "{told:?}");
+fn begun(output: &Printed) {
+    assert!(matches!(output.code, Some(0 | 1 | 4)), "{output:?}");
 }
 
 fn refused(lab: &Lab, name: &str, text: &str, kind: &str, what: &str) {
     let file = lab.file(name, text);
-    let told = lab.plimsoll(&["run", &file]).exits(2).prints_nothing();
-    told.says(what).says(&format!("`--allow {kind}` allows that; there is no terminal to ask on"));
+    let output = lab.plimsoll(&["run", &file]).exits(2).prints_nothing();
+    output.says(what).says(&format!("`--allow {kind}` allows that; there is no terminal to ask on"));
     assert!(lab.stored().is_none(), "nothing was begun");
     lab.plimsoll(&["check", &file]).exits(0).prints(&format!("`run --allow {kind}`, or a yes on a terminal"));
 }
@@ -83,8 +83,8 @@ fn on_a_terminal_run_asks_and_takes_no_for_an_answer() {
         let inside = format!("$PLIMSOLL run {file} --reps 1 --no-live");
         lab.script(&format!("echo {answer} | script -qec '{inside}' /dev/null"))
     };
-    let told = asked("n").exits(2).prints("serves the files below /etc").prints("Go on? [y/N]");
-    told.prints("nothing was started");
+    let output = asked("n").exits(2).prints("serves the files below /etc").prints("Go on? [y/N]");
+    output.prints("nothing was started");
     assert!(lab.stored().is_none());
     begun(&asked("y").prints("Go on? [y/N]"));
 }
@@ -98,8 +98,8 @@ fn paths_in_the_folder_of_the_file_need_no_consent_wherever_it_is_started() {
     let root = |path: &str| one_service(&format!("web = {{ root = \"{path}\" }}"));
     let free = "nothing that an ordinary user has not got\n";
     let own = lab.file("own.toml", &root(&site.display().to_string()));
-    let told = lab.script(&format!("cd / && \"$PLIMSOLL\" check {own}")).exits(0);
-    assert!(told.stdout.ends_with(free), "{}", told.stdout);
+    let output = lab.script(&format!("cd / && \"$PLIMSOLL\" check {own}")).exits(0);
+    assert!(output.stdout.ends_with(free), "{}", output.stdout);
     begun(&lab.plimsoll(&["run", &own, "--reps", "1"]));
     // A link leads to where it leads, and `..` out.
     std::os::unix::fs::symlink("/etc", lab.path("link")).expect("allowed");
@@ -115,10 +115,10 @@ fn what_only_the_quick_settings_name_is_listed_too() {
     let quick = "\n[quick]\n\"services.web.exec\" = [\"./quick\"]\n\"services.web.pass_env\" = [\"TOKEN\"]\n";
     let file = lab.file("quick.toml", &(one_service("exec = [\"./slow\"]") + quick));
     for command in ["check", "describe"] {
-        let told = lab.plimsoll(&[command, &file]).exits(0);
-        let told = told.prints("./slow (services.web.exec on server), as nobody");
-        let told = told.prints("./quick (services.web.exec on server), as nobody, the machine's files read-only, only with --quick");
-        told.prints("TOKEN (services.web.pass_env on server), only with --quick, --allow secrets");
+        let output = lab.plimsoll(&[command, &file]).exits(0);
+        let output = output.prints("./slow (services.web.exec on server), as nobody");
+        let output = output.prints("./quick (services.web.exec on server), as nobody, the machine's files read-only, only with --quick");
+        output.prints("TOKEN (services.web.pass_env on server), only with --quick, --allow secrets");
         let json = lab.plimsoll(&[command, &file, "--format", "json"]).exits(0).json();
         assert_eq!(json["allow"], serde_json::json!(["secrets"]));
         let quick = |effect: &&serde_json::Value| effect["quick"] == true;
@@ -134,9 +134,9 @@ fn rights_beyond_those_of_an_unprivileged_program_are_listed_by_kind() {
     let lab = Lab::new();
     let service = "postfix = { to = \"sink\" }\n[services.sink]\non = \"server\"\nsmtp_sink = {}\n[services.front]\non = \"server\"\nnginx = {}";
     let file = lab.file("rights.toml", &one_service(service));
-    let told = lab.plimsoll(&["check", &file]).exits(0);
-    let told = told.prints("Postfix: the caller with CHOWN, DAC_OVERRIDE");
-    told.prints("built-in service: nobody with NET_BIND_SERVICE, SYS_RESOURCE");
+    let output = lab.plimsoll(&["check", &file]).exits(0);
+    let output = output.prints("Postfix: the caller with CHOWN, DAC_OVERRIDE");
+    output.prints("built-in service: nobody with NET_BIND_SERVICE, SYS_RESOURCE");
     let json = lab.plimsoll(&["check", &file, "--format", "json"]).exits(0).json();
     let kinds: Vec<_> = json["rights"].as_array().expect("a list").iter().map(|row| &row["kind"]).collect();
     assert_eq!(kinds, ["Postfix", "built-in service"]);
@@ -168,10 +168,10 @@ fn settings_that_a_program_does_not_take_from_a_file_are_refused() {
         "postfix = { to = \"web\", settings = { daemon_directory = \"/tmp/mine\" } }",
     ] {
         let file = lab.file("refused.toml", &one_service(service));
-        let told = lab.plimsoll(&["check", &file]).exits(2);
+        let output = lab.plimsoll(&["check", &file]).exits(2);
         assert!(
-            told.stderr.contains("unknown field") || told.stderr.contains("not among the settings"),
-            "{service}: {told:?}"
+            output.stderr.contains("unknown field") || output.stderr.contains("not among the settings"),
+            "{service}: {output:?}"
         );
     }
 }
@@ -203,11 +203,11 @@ fn a_configuration_file_counts_as_a_program_of_its_author() {
         let service =
             format!("{program}\nconfig = \"own.conf\"\n[services.sink]\non = \"server\"\nsmtp_sink = {{}}");
         let file = lab.file("configured.toml", &one_service(&service));
-        let told = lab.plimsoll(&["check", &file]).exits(0);
-        let told = told.prints(
+        let output = lab.plimsoll(&["check", &file]).exits(0);
+        let output = output.prints(
             "own.conf, a configuration that can do all that its program may (services.web.config on server)",
         );
-        assert!(told.stdout.contains("as nobody") && !told.stdout.contains("--allow"), "{told:?}");
+        assert!(output.stdout.contains("as nobody") && !output.stdout.contains("--allow"), "{output:?}");
     }
 }
 
@@ -218,6 +218,6 @@ fn a_bisection_asks_once_for_all_of_its_runs() {
     let versions =
         lab.file("versions", "one: services.web.web.clients=10\ntwo: services.web.web.root=/usr\n");
     let args = ["bisect", "--experiment", &file, "--versions", &versions];
-    let told = lab.plimsoll(&args).exits(2).says("`--allow files` allows that");
-    told.says("serves the files below /etc").says("serves the files below /usr");
+    let output = lab.plimsoll(&args).exits(2).says("`--allow files` allows that");
+    output.says("serves the files below /etc").says("serves the files below /usr");
 }

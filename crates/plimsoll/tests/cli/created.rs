@@ -59,12 +59,12 @@ fn every_question_about_every_subject_makes_a_file_that_is_in_order() {
 #[test]
 fn the_answers_of_the_command_line_stand_in_the_file() {
     let lab = Lab::new();
-    let told =
+    let output =
         lab.plimsoll(&["new", "-", "--from", "./server -p 80", "--port", "80", "--good", "7ms"]).exits(0);
     for line in
         ["exec = [\"./server\", \"-p\", \"80\"]", "port = 80", "below = \"7ms\"", "`--kind` was not given"]
     {
-        assert!(told.stdout.contains(line), "{line}: {}", told.stdout);
+        assert!(output.stdout.contains(line), "{line}: {}", output.stdout);
     }
     assert!(!lab.path("experiment.toml").exists());
 }

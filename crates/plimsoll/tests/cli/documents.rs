@@ -136,9 +136,9 @@ fn understood(lab: &Lab, command: &str) -> Result<(), String> {
         return Ok(());
     }
     let settings = words.windows(2).filter(|pair| pair[0] == "--set").flatten();
-    let told: Vec<&str> = ["check", name].into_iter().chain(settings.map(String::as_str)).collect();
-    let told = lab.plimsoll(&told);
-    if told.code == Some(0) { Ok(()) } else { Err(told.stderr) }
+    let words: Vec<&str> = ["check", name].into_iter().chain(settings.map(String::as_str)).collect();
+    let output = lab.plimsoll(&words);
+    if output.code == Some(0) { Ok(()) } else { Err(output.stderr) }
 }
 
 /// The commands of a page: lines of fences and indented ones that begin with the program's name.
@@ -193,8 +193,8 @@ fn every_experiment_of_the_pages_is_in_order() {
     for page in &pages {
         for text in files_of(&read(page)) {
             let file = lab.file("page.toml", text);
-            let told = lab.plimsoll(&["check", &file]);
-            assert_eq!(told.code, Some(0), "{}: {}", page.display(), told.stderr);
+            let output = lab.plimsoll(&["check", &file]);
+            assert_eq!(output.code, Some(0), "{}: {}", page.display(), output.stderr);
         }
     }
     let named =

@@ -56,9 +56,10 @@ fn flooded(lab: &Lab) -> Value {
     let page = lab.path("page.html");
     let page = page.to_str().expect("plain letters");
 
-    let told = lab.plimsoll(&["run", &experiment, "--seed", "7", "--html", page]).exits(0);
-    let told = told.prints("small: Does a small relay come back after a small flood?").prints("Recovered.");
-    assert_eq!(told.stderr, format!("charts: {page}\n"), "nothing else goes to stderr");
+    let output = lab.plimsoll(&["run", &experiment, "--seed", "7", "--html", page]).exits(0);
+    let output =
+        output.prints("small: Does a small relay come back after a small flood?").prints("Recovered.");
+    assert_eq!(output.stderr, format!("charts: {page}\n"), "nothing else goes to stderr");
     let html = fs::read_to_string(page).expect("the page was written");
     assert!(html.starts_with("<!DOCTYPE html>") && html.contains("Does a small relay come back"));
     assert!(!html.contains("<script src") && !html.contains("<link"), "the page needs no other file");
@@ -77,7 +78,7 @@ fn flooded(lab: &Lab) -> Value {
     assert_eq!(report["state_lives_in"], Value::Null);
     assert_eq!(report["remedies"], Value::Array(Vec::new()));
     measured_in_full(&report);
-    printed_in_every_form(lab, &report, &told);
+    printed_in_every_form(lab, &report, &output);
     report
 }
 
@@ -96,10 +97,10 @@ fn measured_in_full(report: &Value) {
     assert_eq!(floods, 1, "the control is never flooded");
 }
 
-fn printed_in_every_form(lab: &Lab, report: &Value, told: &Printed) {
+fn printed_in_every_form(lab: &Lab, report: &Value, output: &Printed) {
     let run = report["run"].as_str().expect("an id");
     let again = lab.plimsoll(&["show", run]).exits(0).says_nothing();
-    assert_eq!(again.stdout, told.stdout, "what was stored is what was printed");
+    assert_eq!(again.stdout, output.stdout, "what was stored is what was printed");
     let start_of_id = &run[..4];
     lab.plimsoll(&["history", "small"]).exits(0).prints(run).prints("complete small");
     lab.plimsoll(&["history", "another"]).exits(0).prints_nothing();

@@ -25,12 +25,13 @@ fn a_queue_behind_a_link_is_refused_with_its_path_and_its_field() {
     symlink("real", lab.path("link")).expect("made");
     let below = |name: &str| lab.path(name).display().to_string();
     for queue in [below("link"), below("link/deep/q"), "/proc/self/cwd/q".to_owned()] {
-        let told = lab.plimsoll(&["run", &with_queue(&lab, &queue), "--yes"]).exits(3);
-        told.says("services.relay.mail_relay.queue")
+        let output = lab.plimsoll(&["run", &with_queue(&lab, &queue), "--yes"]).exits(3);
+        output
+            .says("services.relay.mail_relay.queue")
             .says(&format!("{queue} is or lies behind a symbolic link"));
     }
-    let told = lab.plimsoll(&["run", &with_queue(&lab, &below("real/../q")), "--yes"]).exits(3);
-    told.says("services.relay.mail_relay.queue").says("expected a path without `..`");
+    let output = lab.plimsoll(&["run", &with_queue(&lab, &below("real/../q")), "--yes"]).exits(3);
+    output.says("services.relay.mail_relay.queue").says("expected a path without `..`");
     assert_eq!(fs::read_dir(lab.path("real/deep")).expect("there").count(), 0);
     assert!(!lab.path("q").exists());
 }
@@ -73,8 +74,8 @@ fn the_root_of_a_web_server_is_no_link_and_one_outside_is_asked_about() {
     symlink("site", lab.path("link")).expect("made");
     let file = |root: &str| lab.file("web.toml", &one_service(&format!("web = {{ root = \"{root}\" }}")));
     lab.plimsoll(&["run", &file("site"), "--quick"]).exits(0);
-    let told = lab.plimsoll(&["run", &file("link"), "--quick"]).exits(3);
-    told.says("services.web.web.root").says("link is or lies behind a symbolic link");
+    let output = lab.plimsoll(&["run", &file("link"), "--quick"]).exits(3);
+    output.says("services.web.web.root").says("link is or lies behind a symbolic link");
     lab.plimsoll(&["run", &file("/etc"), "--quick"]).exits(2).says("services.web.web.root").says("/etc");
 }
 
@@ -97,8 +98,8 @@ fn links_in_a_foreign_store_are_neither_read_nor_written_through() {
         fs::set_permissions(lab.path(name), Permissions::from_mode(0o777)).expect("its owner may");
     }
     symlink(lab.path("elsewhere"), lab.path("store/reports")).expect("made");
-    let told = lab.plimsoll(&["run", &file, "--quick", "--store", "store/runs.sqlite"]);
-    told.says("store/reports").says("symbolic link");
+    let output = lab.plimsoll(&["run", &file, "--quick", "--store", "store/runs.sqlite"]);
+    output.says("store/reports").says("symbolic link");
     fs::remove_file(lab.path("store/reports")).expect("removed");
     let claims = lab.path("store/runs.sqlite-claims");
     fs::remove_file(&claims).expect("the refused run made it");
@@ -125,7 +126,7 @@ fn agents(controller: u32) -> Vec<i32> {
 }
 
 #[test]
-fn the_end_of_an_agent_that_is_killed_is_told() {
+fn the_end_of_an_agent_that_is_killed_is_reported() {
     let lab = Lab::of_ordinary_user();
     let file = lab.file("flood.toml", FLOOD);
     let running = lab.start(&["run", &file, "--set", "run.max_trials=1", "--format", "json"]);
@@ -136,8 +137,8 @@ fn the_end_of_an_agent_that_is_killed_is_told() {
         !found.is_empty()
     });
     kill(Pid::from_raw(found[0]), Signal::SIGKILL).expect("it runs");
-    let told = running.ends();
-    let all = format!("{}{}", told.stdout, told.stderr);
+    let output = running.ends();
+    let all = format!("{}{}", output.stdout, output.stderr);
     assert!(all.contains("went away"), "{all}");
     assert!(all.contains("its process was ended by SIGKILL; the kernel's OOM killer killed"), "{all}");
 }

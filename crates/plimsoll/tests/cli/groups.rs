@@ -61,7 +61,7 @@ fn users_are_measured_during_an_attack_from_a_group_each_with_figures_of_its_own
 }
 
 #[test]
-fn a_group_is_told_as_one_and_a_claim_that_does_not_name_its_load_is_refused() {
+fn a_group_is_reported_as_one_and_a_claim_that_does_not_name_its_load_is_refused() {
     let lab = Lab::new();
     let file = lab.file("attacked.toml", ATTACKED);
     lab.plimsoll(&["describe", &file]).exits(0).prints("bots: namespaces of its own, 5 of them");
@@ -123,7 +123,7 @@ fn users_are_measured_during_an_attack_of_twenty_hosts_and_when_it_comes_and_goe
         "phases.before.slices=5",
         "phases.during.slices=5",
         "phases.after.slices=5",
-        // What is left of a shared machine is little: users are to be served, not as fast as ever.
+        // A shared machine has little left: the users are served, if more slowly.
         "claims.0.recovery.margin=\"40 %\"",
         "claims.1.step_recovery.margin=\"50 %\"",
     ];

@@ -64,10 +64,10 @@ fn hooks_run_in_order_and_are_listed_before() {
         .prints("before each on server");
     lab.plimsoll(&["run", &file]).exits(2).says("all rights");
     lab.plimsoll(&["run", &file, "--yes"]).exits(0);
-    let told = fs::read_to_string(&log).expect("hooks wrote it");
+    let written = fs::read_to_string(&log).expect("hooks wrote it");
     let order = "host-prepare host-before phase-prepare slice-before slice-after slice-before slice-after \
                  phase-cleanup host-after host-cleanup";
-    assert_eq!(told.split_whitespace().collect::<Vec<_>>().join(" "), order);
+    assert_eq!(written.split_whitespace().collect::<Vec<_>>().join(" "), order);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn cleaning_up_is_done_after_ctrl_c_as_well() {
     let log = lab.path("log");
     let file = lab.file("hooks.toml", &with_hooks(&log.display().to_string(), "measure = \"long\""));
     let run = lab.start(&["run", &file, "--yes"]);
-    let says = |what: &str| fs::read_to_string(&log).is_ok_and(|told| told.contains(what));
+    let says = |what: &str| fs::read_to_string(&log).is_ok_and(|text| text.contains(what));
     wait_until("the load runs", || says("slice-before"));
     run.signal(Signal::SIGINT);
     run.ends().exits(130);
@@ -90,8 +90,8 @@ fn a_hook_that_fails_ends_the_run_with_its_last_words_and_what_cleans_up_runs_al
     let fails = with_hooks(&log, "measure = \"some\"")
         .replace(&format!("echo slice-before >> {log}"), "echo there is no table >&2; exit 3");
     let file = lab.file("fails.toml", &fails);
-    let told = lab.plimsoll(&["run", &file, "--yes"]).exits(3);
-    told.says("phases.all.before_each").says("there is no table");
-    let told = fs::read_to_string(&log).expect("hooks wrote it");
-    assert!(told.contains("phase-cleanup") && told.contains("host-cleanup"), "{told}");
+    let output = lab.plimsoll(&["run", &file, "--yes"]).exits(3);
+    output.says("phases.all.before_each").says("there is no table");
+    let written = fs::read_to_string(&log).expect("hooks wrote it");
+    assert!(written.contains("phase-cleanup") && written.contains("host-cleanup"), "{written}");
 }

@@ -165,7 +165,7 @@ fn minutes_before_and_after_are_compared_as_two_calls() {
 }
 
 #[test]
-fn what_is_no_figure_is_told_and_what_another_command_reads_names_it() {
+fn what_is_no_figure_is_refused_and_what_another_command_reads_names_it() {
     let lab = Lab::new();
     lab.plimsoll(&["import", &page("tcpdump-2001.txt")]).exits(2).prints("use `plimsoll trace FILE`");
     lab.plimsoll_reading(&["import", "-"], "Hello.\n").exits(2).says("no figure was found");
@@ -210,12 +210,12 @@ fn a_run_is_exported_and_read_back_by_other_programs() {
     assert!(!from_json.is_empty());
     let from_csv: Vec<f64> = serde_json::from_str(&python(sum, &csv)).expect("a list of numbers");
     assert_eq!(from_csv, from_json);
-    // What each slice did makes what the report says of the phase.
-    let told =
+    // The report's rate of the phase lies within the rates of its slices.
+    let reported =
         report["trials"][0]["phases"][0]["figures"]["connections_per_second"].as_f64().expect("a rate");
     assert!(
-        from_json.iter().any(|rate| *rate <= told * 1.001)
-            && from_json.iter().any(|rate| *rate >= told * 0.999)
+        from_json.iter().any(|rate| *rate <= reported * 1.001)
+            && from_json.iter().any(|rate| *rate >= reported * 0.999)
     );
     let metrics = export(&["--format", "openmetrics", "--metric", "connections_per_second"]);
     let parse = "import sys

@@ -5,7 +5,7 @@ use crate::lab::{Lab, verdict_of};
 #[test]
 fn few_ports_and_a_server_that_closes_first_are_slow_only_together() {
     let lab = Lab::new();
-    let told = lab.plimsoll_until_decided(&[
+    let output = lab.plimsoll_until_decided(&[
         "run",
         "port-reuse-matrix",
         "--quick",
@@ -14,7 +14,7 @@ fn few_ports_and_a_server_that_closes_first_are_slow_only_together() {
         "--format",
         "json",
     ]);
-    let report = told.exits(0).json();
+    let report = output.exits(0).json();
     lab.plimsoll(&["show"]).fits_on_a_screen();
     let verdict = verdict_of(&report);
     assert_eq!(verdict["outcome"], "interaction", "{verdict}");
@@ -34,11 +34,11 @@ fn few_ports_and_a_server_that_closes_first_are_slow_only_together() {
 #[test]
 fn a_longer_path_and_more_clients_are_said_to_act_independently() {
     let lab = Lab::new();
-    let told = lab.plimsoll_until_decided(&[
+    let output = lab.plimsoll_until_decided(&[
         "run",
         "additive-matrix",
         "--quick",
-        // The way takes so long that what a busy machine adds is little beside it.
+        // The link's delay is large against the noise of a busy machine.
         "--factor",
         "path=20ms,40ms",
         "--set",
@@ -50,7 +50,7 @@ fn a_longer_path_and_more_clients_are_said_to_act_independently() {
         "--format",
         "json",
     ]);
-    let report = told.exits(0).json();
+    let report = output.exits(0).json();
     lab.plimsoll(&["show"]).fits_on_a_screen();
     let verdict = verdict_of(&report);
     assert_eq!(

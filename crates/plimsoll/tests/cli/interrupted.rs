@@ -13,8 +13,8 @@ fn ctrl_c_in_a_flood_keeps_what_was_measured_and_resume_finishes_the_run() {
     let run = lab.start(&["run", &experiment, "--seed", "11", "--format", "json"]);
     let baseline = lab.wait_for_the_flood();
     run.signal(Signal::SIGINT);
-    let told = run.ends().exits(130).says("interrupted; continue with: plimsoll run --resume");
-    let report = told.json();
+    let output = run.ends().exits(130).says("interrupted; continue with: plimsoll run --resume");
+    let report = output.json();
     let id = report["run"].as_str().expect("an id").to_owned();
     assert_eq!(report["status"], "interrupted");
     assert_eq!(verdict_of(&report)["outcome"], "undecided");
@@ -22,7 +22,10 @@ fn ctrl_c_in_a_flood_keeps_what_was_measured_and_resume_finishes_the_run() {
     assert!(!phases_of(&report["trials"][0]).contains(&"after"), "it was cut short");
 
     let shown = lab.plimsoll(&["show", "--format", "json"]).exits(0).json();
-    assert_eq!(shown["trials"][0]["phases"], report["trials"][0]["phases"], "it is stored as it was told");
+    assert_eq!(
+        shown["trials"][0]["phases"], report["trials"][0]["phases"],
+        "the stored phases equal the printed ones"
+    );
     lab.plimsoll(&["show"]).exits(0).prints("baseline");
     lab.plimsoll(&["gate"]).exits(4);
     lab.plimsoll(&["doctor", "--dry-run"]).exits(0).prints("(1 stored)");
@@ -51,8 +54,8 @@ fn a_run_that_was_stopped_and_continued_discards_the_trial_and_says_why() {
     assert_eq!(verdict_of(&report)["outcome"], "invalid");
     let fault = &report["trials"][0]["faults"][0];
     assert_eq!(fault["kind"], "stood_still", "{fault}");
-    let told = verdict_of(&report)["reason"].as_str().expect("a reason").to_owned();
-    assert!(told.contains("stood still for") && told.contains("was stopped"), "{told}");
+    let reason = verdict_of(&report)["reason"].as_str().expect("a reason").to_owned();
+    assert!(reason.contains("stood still for") && reason.contains("was stopped"), "{reason}");
 }
 
 #[test]

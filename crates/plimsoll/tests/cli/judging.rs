@@ -64,12 +64,12 @@ fn a_batch_keeps_ids_and_order_and_a_bad_line_does_not_stop_the_rest() {
     let same = json!({"id": 3, "a": FAST, "b": FAST, "paired": true}).to_string();
     let bad = "{\"id\": \"second\", \"a\": [1, 2], \"b\": \"many\"}";
     let lines = [&slower, bad, "no JSON at all", "", &same].join("\n");
-    let told = lab
+    let output = lab
         .plimsoll_reading(&["judge", "compare", "-", "--batch"], &lines)
         .exits(2)
         .says("2 of 4 lines cannot be judged");
     let answers: Vec<Value> =
-        told.stdout.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+        output.stdout.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
     assert_eq!(answers.len(), 4, "{answers:?}");
     assert_eq!((&answers[0]["id"], &answers[0]["outcome"]), (&json!("first"), &json!("slower")));
     assert_eq!((&answers[1]["id"], &answers[1]["line"]), (&json!("second"), &json!(2)));
@@ -80,7 +80,7 @@ fn a_batch_keeps_ids_and_order_and_a_bad_line_does_not_stop_the_rest() {
 }
 
 #[test]
-fn what_cannot_be_judged_is_told() {
+fn what_cannot_be_judged_is_named() {
     let lab = Lab::new();
     lab.plimsoll_reading(&["judge", "compare"], "a,b\n1,2\n3,many\n")
         .exits(2)
@@ -127,7 +127,7 @@ fn decimal_commas_are_read_right_or_refused_with_their_place_and_the_option_that
 }
 
 #[test]
-fn bad_input_is_bad_usage_and_all_of_its_places_are_told_at_once() {
+fn bad_input_is_bad_usage_and_all_of_its_places_are_named_at_once() {
     let lab = Lab::new();
     lab.plimsoll_reading(&["judge", "growth"], "n,time\n1,5\n2,\n3,x\n4,7,8\n")
         .exits(2)
@@ -179,9 +179,9 @@ fn growth_that_is_of_no_kind_and_a_load_that_is_no_queue_are_said_to_be_so() {
 fn what_a_lossy_path_allows_is_a_share_of_packets_and_its_rate_has_a_unit() {
     let lab = Lab::new();
     let target = json!({"target": {"rate": 90e6, "rtt": 0.003}}).to_string();
-    let told = lab.plimsoll_reading(&["judge", "loss"], &target).exits(0);
-    assert!(!told.stdout.contains("Rate: 0.0009"), "{}", told.stdout);
-    told.prints("Allowed loss share: 0.0009").prints("90.0 Mbit/s over 3.00 ms: one loss in 1108 packets");
+    let output = lab.plimsoll_reading(&["judge", "loss"], &target).exits(0);
+    assert!(!output.stdout.contains("Rate: 0.0009"), "{}", output.stdout);
+    output.prints("Allowed loss share: 0.0009").prints("90.0 Mbit/s over 3.00 ms: one loss in 1108 packets");
 }
 
 #[test]

@@ -12,8 +12,8 @@ pub(crate) fn experiment(lab: &Lab) -> String {
     lab.file("short.toml", &sliced.replace("[run]", &format!("{claim}[run]")))
 }
 
-fn id_of(told: &Printed) -> String {
-    told.json()["run"].as_str().expect("an id").to_owned()
+fn id_of(output: &Printed) -> String {
+    output.json()["run"].as_str().expect("an id").to_owned()
 }
 
 #[test]
@@ -34,10 +34,10 @@ fn a_run_is_found_by_what_is_said_of_it() {
     lab.plimsoll(&["history", "--last", "1"]).exits(0).prints("held").says("of 3 with");
     lab.plimsoll(&["tag", &id, "second", "--remove", "first", "--note", "after it"]).exits(0);
     lab.plimsoll(&["history", "--tag", "first"]).exits(0).prints_nothing();
-    let told = lab.plimsoll(&["history", "--tag", "second", "--format", "json"]).exits(0).json();
-    assert_eq!((&told[0]["note"], &told[0]["tags"][0]), (&"after it".into(), &"second".into()));
+    let listed = lab.plimsoll(&["history", "--tag", "second", "--format", "json"]).exits(0).json();
+    assert_eq!((&listed[0]["note"], &listed[0]["tags"][0]), (&"after it".into(), &"second".into()));
     assert_eq!(
-        (&told[0]["outcomes"][0]["claim"], &told[0]["outcomes"][0]["holds"]),
+        (&listed[0]["outcomes"][0]["claim"], &listed[0]["outcomes"][0]["holds"]),
         (&"limit".into(), &true.into())
     );
     lab.plimsoll(&["tag", &id, "two words"]).exits(2).says("letters, digits");
@@ -45,10 +45,10 @@ fn a_run_is_found_by_what_is_said_of_it() {
 
 #[test]
 fn what_a_process_of_the_programs_own_cannot_do_is_a_plain_line_on_stderr() {
-    let told = Lab::new().plimsoll_reading(&["agent", "load"], "{").exits(2);
-    told.prints_nothing().says("the load's specification cannot be read: EOF");
-    let told = Lab::new().plimsoll_reading(&["agent", "exec"], "{").exits(2);
-    told.prints_nothing().says("the program's specification cannot be read: EOF");
+    let output = Lab::new().plimsoll_reading(&["agent", "load"], "{").exits(2);
+    output.prints_nothing().says("the load's specification cannot be read: EOF");
+    let output = Lab::new().plimsoll_reading(&["agent", "exec"], "{").exits(2);
+    output.prints_nothing().says("the program's specification cannot be read: EOF");
 }
 
 #[test]
@@ -63,10 +63,10 @@ fn a_baseline_stands_for_its_run_until_it_is_forgotten() {
     lab.plimsoll(&["history"]).exits(0).prints("[baseline release]");
     let json = id_of(&lab.plimsoll(&["show", "release", "--format", "json"]).exits(0));
     assert_eq!(json, id);
-    let told = lab.plimsoll(&["run", &file, "--against", "release"]);
+    let output = lab.plimsoll(&["run", &file, "--against", "release"]);
     let compared = lab.plimsoll(&["compare", "release", "latest"]);
-    assert_eq!(told.code, compared.code, "the claim holds, so the comparison decides");
-    told.prints("How fast is it?").prints(&id).prints("were not interleaved");
+    assert_eq!(output.code, compared.code, "the claim holds, so the comparison decides");
+    output.prints("How fast is it?").prints(&id).prints("were not interleaved");
     lab.plimsoll(&["run", &file, "--against", "release", "--format", "json"])
         .exits(2)
         .says("adds a comparison in text");
@@ -132,7 +132,7 @@ fn shells_and_manuals_get_what_they_read() {
 }
 
 #[test]
-fn colours_come_and_go_as_they_are_told() {
+fn colours_come_and_go_as_the_options_say() {
     let lab = Lab::new();
     let file = experiment(&lab);
     lab.plimsoll(&["run", &file]).exits(0);

@@ -18,13 +18,13 @@ fn rates(rate: f64, of: u32) -> String {
 }
 
 /// The id that a run was stored under.
-fn id(told: &Printed) -> String {
-    let (_, rest) = told.stderr.split_once("stored as ").expect("it says what it is stored as");
+fn id(output: &Printed) -> String {
+    let (_, rest) = output.stderr.split_once("stored as ").expect("it says what it is stored as");
     rest.split(';').next().expect("an id").to_owned()
 }
 
 #[test]
-fn what_is_imported_is_a_run_of_its_own_that_is_read_anew_from_its_text() {
+fn an_import_is_a_run_of_its_own_that_is_read_again_from_its_text() {
     let lab = Lab::new();
     let judge = ["--metric", "sy", "--judge", "recovery", "--better", "lower"];
     let mail = page("floods-2001.txt");
@@ -132,7 +132,7 @@ fn imported_runs_files_and_measured_runs_are_compared() {
 }
 
 #[test]
-fn recovery_is_told_from_figures_and_pages_of_vmstat_before_and_after() {
+fn recovery_is_judged_from_figures_and_pages_of_vmstat_before_and_after() {
     let lab = Lab::new();
     let vmstat = |kernel: u32| {
         let rows: String = (0..8)
@@ -150,8 +150,8 @@ fn recovery_is_told_from_figures_and_pages_of_vmstat_before_and_after() {
     let side = |name: &str, rate, kernel| lab.file(name, &format!("{}\n{}", rates(rate, 9), vmstat(kernel)));
     let (before, after) = (side("before.txt", 219.0, 9), side("after.txt", 48.0, 61));
     let words = ["import", &before, &after, "--judge", "recovery", "--metric", "requests_per_second"];
-    let told = lab.plimsoll(&words).exits(1).prints("Not recovered").prints("sy 10 -> 62 %");
-    let page = lab.plimsoll(&["show", &id(&told), "--format", "html"]).exits(0).stdout;
+    let output = lab.plimsoll(&words).exits(1).prints("Not recovered").prints("sy 10 -> 62 %");
+    let page = lab.plimsoll(&["show", &id(&output), "--format", "html"]).exits(0).stdout;
     assert!(page.contains("sides-1") && page.contains("before.txt") && page.contains("what became of them"));
 }
 
@@ -199,10 +199,10 @@ fn every_test_has_a_page_with_its_chart() {
         ("recovery", format!("baseline,after\n{pairs}"), "sides-1", 1),
         ("factors", std::fs::read_to_string(page("two-by-two.txt")).expect("there"), "interaction-1", 0),
     ] {
-        let told = lab.plimsoll_reading(&["judge", test, "--format", "html"], &text).exits(code);
-        assert!(told.stdout.contains(&format!("<figure id=\"{chart}\"")), "{test} has no {chart}");
-        assert!(told.stdout.contains("class=\"verdict"), "{test} has no verdict");
-        assert!(told.stdout.ends_with("</html>\n"), "{test}");
+        let output = lab.plimsoll_reading(&["judge", test, "--format", "html"], &text).exits(code);
+        assert!(output.stdout.contains(&format!("<figure id=\"{chart}\"")), "{test} has no {chart}");
+        assert!(output.stdout.contains("class=\"verdict"), "{test} has no verdict");
+        assert!(output.stdout.ends_with("</html>\n"), "{test}");
         let mail = lab.plimsoll_reading(&["judge", test, "--format", "mail"], &text).stdout;
         let wide: Vec<&str> = mail.lines().filter(|line| line.chars().count() > 72).collect();
         assert!(wide.is_empty() && mail.contains("To do it again"), "{test}: {wide:?} of {mail}");

@@ -55,8 +55,8 @@ fn killed_in_a_flood(lab: &Lab, networks: usize) {
     assert_eq!(more, [] as [String; 0], "links are left");
     assert_eq!(machine::control_groups_of(controller), [] as [String; 0], "control groups are left");
     wait_until("the doctor finds nothing", || {
-        let told = lab.plimsoll(&["doctor", "--dry-run"]).exits(0);
-        told.stdout.contains("leftovers        none")
+        let output = lab.plimsoll(&["doctor", "--dry-run"]).exits(0);
+        output.stdout.contains("leftovers        none")
     });
 
     let shown = lab.plimsoll(&["show", "--format", "json"]).exits(0).json();
@@ -69,7 +69,7 @@ fn killed_in_a_flood(lab: &Lab, networks: usize) {
 }
 
 #[test]
-fn the_doctor_tells_of_a_process_that_was_left_and_removes_it_unless_told_not_to() {
+fn the_doctor_names_a_process_that_was_left_and_removes_it_except_in_a_dry_run() {
     let lab = Lab::new();
     let mut orphan = orphan();
     let line = format!("process {}: sleep 60", orphan.id());

@@ -69,7 +69,7 @@ def carry_out():
             for job in JOBS.values():
                 if job.node and job.node not in nodes:
                     job.stop()
-                    # Whoever is not there cannot say that its pod has ended.
+                    # A lost node cannot report that its pod has ended.
                     job.pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
                 elif job.node and job.process.poll() is not None:
                     job.pod["status"] = {"phase": "Failed" if job.process.returncode else "Succeeded"}
@@ -226,7 +226,7 @@ class Api(http.server.BaseHTTPRequestHandler):
                         process.stdin.close()
             except OSError:
                 pass
-            # Whoever asked for it is gone.
+            # The client is gone.
             try:
                 process.stdin.close()
             except OSError:

@@ -1,4 +1,4 @@
-//! Pods that Kubernetes runs, as far as kubectl(1) can tell: the real kubectl, and a server of as much of the API as it needs.
+//! Pods of Kubernetes: the real kubectl(1), and a server with as much of the API as it needs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -137,7 +137,7 @@ fn pods_are_made_for_the_whole_run_and_removed_however_it_ends() {
 
 #[test]
 #[ignore = "needs root and kubectl; cargo xtask test has both"]
-fn what_kubernetes_does_not_do_is_told_in_its_words() {
+fn what_kubernetes_refuses_is_reported_in_its_words() {
     let cluster = Cluster::new();
     let lab = cluster.lab();
     let run = |text: &str| lab.plimsoll(&["run", &lab.file("pair.toml", text), "--yes"]).exits(3);
@@ -180,10 +180,10 @@ fn a_sweep_as_jobs_loses_a_node_in_the_middle_and_nothing_else() {
     };
     wait_until("a trial has ended on node2", || begun("node2"));
     fs::write(cluster.folder.path().join("lost-node2"), "").expect("allowed");
-    let told = run.ends();
-    let report = told.json();
+    let output = run.ends();
+    let report = output.json();
     has_all_trials_once(&report);
-    assert_eq!(told.code, Some(0));
+    assert_eq!(output.code, Some(0));
     let machines = machines(&report);
     assert_eq!(machines.keys().collect::<Vec<_>>(), ["node1"], "{}", report["notes"]);
     assert_eq!(machines.values().map(BTreeSet::len).sum::<usize>(), 3, "{machines:?}");
@@ -197,7 +197,7 @@ fn a_sweep_as_jobs_loses_a_node_in_the_middle_and_nothing_else() {
 
 #[test]
 #[ignore = "needs root and kubectl; cargo xtask test has both"]
-fn a_sweep_as_jobs_is_cancelled_gone_on_with_and_told_what_the_cluster_refuses() {
+fn a_sweep_as_jobs_is_cancelled_resumed_and_reports_what_the_cluster_refuses() {
     let cluster = Cluster::new();
     let lab = cluster.lab();
     let sweep = lab.file("sweep.toml", SWEEP);

@@ -34,7 +34,7 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    /// For whoever runs the tests.
+    /// For the user who runs the tests.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder for the test");
         Self { folder, as_whom: Vec::new(), program: env!("CARGO_BIN_EXE_plimsoll").into(), allowed: "" }
@@ -46,7 +46,7 @@ impl Lab {
         Self::new()
     }
 
-    /// For an ordinary user: whoever runs the tests, or nobody where that is root.
+    /// For an ordinary user: the one who runs the tests, or `nobody` in place of root.
     pub(crate) fn of_ordinary_user() -> Self {
         let mut lab = Self::new();
         if nix::unistd::geteuid().is_root() {
@@ -130,13 +130,13 @@ impl Lab {
     /// Runs the program to its end, again where it calls what it measured invalid or leaves it open, as beside others on a busy machine it may.
     /// The last of three tries counts whatever it is.
     pub(crate) fn plimsoll_until_decided(&self, args: &[&str]) -> Printed {
-        let mut told = self.plimsoll(args);
+        let mut output = self.plimsoll(args);
         for _ in 0..2 {
-            if told.code == Some(4) {
-                told = self.plimsoll(args);
+            if output.code == Some(4) {
+                output = self.plimsoll(args);
             }
         }
-        told
+        output
     }
 
     /// Runs the program to its end, with more in its environment.
@@ -183,8 +183,8 @@ impl Lab {
 
     /// What the run that goes on has stored until now; nothing where it has stored nothing.
     pub(crate) fn stored(&self) -> Option<Value> {
-        let told = self.plimsoll(&["show", "latest", "--format", "json"]);
-        (!told.stdout.is_empty()).then(|| told.json())
+        let output = self.plimsoll(&["show", "latest", "--format", "json"]);
+        (!output.stdout.is_empty()).then(|| output.json())
     }
 
     /// Waits until the run that goes on has stored its baseline, and gives it. The flood is then under way.

@@ -6,7 +6,7 @@ use crate::experiments::{FLOOD, watched_flood};
 use crate::lab::{Lab, verdict_of};
 
 #[test]
-fn rules_left_in_the_kernel_are_told_from_state_in_the_service() {
+fn rules_left_in_the_kernel_are_distinguished_from_state_in_the_service() {
     let lab = Lab::new();
     let report = not_recovered(
         &lab,
@@ -26,13 +26,14 @@ fn rules_left_in_the_kernel_are_told_from_state_in_the_service() {
     assert_eq!(report["state_lives_in"], "host_kernel");
     assert_eq!(report["causes"][0]["id"], "kernel.state_grows", "{}", report["causes"]);
     let run = report["run"].as_str().expect("an id");
-    let told = lab.plimsoll_until_decided(&["explain", run, "--confirm", "--reps", "1", "--format", "json"]);
-    let confirmed = told.exits(0).json();
+    let output =
+        lab.plimsoll_until_decided(&["explain", run, "--confirm", "--reps", "1", "--format", "json"]);
+    let confirmed = output.exits(0).json();
     assert_eq!(confirmed["verdicts"][0]["outcome"], "confirmed", "{}", confirmed["verdicts"]);
 }
 
 #[test]
-fn records_kept_by_the_service_are_told_from_state_in_the_kernel() {
+fn records_kept_by_the_service_are_distinguished_from_state_in_the_kernel() {
     let lab = Lab::of_ordinary_user();
     let report = not_recovered(
         &lab,

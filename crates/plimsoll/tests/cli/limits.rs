@@ -36,7 +36,7 @@ max_trials = 1
 const LOAD: &str = "duration = \"400ms\", open = { rate = 100 }";
 
 #[test]
-fn a_rate_that_no_such_server_can_carry_is_not_reached_and_the_probes_are_told() {
+fn a_rate_that_no_such_server_can_carry_is_not_reached_and_the_probes_are_reported() {
     let lab = Lab::new();
     let claim = "at_most = \"100ms\", at_least = 1500";
     let experiment = lab.file("limit.toml", &searched(LOAD, "to = 2000, rest = \"50ms\"", claim));

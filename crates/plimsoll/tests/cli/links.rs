@@ -37,10 +37,10 @@ max_trials = 2
 fn a_run_says_once_what_shaped_its_links_and_from_which_packet_rate_on_that_is_the_bottleneck() {
     let lab = Lab::new();
     let experiment = lab.file("delayed.toml", DELAYED);
-    let told = |shaper: &str| {
+    let run = |shaper: &str| {
         lab.plimsoll(&["run", &experiment, "--set", &format!("links.0.shaper={shaper}"), "--format", "json"])
     };
-    let report = told("emulator").exits(0).json();
+    let report = run("emulator").exits(0).json();
     let notes: Vec<&str> =
         report["notes"].as_array().expect("notes").iter().filter_map(|n| n["text"].as_str()).collect();
     let of_links: Vec<&&str> = notes.iter().filter(|note| note.contains("was shaped by")).collect();
@@ -57,7 +57,7 @@ fn a_run_says_once_what_shaped_its_links_and_from_which_packet_rate_on_that_is_t
     let least = report["trials"][0]["phases"][0]["figures"]["median_ms"].as_f64().expect("a figure");
     assert!(least >= 20.0, "{report}");
 
-    let netem = told("netem");
+    let netem = run("netem");
     if lab.plimsoll(&["doctor", "--dry-run"]).exits(0).stdout.contains("shaped by the kernel's netem") {
         let notes = netem.exits(0).json()["notes"].to_string();
         assert!(notes.contains("the link client - server was shaped by the kernel's netem"), "{notes}");
@@ -70,7 +70,7 @@ fn a_run_says_once_what_shaped_its_links_and_from_which_packet_rate_on_that_is_t
 }
 
 #[test]
-fn what_netem_cannot_say_is_told_before_anything_runs() {
+fn what_netem_cannot_do_is_named_before_anything_runs() {
     let lab = Lab::new();
     for (more, expected) in [
         ("rate = \"1Mbit\"\nqueue = \"20kB\"", "netem counts its queue in packets"),
@@ -79,11 +79,11 @@ fn what_netem_cannot_say_is_told_before_anything_runs() {
     ] {
         let text =
             DELAYED.replace("delay = \"5ms\"", &format!("delay = \"5ms\"\nshaper = \"netem\"\n{more}"));
-        let told = lab.plimsoll(&["check", &lab.file("netem.toml", &text)]);
+        let output = lab.plimsoll(&["check", &lab.file("netem.toml", &text)]);
         if expected.is_empty() {
-            told.exits(0)
+            output.exits(0)
         } else {
-            told.exits(2).says(expected).says("or no `shaper`")
+            output.exits(2).says(expected).says("or no `shaper`")
         };
     }
 }

@@ -47,14 +47,14 @@ pub(crate) struct Terminal<'l> {
 
 impl<'l> Terminal<'l> {
     pub(crate) fn start(lab: &'l Lab, columns: u32, command: &str) -> Self {
-        // A server that was just told to end may still have its socket.
+        // A server that has just received its signal may still have its socket.
         let socket = format!("tmux-{}", STARTED.fetch_add(1, Ordering::Relaxed));
         let terminal = Self { lab, socket };
         let command = format!("{command}; echo exit status $?; exec sleep 1000");
         let size = columns.to_string();
-        let told =
+        let output =
             terminal.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", &size, "-y", "30", &command]);
-        assert!(told.status.success(), "{told:?}");
+        assert!(output.status.success(), "{output:?}");
         terminal
     }
 
@@ -90,8 +90,8 @@ impl<'l> Terminal<'l> {
 
     /// Whether the terminal is as it was before: no other screen, a cursor, and keys that are shown.
     pub(crate) fn is_given_back(&self) -> bool {
-        let told = self.tmux(&["display-message", "-p", "#{alternate_on} #{cursor_flag}"]);
-        String::from_utf8_lossy(&told.stdout).trim() == "0 1"
+        let output = self.tmux(&["display-message", "-p", "#{alternate_on} #{cursor_flag}"]);
+        String::from_utf8_lossy(&output.stdout).trim() == "0 1"
     }
 }
 
@@ -182,8 +182,8 @@ fn a_signal_gives_the_terminal_back_also_where_it_comes_twice() {
         let lab = Lab::new();
         let terminal = Terminal::start(&lab, 80, &run(&lab, ""));
         terminal.wait_for("▶ ");
-        let told = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
-        let shell = String::from_utf8_lossy(&told.stdout).trim().to_owned();
+        let output = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
+        let shell = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         for _ in 0..times {
             let killed = Command::new("pkill")
                 .args(["-TERM", "-P", &shell, "plimsoll"])
@@ -212,12 +212,12 @@ fn a_small_terminal_and_one_that_asks_for_it_get_a_line() {
 fn a_log_gets_a_line_now_and_then_and_none_where_none_is_wanted() {
     let lab = Lab::new();
     let file = lab.file("seconds.toml", SECONDS);
-    let told = lab.plimsoll(&["run", &file, "--reps", "1", "--heartbeat", "2s"]);
-    assert!(told.stderr.matches("trial 1 of at most 1").count() >= 2, "{}", told.stderr);
-    assert!(!told.stderr.contains('\u{1b}'), "{}", told.stderr);
+    let output = lab.plimsoll(&["run", &file, "--reps", "1", "--heartbeat", "2s"]);
+    assert!(output.stderr.matches("trial 1 of at most 1").count() >= 2, "{}", output.stderr);
+    assert!(!output.stderr.contains('\u{1b}'), "{}", output.stderr);
     let described = lab.plimsoll(&["describe", &file]).exits(0);
     described.prints("a trial takes about").prints("as in the run");
-    let told = lab.plimsoll(&[
+    let output = lab.plimsoll(&[
         "run",
         &file,
         "--reps",
@@ -227,12 +227,12 @@ fn a_log_gets_a_line_now_and_then_and_none_where_none_is_wanted() {
         "--set",
         "loads.some.http.duration=1s",
     ]);
-    assert!(!told.stderr.contains("trial 1 of at most"), "{}", told.stderr);
+    assert!(!output.stderr.contains("trial 1 of at most"), "{}", output.stderr);
 }
 
-/// Each line can be read as soon as it is there: the first ones are, long before the run is over.
+/// Reads each line as soon as it is there: the first ones come long before the run is over.
 #[test]
-fn events_are_told_as_they_happen() {
+fn events_are_printed_as_they_happen() {
     use std::io::BufRead;
     let lab = Lab::of_ordinary_user();
     let longer = crate::stores::SHORT.replace("connections = 20", "duration = \"1500ms\", concurrency = 2");

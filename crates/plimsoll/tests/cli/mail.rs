@@ -88,8 +88,8 @@ fn a_relay_delivers_all_mail_after_its_sink_was_down_and_reports_it_as_postal_do
     }
     let commands = report["trials"][0]["phases"][0]["commands_us"].as_object().expect("commands");
     assert!(commands["end of data"]["p50"].as_u64() > Some(0), "{commands:?}");
-    let told = lab.plimsoll(&["show", "latest", "--format", "postal"]).exits(0);
-    let lines: Vec<&str> = told.stdout.lines().collect();
+    let output = lab.plimsoll(&["show", "latest", "--format", "postal"]).exits(0);
+    let lines: Vec<&str> = output.stdout.lines().collect();
     assert_eq!(lines[0], "time,messages,data(K),errors,connections,ssl");
     let messages = lines[1..].iter().map(|line| line.split(',').nth(1)?.parse::<u64>().ok());
     assert_eq!(messages.sum::<Option<u64>>(), Some(400), "{lines:?}");
@@ -118,7 +118,7 @@ fn a_message_that_the_next_service_refuses_for_good_has_not_arrived() {
 fn postfix_delivers_all_mail_from_folders_of_its_own() {
     let lab = Lab::of_root().allowing("users");
     let relay = "postfix = { to = \"sink\", queue_run = \"1s\", retry = \"1s\", retry_most = \"2s\" }\nready.within = \"20s\"";
-    // A message whose file was still held when it was to be tried again waits for a minute in Postfix.
+    // Postfix defers a message by a minute if its file is still locked at the time of the retry.
     let text = through(relay).replace("at_most = \"60s\"", "at_most = \"150s\"");
     let experiment = lab.file("postfix.toml", &text);
     let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
@@ -213,14 +213,14 @@ fn a_queue_on_a_volume_that_is_not_there_for_it_is_refused_with_the_place() {
         lab.file("wrong.toml", &format!("{text}\n[volumes.disk]\n{volume}\n"))
     };
     let folder = "on = \"relay\"\nfolder = {}";
-    for (relay, of, told) in [
+    for (relay, of, output) in [
         ("volume = \"dsk\"", folder, "there is no volume `dsk`"),
         ("volume = \"disk\"", "on = \"sink\"\nfolder = {}", "the volume `disk` is on `sink`"),
         ("volume = \"disk\"", "on = \"relay\"\nloop = { size = \"1M\" }", "holds no files"),
         ("volume = \"disk\", queue = \"/x\"", folder, "in a folder and on a volume"),
         ("volume = \"disk\"", "on = \"relay\"\nfolder = {}\nlimit = { iops = 5 }", "shares its device"),
     ] {
-        lab.plimsoll(&["check", &volume(relay, of)]).exits(2).says(told);
+        lab.plimsoll(&["check", &volume(relay, of)]).exits(2).says(output);
     }
     lab.plimsoll(&["run", &volume("volume = \"disk\"", folder), "--format", "json"]).exits(0);
 }

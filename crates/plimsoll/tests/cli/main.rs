@@ -1,7 +1,7 @@
 //! The program as its users meet it: arguments in, standard output, standard error, exit status and what is left on the machine out.
 //!
-//! Everything here runs the real program on real hosts. A test that needs root is ignored unless asked for; the others run as whoever
-//! starts the tests, or, where the story is about an ordinary user and the tests run as root, as nobody.
+//! Everything here runs the real program on real hosts. A test that needs root is ignored unless asked for; the others run as the user
+//! who starts the tests. Stories of an ordinary user run as `nobody` if root starts the tests.
 
 mod experiments;
 mod kubernetes;

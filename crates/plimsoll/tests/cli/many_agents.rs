@@ -86,21 +86,21 @@ fn many_agents_drive_as_one_and_their_controller_stays_small() {
     let Recorded { lab, stand_in, recording, rate: of_one } = Recorded::new();
     let many = lab.file("many.toml", &group(AGENTS, lab.program(), &[&stand_in, "replay", &recording]));
     let mut run = lab.start(&["run", &many, "--yes", "--format", "json"]);
-    // It would wait for somebody to read what it tells.
+    // A full pipe would stop the controller, so a thread reads it.
     let stdout = run.stdout();
-    let told = thread::spawn(move || io::read_to_string(stdout));
+    let reader = thread::spawn(move || io::read_to_string(stdout));
     let (mut peak_kib, status) = (0, format!("/proc/{}/status", run.id()));
     while !run.has_ended() {
-        let told = fs::read_to_string(&status).unwrap_or_default();
-        let peak = told
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let peak = text
             .lines()
             .find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB")?.trim().parse().ok());
         peak_kib = peak_kib.max(peak.unwrap_or(0u64));
         thread::sleep(Duration::from_millis(20));
     }
-    let told = told.join().expect("it only reads").expect("it speaks UTF-8");
+    let output = reader.join().expect("it only reads").expect("it speaks UTF-8");
     let report: Value =
-        serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {:?}", run.ends()));
+        serde_json::from_str(&output).unwrap_or_else(|error| panic!("{error}: {:?}", run.ends()));
     let (rate, of_each) = rates(&report);
     assert_eq!(of_each.len(), AGENTS, "{report}");
     assert!((rate / of_one / AGENTS as f64 - 1.0).abs() < 0.2, "{rate}/s of {AGENTS} times {of_one}/s");

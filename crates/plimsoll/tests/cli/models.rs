@@ -185,7 +185,7 @@ max_trials = 1
 "#;
 
 #[test]
-fn the_hops_of_a_chain_are_told_apart_and_one_that_hides_is_not_measurable() {
+fn the_hops_of_a_chain_are_distinguished_and_one_that_hides_is_not_measurable() {
     let lab = Lab::new();
     let chain = lab.file("chain.toml", CHAIN);
     lab.plimsoll(&["run", &chain, "--format", "json"]);

@@ -52,7 +52,7 @@ fn requests_of_an_open_loop_go_out_one_by_one() {
 }
 
 #[test]
-fn every_step_up_and_down_the_load_is_told() {
+fn every_step_up_and_down_the_load_is_reported() {
     let lab = Lab::new();
     let text = at_a_rate("{ steps = [20, 40, 400, 40, 20] }", HYSTERESIS);
     let experiment = lab.file("steps.toml", &text);

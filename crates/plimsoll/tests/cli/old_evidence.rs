@@ -7,7 +7,7 @@ fn saved(name: &str) -> String {
 }
 
 #[test]
-fn old_tables_tell_that_the_kernel_used_the_cpus_up() {
+fn old_tables_show_that_the_kernel_used_the_cpus_up() {
     let lab = Lab::new();
     for program in ["vmstat", "sar"] {
         let (before, after) = (saved(&format!("{program}-before")), saved(&format!("{program}-after")));
@@ -32,7 +32,7 @@ fn old_tables_tell_that_the_kernel_used_the_cpus_up() {
 }
 
 #[test]
-fn files_that_do_not_go_together_or_cannot_be_read_are_told() {
+fn files_that_do_not_go_together_or_cannot_be_read_are_named() {
     let lab = Lab::new();
     let (vmstat, sar) = (saved("vmstat-before"), saved("sar-after"));
     lab.plimsoll(&["explain", "--before", &vmstat, "--after", &sar])

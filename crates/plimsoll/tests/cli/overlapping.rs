@@ -35,14 +35,14 @@ impl<'l> Device<'l> {
         let queue = format!("/sys/block/loop{}/queue", self.number);
         let queue = ["scheduler", "nr_requests", "read_ahead_kb"].map(|name| format!("{queue}/{name}"));
         let whole = SYSCTLS.into_iter().map(str::to_owned).chain(queue);
-        let mut told: Vec<String> =
+        let mut settings: Vec<String> =
             whole.map(|path| fs::read_to_string(path).expect("it is there")).collect();
         let throttles = fs::read_to_string("/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device");
         let own = format!("7:{} ", self.number);
-        told.extend(
+        settings.extend(
             throttles.unwrap_or_default().lines().filter(|line| line.starts_with(&own)).map(str::to_owned),
         );
-        told
+        settings
     }
 }
 
@@ -179,9 +179,9 @@ fn a_value_that_the_kernel_no_longer_accepts_is_reported_once(lab: &Lab, device:
 }
 
 fn undo_processes_of(run: u32) -> Vec<Pid> {
-    let told =
+    let output =
         Command::new("ps").args(["-o", "pid=,args=", "--ppid", &run.to_string()]).output().expect("ps");
-    let told = String::from_utf8_lossy(&told.stdout).into_owned();
-    let undo = told.lines().filter(|line| line.contains("__plimsoll-host undo"));
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let undo = listed.lines().filter(|line| line.contains("__plimsoll-host undo"));
     undo.filter_map(|line| line.split_whitespace().next()?.parse().ok().map(Pid::from_raw)).collect()
 }

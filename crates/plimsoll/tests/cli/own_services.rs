@@ -48,13 +48,13 @@ fn a_run_whose_service_dies_in_the_middle_is_invalid_and_names_the_service() {
     let lab = Lab::new();
     lab.file("my-server", PATIENCE);
     let experiment = lab.file("dies.toml", &one_service(r#"exec = ["./my-server", "{port}", "70"]"#));
-    let told = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(4);
-    let report = told.json();
+    let output = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(4);
+    let report = output.json();
     let verdict = verdict_of(&report);
     assert_eq!(verdict["outcome"], "invalid");
     let reason = verdict["reason"].as_str().expect("a reason");
-    for told in ["in `after`", "the service `web` on `server` ended", "exit status 1", "out of patience"] {
-        assert!(reason.contains(told), "`{told}` is not in `{reason}`");
+    for part in ["in `after`", "the service `web` on `server` ended", "exit status 1", "out of patience"] {
+        assert!(reason.contains(part), "`{part}` is not in `{reason}`");
     }
     assert_eq!(report["trials"][0]["phases"][0]["connections"], 50, "what was measured before is kept");
     lab.plimsoll(&["gate"]).exits(4).prints("**Invalid**");

@@ -7,7 +7,7 @@ use crate::lab::Lab;
 use crate::stores::SHORT;
 
 #[test]
-fn a_page_that_cannot_be_written_is_told_before_anything_is_measured() {
+fn a_page_that_cannot_be_written_is_named_before_anything_is_measured() {
     let lab = Lab::of_ordinary_user();
     let experiment = lab.file("short.toml", SHORT);
     let file = lab.file("file", "");

@@ -11,17 +11,18 @@ const MAIL: &str = "my box:\n\n> Linux version 2.4.5 (root@fw) #2 Tue Jun 5 12:0
 #[test]
 fn papers_are_held_against_what_was_promised() {
     let lab = Lab::new();
-    let told = lab.plimsoll_reading(&["inventory", "--from", "-"], MAIL).exits(0);
-    told.prints("release: 2.4.5")
+    let output = lab.plimsoll_reading(&["inventory", "--from", "-"], MAIL).exits(0);
+    output
+        .prints("release: 2.4.5")
         .prints("throttled: hda: DMA disabled")
         .prints("-: dmesg: 3 lines were used");
     let kept =
         lab.file("promised.toml", "memory.size = \">= 256M\"\npci.*.driver = \"igb\"\nkernel_log = []\n");
     let against = ["inventory", "--from", "-", "--format", "json", "--expect", &kept];
-    let told = lab.plimsoll_reading(&against, MAIL).exits(1).json();
-    assert_eq!(told["inventory"]["pci"]["0000:03:00.0"]["link"]["full"], true);
-    assert_eq!(told["inventory"]["sources"][1]["program"], "lspci");
-    let deviations = told["deviations"].as_array().unwrap();
+    let report = lab.plimsoll_reading(&against, MAIL).exits(1).json();
+    assert_eq!(report["inventory"]["pci"]["0000:03:00.0"]["link"]["full"], true);
+    assert_eq!(report["inventory"]["sources"][1]["program"], "lspci");
+    let deviations = report["deviations"].as_array().unwrap();
     let paths: Vec<_> = deviations.iter().map(|deviation| deviation["path"].as_str().unwrap()).collect();
     assert_eq!(paths, ["memory.size", "kernel_log"]);
     let poem = lab.file("poem.txt", "Ein Mann, der Herrn K. lange nicht gesehen hatte\n");

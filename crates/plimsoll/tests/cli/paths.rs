@@ -1,4 +1,4 @@
-//! Paths: what datagrams tell of a link, and whether it is good enough for TCP.
+//! Paths: what datagrams show about a link, and whether it is good enough for TCP.
 
 use serde_json::Value;
 

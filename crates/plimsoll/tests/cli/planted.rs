@@ -41,7 +41,7 @@ unshare --mount sh -c 'mount --bind . "$0" && mount -t tmpfs -o mode=1777 none /
 #[ignore = "needs root; cargo xtask test runs it"]
 fn roots_doctor_does_nothing_that_another_user_planted() {
     let lab = Lab::of_root();
-    let told = in_own_places(
+    let output = in_own_places(
         &lab,
         r#"
 $NOBODY sh -c "mkdir /tmp/plimsoll-0 && printf '$LINES' > /tmp/plimsoll-0/$JOURNAL"
@@ -49,14 +49,17 @@ $NOBODY sh -c "mkdir /tmp/plimsoll-0 && printf '$LINES' > /tmp/plimsoll-0/$JOURN
 unchanged
 "#,
     );
-    told.exits(0).prints("leftovers none").prints("/tmp/plimsoll-0 belongs to user 65534, and not to user 0");
+    output
+        .exits(0)
+        .prints("leftovers none")
+        .prints("/tmp/plimsoll-0 belongs to user 65534, and not to user 0");
 }
 
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
 fn what_roots_own_journal_could_have_been_made_of_by_others_is_not_believed_either() {
     let lab = Lab::of_root();
-    let told = in_own_places(
+    let output = in_own_places(
         &lab,
         r#"
 # A folder of root's that others may write to, with their file in it.
@@ -75,7 +78,8 @@ timeout 60 "$PLIMSOLL" doctor
 unchanged
 "#,
     );
-    told.exits(0)
+    output
+        .exits(0)
         .prints("others may use /tmp/plimsoll-0 (its mode is 0777, expected was 0700)")
         .prints("it has 2 names")
         .prints("it is no regular file")
@@ -85,9 +89,9 @@ unchanged
 
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
-fn lines_of_roots_own_journal_that_plimsoll_does_not_write_are_told_of_and_not_done() {
+fn lines_of_roots_own_journal_that_plimsoll_does_not_write_are_reported_and_not_done() {
     let lab = Lab::of_root();
-    let told = in_own_places(
+    let output = in_own_places(
         &lab,
         r#"
 mkdir -m 700 /run/plimsoll
@@ -104,7 +108,8 @@ test -e /run/plimsoll/$JOURNAL
 test ! -e "$PLACE/plimsoll-disk-1-0123abcd"
 "#,
     );
-    told.exits(0)
+    output
+        .exits(0)
         .prints("leftovers 3")
         .prints("its name is none that Plimsoll gives")
         .prints("core_pattern")
@@ -115,7 +120,7 @@ test ! -e "$PLACE/plimsoll-disk-1-0123abcd"
 #[ignore = "needs root; cargo xtask test runs it"]
 fn a_run_keeps_no_journal_where_somebody_else_could_change_it() {
     let lab = Lab::of_root().allowing("machine");
-    let told = in_own_places(
+    let output = in_own_places(
         &lab,
         r#"
 mount -t tmpfs -o ro none /run
@@ -136,5 +141,5 @@ test "$(ls /run/plimsoll)" = locks
 test -z "$(cat /run/plimsoll/locks/*)"
 "#,
     );
-    told.exits(0).says("/tmp/plimsoll-0 belongs to user 65534, and not to user 0");
+    output.exits(0).says("/tmp/plimsoll-0 belongs to user 65534, and not to user 0");
 }

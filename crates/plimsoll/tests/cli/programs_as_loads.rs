@@ -94,8 +94,8 @@ fn a_script_that_fails_is_a_failed_operation_with_its_last_words() {
     let lab = Lab::new();
     let load = "exec = [\"sh\", \"-c\", \"echo no such table >&2; exit 3\"]\n";
     let file = lab.file("fails.toml", &experiment("", load, &below("mean_ms", "\"10s\"")));
-    let told = lab.plimsoll(&["run", &file, "--format", "json"]).exits(4);
-    let reason = verdict_of(&told.json())["reason"].as_str().expect("a reason").to_owned();
+    let output = lab.plimsoll(&["run", &file, "--format", "json"]).exits(4);
+    let reason = verdict_of(&output.json())["reason"].as_str().expect("a reason").to_owned();
     assert!(reason.contains("no such table") && reason.contains("exit status: 3"), "{reason}");
 }
 
@@ -110,7 +110,7 @@ fn a_script_is_confined_and_reaches_nothing_but_the_hosts_of_the_experiment() {
 }
 
 #[test]
-fn a_figure_that_the_program_does_not_tell_is_refused_where_it_stands() {
+fn a_figure_that_the_program_does_not_print_is_refused_where_it_stands() {
     let lab = Lab::new();
     let file = lab.file("wrong.toml", &experiment(REDIS, REDIS_LOAD, &above("latency_p9", "1")));
     lab.plimsoll(&["check", &file])
@@ -261,8 +261,8 @@ postgres = { clients = 8, scale = 2, user = "plimsoll", password = "right", dura
     assert!(deferred.is_some() && deferred == aborted["40P01"].as_u64(), "{phase}");
 
     let wrong = ["--set", "loads.program.postgres.password=\"wrong\""];
-    let told = lab.plimsoll(&[&["run", &file, "--format", "json"][..], &wrong].concat()).exits(4).json();
-    let reason = verdict_of(&told)["reason"].as_str().expect("a reason").to_owned();
+    let report = lab.plimsoll(&[&["run", &file, "--format", "json"][..], &wrong].concat()).exits(4).json();
+    let reason = verdict_of(&report)["reason"].as_str().expect("a reason").to_owned();
     assert!(reason.contains("password authentication failed"), "{reason}");
 }
 

@@ -51,34 +51,34 @@ fn counted(report: &Value) -> (Vec<u64>, BTreeMap<String, usize>) {
     (numbers, cells)
 }
 
-/// All that was to be measured is there: every trial of the sweep once, and each of its four cells three times.
+/// Requires every trial of the sweep once, and each of its four cells three times.
 pub(crate) fn has_all_trials_once(report: &Value) {
     let (numbers, cells) = counted(report);
     assert_eq!(numbers, (1..=12).collect::<Vec<_>>(), "every trial once");
     assert!(cells.len() == 4 && cells.values().all(|times| *times == 3), "{cells:?}");
 }
 
-/// Starts the sweep on a queue that carries out one block after the other, and ends it by Ctrl-C when it has one or two: they are kept.
+/// Starts the sweep on a queue that runs one block after the other, and interrupts it after one or two: they are kept.
 pub(crate) fn is_interrupted_between_blocks(lab: &Lab, sweep: &str, on: &str) {
     let run = lab.start(&["run", sweep, "--on", on, "--format", "json"]);
     let stored = || lab.stored().and_then(|report| Some(report["trials"].as_array()?.len())).unwrap_or(0);
     wait_until("a block is stored", || stored() > 0);
     run.signal(Signal::SIGINT);
-    let told = run.ends().exits(130).says("interrupted; continue with: plimsoll run --resume");
-    let told = told.says(&format!(" --on {on}"));
-    let (before, _) = counted(&told.json());
+    let output = run.ends().exits(130).says("interrupted; continue with: plimsoll run --resume");
+    let output = output.says(&format!(" --on {on}"));
+    let (before, _) = counted(&output.json());
     assert!(before == (1..=4).collect::<Vec<_>>() || before == (1..=8).collect::<Vec<_>>(), "{before:?}");
 }
 
-/// The blocks that a machine carried out, as the report tells them.
+/// Blocks per machine, from the report's notes.
 pub(crate) fn machines(report: &Value) -> BTreeMap<String, BTreeSet<String>> {
     let notes = report["notes"].as_array().expect("notes");
-    let told = notes
+    let carried_out = notes
         .iter()
         .filter_map(|note| note["text"].as_str())
         .filter_map(|note| note.split_once(" carried out on the machine `"));
     let mut machines: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (blocks, machine) in told {
+    for (blocks, machine) in carried_out {
         let blocks = blocks.trim_start_matches("blocks ").trim_start_matches("block ").split(", ");
         machines
             .entry(machine.trim_end_matches('`').to_owned())
@@ -94,7 +94,7 @@ fn has_begun(cluster: &Cluster, lab: &Lab, node: &str) -> bool {
 }
 
 #[test]
-fn what_no_queue_can_carry_out_is_told_before_anything_is_submitted() {
+fn what_no_queue_can_carry_out_is_named_before_anything_is_submitted() {
     let lab = Lab::new();
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/slurm.toml");
     lab.plimsoll(&["check", shipped]).exits(0).prints("4 cells");
@@ -123,15 +123,15 @@ fn a_sweep_on_a_queue_loses_a_node_in_the_middle_and_nothing_else() {
     let run = lab.start(&["run", &sweep, "--on", "slurm:partition=main", "--seed", "7", "--format", "json"]);
     wait_until("a trial has ended on n2", || has_begun(&cluster, &lab, "n2"));
     cluster.kill("n2");
-    let told = run.ends();
-    let report = told.json();
+    let output = run.ends();
+    let report = output.json();
     has_all_trials_once(&report);
     let verdicts = report["verdicts"].as_array().expect("verdicts");
     assert!(
         verdicts.len() == 4 && verdicts.iter().all(|verdict| verdict["outcome"] == "held"),
         "{verdicts:?}"
     );
-    assert_eq!(told.code, Some(0));
+    assert_eq!(output.code, Some(0));
     // Each block was on one machine, and the one that was begun on n2 on another.
     let machines = machines(&report);
     assert_eq!(machines.keys().collect::<Vec<_>>(), ["n1", "n3"], "{}", report["notes"]);
@@ -175,14 +175,14 @@ fn blocks_beyond_what_an_array_of_slurms_has_are_carried_out_as_well() {
     assert_eq!(numbers, (1..=12).collect::<Vec<_>>(), "every trial once");
     assert!(!report["notes"].to_string().contains("was submitted again"), "{}", report["notes"]);
     assert_eq!(cluster.queue(), "");
-    // With so many at once at the most, the second array waits for the first.
-    let told = lab.plimsoll(&["run", &beyond, "--on", "slurm:at_once=2", "--format", "json"]).exits(0);
-    assert_eq!(counted(&told.json()).0.len(), 12);
+    // With two tasks at once, the second array waits for the first.
+    let output = lab.plimsoll(&["run", &beyond, "--on", "slurm:at_once=2", "--format", "json"]).exits(0);
+    assert_eq!(counted(&output.json()).0.len(), 12);
 }
 
 #[test]
 #[ignore = "needs root and Slurm; cargo xtask test has both"]
-fn a_sweep_is_cancelled_gone_on_with_and_told_what_the_queue_refuses() {
+fn a_sweep_is_cancelled_resumed_and_reports_what_the_queue_refuses() {
     let cluster = Cluster::new(&["n1"]);
     let lab = cluster.lab();
     let sweep = lab.file("sweep.toml", SWEEP);
@@ -201,7 +201,7 @@ fn a_sweep_is_cancelled_gone_on_with_and_told_what_the_queue_refuses() {
     // With one machine, one block comes after the other; Ctrl-C in the second keeps the first.
     is_interrupted_between_blocks(&lab, &sweep, "slurm");
     wait_until("no job is left", || cluster.queue().is_empty());
-    // Which queue it was, the store says; whoever goes on must know it.
+    // The store names the queue; a user who resumes must repeat it.
     lab.plimsoll(&["run", "--resume", "latest"])
         .exits(2)
         .says("the run was begun with `--on slurm`")
@@ -215,7 +215,7 @@ fn a_sweep_is_cancelled_gone_on_with_and_told_what_the_queue_refuses() {
     assert!(cluster.queue().contains("RUNNING"), "{}", cluster.queue());
     let report = lab.plimsoll(&["run", "--resume", "latest", "--yes", "--format", "json"]).exits(0).json();
     has_all_trials_once(&report);
-    // What goes wrong in a task is told as if it had been here, with where it was.
+    // An error in a task is reported as a local one, with the machine's name.
     let broken = SWEEP
         .replace("web = {}", "exec = [\"/nowhere/at-all\"]")
         .replace("services.site.web.document", "loads.users.http.generators")

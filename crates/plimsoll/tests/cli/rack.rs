@@ -1,5 +1,5 @@
-//! Three machines in a rack, as far as ssh(1) can tell: network namespaces on one bridge, with Debian's sshd on each, and a place beside them from
-//! where they are reached. None of it is Plimsoll's.
+//! Three machines in a rack, as ssh(1) sees them: network namespaces on one bridge, each with Debian's sshd, and one more namespace for the controller.
+//! None of it is Plimsoll's.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -75,7 +75,7 @@ impl Rack {
         Self { folder, all, outside }
     }
 
-    /// The program, started from beside the machines, by whoever may reach them.
+    /// The program, started in the controller's namespace by a user who may reach the machines.
     pub(crate) fn lab(&self) -> Lab {
         let path = std::env::var("PATH").unwrap_or_default();
         let words = [
@@ -125,7 +125,7 @@ impl Drop for Rack {
     }
 }
 
-/// Keys for the servers and for whoever reaches them, their configurations, and an ssh that knows of its own.
+/// Keys of the servers and of the user, configurations of sshd, and an ssh that uses its own configuration.
 fn keys(folder: &Path) {
     for name in ["host_key", "user_key"] {
         run(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(folder.join(name)));

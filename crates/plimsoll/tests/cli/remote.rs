@@ -95,14 +95,14 @@ fn three_machines_are_reached_by_ssh_and_flooded_and_nothing_is_left_on_them() {
         assert!(of("ahead_ns").abs() <= of("within_ns"), "no clock is ahead of itself: {clock}");
         assert!(of("within_ns") < 20_000_000, "{clock}");
     }
-    // Each tells what it is; the firewall has a setting of its own.
+    // Each machine is described; the firewall has a setting of its own.
     let machines = report["environment"]["machines"].as_array().expect("machines");
-    let told: BTreeSet<&str> =
+    let named: BTreeSet<&str> =
         machines.iter().filter_map(|it| it["hosts"].as_array()).flatten().filter_map(Value::as_str).collect();
-    assert_eq!(told, BTreeSet::from(["client", "firewall", "server"]), "{machines:?}");
+    assert_eq!(named, BTreeSet::from(["client", "firewall", "server"]), "{machines:?}");
     assert_eq!(rack.left(), Vec::<String>::new());
     assert_eq!(fin_timeout(&rack), FIN_TIMEOUT);
-    // Nor is anything where the controller is killed in the middle.
+    // A controller that is killed in the middle leaves nothing either.
     let run = lab.start(&["run", &experiment, "--yes"]);
     wait_until("a setting is changed", || fin_timeout(&rack) == "7");
     run.signal(Signal::SIGKILL);
@@ -125,16 +125,16 @@ fn a_cable_that_is_cut_ends_both_sides_and_costs_one_trial() {
     wait_until("a trial has ended", || lab.stored().is_some_and(|report| ended(&report) > 1));
     wait_until("a setting is changed", || fin_timeout(&rack) == "7");
     rack.cut("firewall");
-    let told = run.ends().exits(3);
-    let told = told.says("host firewall").says("ssh root@10.99.0.2 ended before an agent answered");
-    assert!(!told.stderr.contains("panicked"), "{}", told.stderr);
+    let output = run.ends().exits(3);
+    let output = output.says("host firewall").says("ssh root@10.99.0.2 ended before an agent answered");
+    assert!(!output.stderr.contains("panicked"), "{}", output.stderr);
     let report = lab.stored().expect("it is stored");
     let trials = report["trials"].as_array().expect("trials");
     let faults = |trial: &Value| trial["faults"].to_string();
     assert_eq!(faults(&trials[0]), "[]", "what was measured before is kept");
     let fault = trials.iter().map(faults).find(|fault| fault != "[]").expect("one trial was cut short");
     assert!(fault.contains("agent_lost") && fault.contains("nothing was heard from it for 2 s"), "{fault}");
-    // The agent there hears as little, and has nobody to tell.
+    // The agent there hears nothing either, and ends by itself.
     wait_until("nothing is left there", || rack.left().is_empty());
     assert_eq!(fin_timeout(&rack), FIN_TIMEOUT);
 }
@@ -187,7 +187,7 @@ exec unshare --user --map-root-user --time --monotonic $((n * 1000)) --fork --ki
 "#;
 
 #[test]
-fn machines_whose_clocks_differ_drive_as_one_and_each_is_told() {
+fn machines_whose_clocks_differ_drive_as_one_and_each_is_reported() {
     let lab = Lab::of_ordinary_user();
     let ahead = lab.file("ahead.sh", AHEAD);
     let bots = format!("[\"sh\", \"{ahead}\", \"{}\"]", lab.program().display());
@@ -197,8 +197,8 @@ fn machines_whose_clocks_differ_drive_as_one_and_each_is_told() {
         .prints(", 3 of them, reached by sh")
         .prints("On the machines of the hosts that each line names, and on this one")
         .prints("with all rights that the command gives it");
-    let told = lab.plimsoll_until_decided(&["run", &experiment, "--yes", "--format", "json"]);
-    let report = told.json();
+    let output = lab.plimsoll_until_decided(&["run", &experiment, "--yes", "--format", "json"]);
+    let report = output.json();
     // What was measured of each clock holds what it was set to.
     let clocks = &report["trials"][0]["clocks"];
     let of = |host: &str, key: &str| clocks[host][key].as_i64().unwrap_or_else(|| panic!("{host}: {report}"));
@@ -225,9 +225,9 @@ fn machines_whose_clocks_differ_drive_as_one_and_each_is_told() {
     // On a machine that others keep busy one may come late by more than is allowed; then that is what is said.
     let late = |it: &&Value| of(it, "after_ms") + of(it, "within_ms") > 1.0;
     match generators.iter().any(|it| late(&it)) {
-        false => assert_eq!(told.code, Some(0), "{report}"),
+        false => assert_eq!(output.code, Some(0), "{report}"),
         true => {
-            assert_eq!(told.code, Some(4), "{report}");
+            assert_eq!(output.code, Some(4), "{report}");
             assert!(
                 report["verdicts"].to_string().contains("did not start together: the one on `"),
                 "{report}"
@@ -240,7 +240,7 @@ fn machines_whose_clocks_differ_drive_as_one_and_each_is_told() {
 }
 
 #[test]
-fn what_answers_and_is_no_agent_of_this_version_is_told_before_anything_starts() {
+fn what_answers_and_is_no_agent_of_this_version_is_named_before_anything_starts() {
     let lab = Lab::of_ordinary_user();
     let mut greeting = Vec::new();
     let here = Here { protocol: PROTOCOL + 1, version: "7.0.0".into(), user: 1000, ..Here::default() };
@@ -258,7 +258,7 @@ fn what_answers_and_is_no_agent_of_this_version_is_told_before_anything_starts()
     with("[\"echo\", \"Welcome to this machine\"]").says("it says \"Welcome to this machine");
     with("[\"sh\", \"-c\", \"echo no such container >&2; exit 125\"]")
         .says("ended before an agent answered (exit status: 125); it said: no such container");
-    let told =
+    let output =
         lab.plimsoll(&["check", &experiment, "--set", "hosts.server.reach={ ssh = \"-oProxyCommand=x\" }"]);
-    told.exits(2).says("is no destination for ssh");
+    output.exits(2).says("is no destination for ssh");
 }

@@ -13,23 +13,23 @@ fn at_a_limit_on_processes_or_files_a_run_says_so_and_panics_nowhere() {
     for limit in ["nproc", "nofile"] {
         // With fewer, not even the programs before it start.
         for number in [5, 8, 12, 16, 20, 24, 28, 32, 40] {
-            let told = lab.script(&format!(
+            let output = lab.script(&format!(
                 "here=$(mktemp -d /tmp/scarce.XXXXXX); trap 'rm -rf $here' EXIT; install -m 755 \"$PLIMSOLL\" $here/plimsoll; \
                  cp short.toml $here; chmod 755 $here; mkdir -m 777 $here/state; cd $here; \
                  HOME=$here XDG_STATE_HOME=$here/state setpriv --reuid={user} --regid={user} --clear-groups \
                  prlimit --{limit}={number}:{number} timeout 60 ./plimsoll run short.toml"
             ));
-            let how = format!("{limit}={number}: {told:?}");
-            assert!(!told.stderr.contains("panicked") && !told.stderr.contains("backtrace"), "{how}");
-            assert!(matches!(told.code, Some(0 | 3 | 4)), "{how}");
-            assert!(told.code == Some(0) || !told.stderr.is_empty(), "{how}");
+            let how = format!("{limit}={number}: {output:?}");
+            assert!(!output.stderr.contains("panicked") && !output.stderr.contains("backtrace"), "{how}");
+            assert!(matches!(output.code, Some(0 | 3 | 4)), "{how}");
+            assert!(output.code == Some(0) || !output.stderr.is_empty(), "{how}");
         }
     }
 }
 
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
-fn a_service_that_used_up_its_hosts_memory_is_told_of_and_the_agent_outlives_it() {
+fn a_service_that_used_up_its_hosts_memory_is_reported_and_the_agent_outlives_it() {
     let lab = Lab::of_root().allowing("machine");
     let experiment = SHORT
         .replace("[hosts.server]", "[hosts.server]\nmemory = \"64M\"")
@@ -41,8 +41,8 @@ fn a_service_that_used_up_its_hosts_memory_is_told_of_and_the_agent_outlives_it(
         .says("killed by SIGKILL")
         .says("the memory that its host may use had run out");
     // Whatever it is that runs out, the program goes before the agent.
-    let tells = "exec = [\"sh\", \"-c\", \"cat /proc/self/oom_score_adj >&2; exit 1\"]";
-    let experiment = lab.file("tells.toml", &SHORT.replace("web = {}", tells));
+    let score = "exec = [\"sh\", \"-c\", \"cat /proc/self/oom_score_adj >&2; exit 1\"]";
+    let experiment = lab.file("score.toml", &SHORT.replace("web = {}", score));
     lab.plimsoll(&["run", &experiment]).exits(3).says("it wrote: 500");
 }
 

@@ -22,14 +22,14 @@ fn an_ordinary_user_has_a_fault_found_an_innocent_spared_and_learns_what_needs_r
     let environment = [("PLIMSOLL_REPS", "1"), ("PLIMSOLL_AUDIT_PROBES", "1")];
     let words =
         ["selftest", "few-ports", "many-ports", "one-mode", "--store", "kept.sqlite", "--format", "json"];
-    let mut told = lab.plimsoll_in(&words, &environment);
+    let mut output = lab.plimsoll_in(&words, &environment);
     // Beside others on a busy machine it may be left open, as any measurement. The last of three tries counts whatever it is.
     for _ in 0..2 {
-        if marks(&told.json())[0].1 == "undecided" {
-            told = lab.plimsoll_in(&words, &environment);
+        if marks(&output.json())[0].1 == "undecided" {
+            output = lab.plimsoll_in(&words, &environment);
         }
     }
-    let found = told.json();
+    let found = output.json();
     assert_eq!(found["schema"], "plimsoll.selftest/1");
     let [ports, spared, root] = marks(&found)[..] else { panic!("three cases: {found}") };
     assert_eq!(ports, ("few-ports", "right"), "{found}");
@@ -41,7 +41,7 @@ fn an_ordinary_user_has_a_fault_found_an_innocent_spared_and_learns_what_needs_r
     assert!(
         limits.iter().any(|limit| limit["what"].as_str().is_some_and(|what| what.contains("without root")))
     );
-    told.exits(0);
+    output.exits(0);
     // The runs are runs like all others.
     let run = found["tries"][0]["said"]["run"].as_str().expect("an id").to_owned();
     let kept = lab.plimsoll(&["show", &run, "--store", "kept.sqlite", "--format", "json"]).exits(0).json();
@@ -70,8 +70,8 @@ fn ctrl_c_shows_what_was_found_until_then() {
     wait_until("a case is under way", || lab.path("kept.sqlite").exists());
     thread::sleep(Duration::from_millis(300));
     run.signal(Signal::SIGINT);
-    let told = run.ends().exits(130);
-    let found = told.json();
+    let output = run.ends().exits(130);
+    let found = output.json();
     let [ports, root] = marks(&found)[..] else { panic!("two cases: {found}") };
     assert_eq!((ports, root), (("few-ports", "not_tried"), ("one-mode", "not_tried")));
     assert_eq!(found["tries"][0]["why_not"], "interrupted");

@@ -53,12 +53,12 @@ impl Server {
 
     /// With the runs of a lab.
     pub(crate) fn of(lab: Lab, words: &str) -> Self {
-        let told = lab.path("address").display().to_string();
-        let script = format!("exec \"$0\" serve --listen 127.0.0.1:0 {words} >{told}");
+        let file = lab.path("address").display().to_string();
+        let script = format!("exec \"$0\" serve --listen 127.0.0.1:0 {words} >{file}");
         let running = lab.start_script(&script);
         let mut address = String::new();
-        wait_until("the address is told", || {
-            address = fs::read_to_string(&told).unwrap_or_default();
+        wait_until("the address is printed", || {
+            address = fs::read_to_string(&file).unwrap_or_default();
             address.ends_with('\n')
         });
         let rest = address.trim().strip_prefix("http://").expect("an address");
@@ -77,13 +77,13 @@ impl Server {
         Response { status, text }
     }
 
-    /// Imports what `ab` says of these rates, and tells the run that it is kept as.
+    /// Imports `ab` output with these rates, and returns the id of the stored run.
     fn import(&self, name: &str, rates: [f64; 6]) -> String {
         let line = |rate| format!("Requests per second:    {rate} [#/sec] (mean)\n");
         let file = self.lab.file(name, &rates.map(line).concat());
         let words = ["import", &file, "--judge", "modes", "--store", "stored.sqlite"];
-        let told = self.lab.plimsoll(&words).stderr;
-        let (_, rest) = told.split_once("stored as ").expect("it is stored");
+        let stderr = self.lab.plimsoll(&words).stderr;
+        let (_, rest) = stderr.split_once("stored as ").expect("it is stored");
         rest.split(';').next().expect("an id").to_owned()
     }
 
@@ -100,8 +100,9 @@ fn runs_are_listed_searched_shown_and_compared() {
     for run in ["xbfcwz18", "vks6tahx", "pz91sh5w", "frr1yy2c"] {
         assert!(all.text.contains(run), "{run}");
         let page = server.get(&format!("/runs/{run}"));
-        let told = server.lab.plimsoll(&["show", run, "--format", "json", "--store", "stored.sqlite"]).json();
-        let question = told["question"].as_str().expect("a question");
+        let report =
+            server.lab.plimsoll(&["show", run, "--format", "json", "--store", "stored.sqlite"]).json();
+        let question = report["question"].as_str().expect("a question");
         assert!(page.status == 200 && page.text.contains(question), "{run}");
         assert!(!page.text.contains("<script>"), "no script stands in a page");
     }
@@ -129,8 +130,8 @@ fn runs_are_listed_searched_shown_and_compared() {
 fn history_and_machine(server: &Server) {
     let name = "flood-relay-leaky-service";
     let page = format!("/experiments/{name}");
-    let told = server.lab.plimsoll(&["history", name, "--changes", "--store", "stored.sqlite"]).exits(0);
-    told.prints("claim 1, recovery: connections per second: 1 run, the newest 0.275 ratio");
+    let output = server.lab.plimsoll(&["history", name, "--changes", "--store", "stored.sqlite"]).exits(0);
+    output.prints("claim 1, recovery: connections per second: 1 run, the newest 0.275 ratio");
     let drawn = server.get(&page).text;
     assert!(drawn.contains("figure-1-data"), "{drawn}");
     assert_eq!(server.get("/experiments/no/such").status, 404);
@@ -308,8 +309,8 @@ fn pages_of_differences_factors_load_curves_and_streams_are_arranged_at_all_widt
         ("stream.toml", STREAM.replace("16000", "160000")),
     ];
     let runs = experiments.map(|(name, text)| {
-        let told = lab.plimsoll(&["run", &lab.file(name, &text), "--yes", "--format", "json"]).json();
-        told["run"].as_str().expect("an id").to_owned()
+        let report = lab.plimsoll(&["run", &lab.file(name, &text), "--yes", "--format", "json"]).json();
+        report["run"].as_str().expect("an id").to_owned()
     });
     let server = Server::of(lab, "");
     let page = server.get(&format!("/runs/{}", runs[0])).text;

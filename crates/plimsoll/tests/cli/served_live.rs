@@ -127,14 +127,14 @@ fn among_a_hundred_thousand_trials_the_page_of_a_run_is_there_at_once() {
     let by_hand = server.get(&format!("/runs/{id}"));
     fs::remove_file(server.lab.path(&format!("state/plimsoll/reports/{id}.html"))).expect("the run wrote it");
     let began = Instant::now();
-    let anew = server.get(&format!("/runs/{id}"));
-    assert_eq!(anew.status, 200, "{}", anew.text);
+    let again = server.get(&format!("/runs/{id}"));
+    assert_eq!(again.status, 200, "{}", again.text);
     let judged = began.elapsed();
-    println!("list {list:?}, page {page:?}, judged anew {judged:?}");
+    println!("list {list:?}, page {page:?}, judged again {judged:?}");
     // The head has the time of the answer.
-    let (anew, by_hand) = (anew.body(), by_hand.body());
-    let other = anew.lines().zip(by_hand.lines()).find(|(anew, before)| anew != before);
-    assert!(!anew.is_empty() && anew == by_hand, "judged anew, the page says something else: {other:?}");
+    let (again, by_hand) = (again.body(), by_hand.body());
+    let other = again.lines().zip(by_hand.lines()).find(|(again, before)| again != before);
+    assert!(!again.is_empty() && again == by_hand, "judged again, the page says something else: {other:?}");
     assert!(list.max(page) < judged, "list {list:?}, page {page:?} where judging takes {judged:?}");
 }
 

@@ -10,7 +10,7 @@ use crate::lab::{Lab, wait_until};
 const SETTING: &str = "vm.stat_interval";
 const FILE: &str = "/proc/sys/vm/stat_interval";
 
-/// A host, and a load that goes on for so long.
+/// An experiment with a host, and a load of this duration.
 fn experiment(host: &str, service: &str, duration: &str) -> String {
     format!(
         r#"
@@ -73,9 +73,9 @@ fn a_setting_of_the_machine_needs_root_and_the_run_says_so() {
 #[test]
 fn a_host_gets_as_many_cpus_as_it_is_to_have_and_no_more_than_there_are() {
     let lab = Lab::new();
-    // It tells how many CPUs it may use, and is gone.
-    let tells = "exec = [\"sh\", \"-c\", \"nproc >&2; exit 1\"]\nready = { http = \"/\" }";
-    let one = lab.file("one.toml", &experiment("cpus = 1", tells, "1s"));
+    // The program prints how many CPUs it may use, and ends.
+    let prints = "exec = [\"sh\", \"-c\", \"nproc >&2; exit 1\"]\nready = { http = \"/\" }";
+    let one = lab.file("one.toml", &experiment("cpus = 1", prints, "1s"));
     lab.plimsoll(&["run", &one]).exits(3).says("it wrote: 1");
     for (cpus, expected) in
         [("cpus = 100000", "is to have 100000 CPUs"), ("cpus = [100000]", "the CPU 100000")]

@@ -32,12 +32,12 @@ fn machines_are_handed_out_by_slurm_for_the_whole_run_and_given_back_however_it_
         .collect();
     assert_eq!(machines.len(), 2, "{notes:?}");
     for node in ["n1", "n2"] {
-        let told = format!("the machine `{node}`, reached by Slurm");
-        assert!(machines.iter().any(|note| note.contains(&told)), "{machines:?}");
+        let expected = format!("the machine `{node}`, reached by Slurm");
+        assert!(machines.iter().any(|note| note.contains(&expected)), "{machines:?}");
     }
     assert!(machines.iter().all(|note| note.contains("brought along")), "{machines:?}");
     assert_eq!(cluster.queue(), "");
-    // What is not there is told, and how long something takes to come is the user's choice.
+    // A missing partition is named, and `start_within` limits the wait for a machine.
     let lost = lab.file("lost.toml", &pair().replace("\"main\"", "\"nowhere\""));
     lab.plimsoll(&["run", &lost, "--yes"])
         .exits(3)
@@ -57,9 +57,9 @@ fn machines_are_handed_out_by_slurm_for_the_whole_run_and_given_back_however_it_
         let run = lab.start(&["run", &lab.file("endless.toml", text), "--yes"]);
         wait_until("its jobs are there", || cluster.queue().lines().count() == jobs);
         run.signal(signal);
-        let told = run.ends();
+        let output = run.ends();
         wait_until("no job is left", || cluster.queue().is_empty());
-        told
+        output
     };
     let third = third.replace("\"30s\"", "\"5m\"");
     runs(&third, Signal::SIGKILL, 3);

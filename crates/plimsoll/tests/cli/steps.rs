@@ -50,8 +50,8 @@ step_recovery = { phase = "visits", step = "killed", expect = "not_recovered", m
 step_recovery = { phase = "visits", step = "back", margin = "40 %" }
 "#;
     let file = lab.file("moments.toml", &format!("{TWO_HOSTS}{steps}"));
-    let told = lab.plimsoll_until_decided(&["run", &file, "--format", "json"]).exits(0);
-    let report = told.json();
+    let output = lab.plimsoll_until_decided(&["run", &file, "--format", "json"]).exits(0);
+    let report = output.json();
     let outcomes: Vec<&Value> =
         report["verdicts"].as_array().unwrap().iter().map(|it| &it["outcome"]).collect();
     assert_eq!(outcomes, ["not_recovered", "recovered", "not_recovered", "recovered"], "{report}");
@@ -161,7 +161,7 @@ during = [
 #[test]
 fn what_makes_no_sense_of_a_step_while_a_load_runs_is_said_at_its_place() {
     let lab = Lab::new();
-    for (phase, told) in [
+    for (phase, output) in [
         (
             "measure = \"visitors\"\nduring = [{ kill = { service = \"web\" } }]",
             "does not say when it is done",
@@ -195,7 +195,7 @@ fn what_makes_no_sense_of_a_step_while_a_load_runs_is_said_at_its_place() {
     ] {
         let text = format!("{TWO_HOSTS}[[phases]]\nname = \"step\"\n{phase}\n");
         let file = lab.file("step.toml", &text);
-        lab.plimsoll(&["check", &file]).exits(2).says(told);
+        lab.plimsoll(&["check", &file]).exits(2).says(output);
     }
 }
 

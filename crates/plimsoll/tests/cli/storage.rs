@@ -110,7 +110,7 @@ fn phase(report: &Value) -> &Value {
 }
 
 #[test]
-fn a_user_measures_a_folder_that_is_gone_afterwards_and_is_told_what_was_measured() {
+fn a_user_measures_a_folder_that_is_gone_afterwards_and_learns_what_was_measured() {
     let lab = Lab::of_ordinary_user();
     let parent = lab.path("parent");
     fs::create_dir(&parent).expect("allowed");
@@ -185,7 +185,7 @@ fn of_a_killed_run_no_loop_device_no_mount_and_no_setting_is_left() {
 
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
-fn what_goes_wrong_with_a_volume_is_told_in_a_sentence_and_undone() {
+fn what_goes_wrong_with_a_volume_is_reported_in_a_sentence_and_undone() {
     let lab = Lab::of_root().allowing("machine");
     let cases = [
         (
@@ -243,7 +243,7 @@ fn a_device_is_written_to_only_where_the_user_has_named_it_and_nobody_uses_it() 
     lab.script("umount at").exits(0);
     refused.exits(3).says("must not be written to").says("is mounted at");
     drop(detached);
-    // Whoever has it open at that moment, as who looks what devices there are, keeps it until then.
+    // Another process that has it open at that moment, such as a scan of all devices, delays the detachment.
     let attached = format!("/sys/block/loop{number}/{BACKING_FILE}");
     wait_until("it is detached", || !Path::new(&attached).exists());
     lab.plimsoll(&["run", &reading]).exits(3).says("the volume `disk`: its device has gone");
@@ -280,15 +280,15 @@ fn a_device_that_fails_under_a_load_is_an_input_output_error() {
     let volume = format!("device = \"{device}\"");
     let storage = "{ size = \"8M\", direct = true, access = \"random\", duration = \"60s\" }";
     let file = lab.file("short.toml", &experiment(&volume, storage, ""));
-    let told = "the volume `disk`: its device cannot read or write (input/output error)";
+    let expected = "the volume `disk`: its device cannot read or write (input/output error)";
     let run = lab.start(&["run", &file]);
     let stat = format!("/sys/block/{}/stat", device.trim_start_matches("/dev/"));
     let reads = || fs::read_to_string(&stat).ok()?.split_whitespace().next()?.parse::<u64>().ok();
     wait_until("the load is under way", || reads().is_some_and(|reads| reads > 500));
     // What the loop device stands on becomes shorter than it, under the load and before the next.
     fs::OpenOptions::new().write(true).open(&image).and_then(|file| file.set_len(4096)).expect("allowed");
-    run.ends().exits(3).says(told);
-    lab.plimsoll(&["run", &file]).exits(3).says(told);
+    run.ends().exits(3).says(expected);
+    lab.plimsoll(&["run", &file]).exits(3).says(expected);
 }
 
 /// A background load that is there for every other stretch of measurements.

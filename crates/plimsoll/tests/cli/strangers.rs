@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::experiments::one_service;
 use crate::lab::{Lab, Printed};
 
-/// A program that tries what it should not be able to do, and what it needs. It tells both, and ends: its first argument is the process id of
-/// somebody outside, the second a port, the third its scratch folder.
+/// A program that tries what it should not be able to do, and what it needs. It prints both, and ends: its first argument is the id of a process
+/// outside, the second a port, the third its scratch folder.
 const NOSY: &str = r#"#!/usr/bin/env python3
 import ctypes, os, socket, stat, sys
 outsider, port, scratch = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
@@ -68,7 +68,7 @@ needed = {
     "write to /tmp": lambda: write("/tmp/file"),
     "write to /dev/shm": lambda: write("/dev/shm/file"),
     "have its scratch folder as home": lambda: os.environ["HOME"] == os.environ["TMPDIR"] == scratch,
-    "have a variable of the file": lambda: os.environ["MODE"] == "as told",
+    "have a variable of the file": lambda: os.environ["MODE"] == "as named",
     "have a variable that is passed": lambda: os.environ["A_TOKEN"] == "passed",
     "be where it was started": lambda: os.path.exists("nosy"),
     "read the machine's files": lambda: read("/etc/passwd"),
@@ -96,7 +96,7 @@ fn nosy(lab: &Lab, more: &str) -> String {
     lab.file("nosy", NOSY);
     let outsider = std::process::id();
     let service = format!(
-        "port = 80\nexec = [\"./nosy\", \"{outsider}\", \"{{port}}\", \"{{scratch}}\"]\nenv = {{ MODE = \"as told\" }}\npass_env = [\"A_TOKEN\"]\n{more}"
+        "port = 80\nexec = [\"./nosy\", \"{outsider}\", \"{{port}}\", \"{{scratch}}\"]\nenv = {{ MODE = \"as named\" }}\npass_env = [\"A_TOKEN\"]\n{more}"
     );
     lab.file("nosy.toml", &one_service(&service))
 }
@@ -133,7 +133,7 @@ fn on_a_local_host_a_program_of_root_is_nobody_all_the_same() {
         "nosy.toml",
         &text.replace("[hosts.server]", "[hosts.server]\nkind = \"local\"").replace("port = 80\n", ""),
     );
-    let told = run(&lab, &[&experiment]).exits(3).says("could not: [];");
+    let output = run(&lab, &[&experiment]).exits(3).says("could not: [];");
     for thing in [
         "write to",
         "read /etc/shadow",
@@ -145,7 +145,7 @@ fn on_a_local_host_a_program_of_root_is_nobody_all_the_same() {
         "capabilities",
     ] {
         let could =
-            told.stderr.split("could: ").nth(1).and_then(|rest| rest.split(';').next()).unwrap_or_default();
+            output.stderr.split("could: ").nth(1).and_then(|rest| rest.split(';').next()).unwrap_or_default();
         assert!(!could.contains(thing), "{thing} in {could}");
     }
 }
@@ -157,8 +157,9 @@ fn a_program_with_all_rights_is_started_only_by_who_says_so() {
     let confined = lab.file("confined.toml", &one_service(leaves));
     lab.plimsoll(&["run", &confined]).exits(3).says("Read-only file system").says("no more");
     let privileged = lab.file("privileged.toml", &one_service(&format!("{leaves}\nprivileged = true")));
-    let told = lab.plimsoll(&["run", &privileged]).exits(2).prints_nothing();
-    told.says("touch was-here")
+    let output = lab.plimsoll(&["run", &privileged]).exits(2).prints_nothing();
+    output
+        .says("touch was-here")
         .says("with all rights of the caller")
         .says("`--allow privileged` allows that");
     let asked = |answer: &str| {
@@ -182,10 +183,10 @@ fn what_a_file_does_to_the_machine_is_listed_with_every_level() {
     ) + "\n[factors.program]\nset = \"services.web.exec\"\nlevels = [[\"./one\", \"{port}\"], [\"sh\", \"-c\", \"true\\rharmless\"]]\n";
     let experiment = lab.file("listed.toml", &text);
     for command in ["describe", "check"] {
-        let told = lab.plimsoll(&[command, &experiment]).exits(0);
-        let told = told.prints("./one {port} (services.web.exec on server), as nobody");
-        let told = told.prints("sh -c \"true\\rharmless\"").prints("vm.swappiness = 10");
-        assert!(!told.stdout.contains("syncookies") && !told.stdout.contains('\r'), "{told:?}");
+        let output = lab.plimsoll(&[command, &experiment]).exits(0);
+        let output = output.prints("./one {port} (services.web.exec on server), as nobody");
+        let output = output.prints("sh -c \"true\\rharmless\"").prints("vm.swappiness = 10");
+        assert!(!output.stdout.contains("syncookies") && !output.stdout.contains('\r'), "{output:?}");
         let json = lab.plimsoll(&[command, &experiment, "--format", "json"]).exits(0).json();
         assert_eq!(json["schema"], format!("plimsoll.{command}/1"));
         let machine = json["machine"].as_array().expect("a list");

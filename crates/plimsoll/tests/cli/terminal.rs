@@ -29,13 +29,13 @@ max_trials = 1
 
 /// Neither result nor message holds anything that a terminal obeys.
 #[track_caller]
-fn harmless(told: Printed) -> Printed {
-    for text in [&told.stdout, &told.stderr] {
+fn harmless(output: Printed) -> Printed {
+    for text in [&output.stdout, &output.stderr] {
         let obeyed =
             |c: char| c != '\n' && c != '\t' && c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c);
         assert!(!text.contains(obeyed), "{:?}", text.lines().find(|line| line.contains(obeyed)));
     }
-    told
+    output
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_run_says_what_it_was_measured_on_in_every_format_and_obeys_nothing() {
     assert_eq!(machine["hosts"], serde_json::json!(["one", "two"]));
     assert!(machine["cpus"].as_u64() > Some(0) && machine["memory_bytes"].as_u64() > Some(0), "{machine}");
     assert_eq!(machine["inventory"]["schema"], "plimsoll.inventory/1");
-    // How the kernel was built, where this machine tells; its hash is what sha256sum finds.
+    // The kernel's configuration, if this machine has it; sha256sum finds the same hash.
     let own = "if [ -r /proc/config.gz ]; then echo /proc/config.gz; zcat /proc/config.gz | sha256sum; \
                else echo /boot/config-$(uname -r); sha256sum < /boot/config-$(uname -r); fi 2>/dev/null";
     let own = std::process::Command::new("sh").args(["-c", own]).output().expect("sh starts");
@@ -122,7 +122,7 @@ fn a_run_says_what_it_was_measured_on_in_every_format_and_obeys_nothing() {
 }
 
 #[test]
-fn all_that_is_wrong_with_a_file_is_told_at_once() {
+fn all_that_is_wrong_with_a_file_is_reported_at_once() {
     let lab = Lab::new();
     let file = lab.file(
         "wrong.toml",

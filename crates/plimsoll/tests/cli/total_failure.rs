@@ -79,9 +79,9 @@ while left:
 sys.exit("out of handles")
 "#;
 
-/// The run is invalid in every way in which it can be asked for.
-fn is_invalid(lab: &Lab, told: Printed) -> Value {
-    let report = told.exits(4).json();
+/// Requires that every command and format calls the run invalid.
+fn is_invalid(lab: &Lab, output: Printed) -> Value {
+    let report = output.exits(4).json();
     let verdict = verdict_of(&report);
     assert_eq!((&verdict["claim"], &verdict["outcome"]), (&"measurement".into(), &"invalid".into()));
     lab.plimsoll(&["gate", "--format", "json"]).exits(4).says("warning: the experiment has no claims");
@@ -97,7 +97,7 @@ fn a_server_that_answers_every_request_with_500_makes_the_run_invalid_and_is_quo
     let text = experiment("exec = [\"./server\", \"{port}\"]", "http = { connections = 50 }", "");
     let file = lab.file("broken.toml", &text);
     let report = is_invalid(&lab, lab.plimsoll(&["run", &file, "--format", "json"]));
-    assert_eq!(report["trials"].as_array().map(Vec::len), Some(1), "a second trial would tell nothing else");
+    assert_eq!(report["trials"].as_array().map(Vec::len), Some(1), "a second trial would add nothing");
     lab.plimsoll(&["show"])
         .exits(0)
         .prints("In `all` all 50 connections of `some` failed (50 status not 2xx);")

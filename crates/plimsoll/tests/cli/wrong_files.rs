@@ -15,10 +15,10 @@ fn an_experiment_in_order_is_said_to_be() {
 
 #[test]
 fn an_unknown_key_gets_its_line_a_caret_and_the_nearest_key() {
-    let told = wrong("clients = 16", "clinets = 16");
-    let told = told.says("web = { clinets = 16 }").says("did you mean `clients`?");
-    let marked = told.stderr.lines().skip_while(|line| !line.contains("clinets = 16")).nth(1);
-    assert!(marked.is_some_and(|line| line.contains('─') || line.contains('^')), "{}", told.stderr);
+    let output = wrong("clients = 16", "clinets = 16");
+    let output = output.says("web = { clinets = 16 }").says("did you mean `clients`?");
+    let marked = output.stderr.lines().skip_while(|line| !line.contains("clinets = 16")).nth(1);
+    assert!(marked.is_some_and(|line| line.contains('─') || line.contains('^')), "{}", output.stderr);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn an_unknown_experiment_gets_the_nearest_shipped_one() {
 }
 
 #[test]
-fn a_setting_that_cannot_be_is_told_before_anything_runs() {
+fn an_impossible_setting_is_named_before_anything_runs() {
     let lab = Lab::new();
     let file = lab.file("small.toml", FLOOD);
     let set = |setting: &str| lab.plimsoll(&["run", &file, "--set", setting]).exits(2).prints_nothing();

@@ -71,7 +71,7 @@ const PROGRAMS: [Inside; 13] = [
 
 fn experiment(service: &str) -> String {
     // The variable is for programs of the file alone, which take one.
-    let env = if service.contains("exec") { "env = { MODE = \"as told\" }" } else { "" };
+    let env = if service.contains("exec") { "env = { MODE = \"as named\" }" } else { "" };
     format!(
         "question = \"What can it reach?\"\n[hosts.server]\n[services.plain]\non = \"server\"\nweb = {{}}\n\
          [services.sink]\non = \"server\"\nsmtp_sink = {{}}\n[services.probed]\non = \"server\"\n{service}\n{env}\n\
@@ -107,8 +107,8 @@ fn reached(lab: Lab, program: &Inside) -> u128 {
     assert!(built.expect("cc starts").success());
     let library = library.path().display().to_string();
     let lab = lab.within(&["unshare", "--mount", "sh", "-c", PRELOAD, &library]);
-    let told = run_with_probe(lab, &experiment(&program.service.replace("{library}", &library)), token);
-    bits(&fs::read_to_string(result).unwrap_or(told))
+    let output = run_with_probe(lab, &experiment(&program.service.replace("{library}", &library)), token);
+    bits(&fs::read_to_string(result).unwrap_or(output))
 }
 
 #[test]

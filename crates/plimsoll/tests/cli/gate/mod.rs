@@ -1,4 +1,4 @@
-//! The gate: programs of a file reach what the table in docs/security.md says, whoever starts them and wherever the file names them.
+//! The gate: programs of a file reach what the table in docs/security.md says, for each caller and each key that starts one.
 
 mod inside;
 
@@ -14,7 +14,7 @@ use nix::unistd::mkfifo;
 
 use crate::lab::{Lab, Printed};
 
-/// Tries what a program could reach, and tells it as a number with one bit for each attempt.
+/// Tries what a program could reach, and prints a number with one bit for each attempt.
 const PROBE: &str = include_str!("probe.py");
 /// Starts Plimsoll with a key in the session keyring, an open descriptor, and sockets.
 const CALLER: &str = include_str!("caller.py");
@@ -37,7 +37,7 @@ fn experiment(place: &str, kind: &str, command: &str) -> String {
     let at = |wanted: &str, text: String, otherwise: &str| {
         if place == wanted { text } else { otherwise.to_owned() }
     };
-    let env = "env = { MODE = \"as told\" }";
+    let env = "env = { MODE = \"as named\" }";
     let service = at("service", format!("port = 8099\nexec = {command}\n{env}"), "web = {}");
     let http = "http = { connections = 5 }";
     let load = at("load", format!("[loads.some.exec]\ncommand = {command}\nreads = \"wrk\"\n{env}"), http);
@@ -53,9 +53,9 @@ fn experiment(place: &str, kind: &str, command: &str) -> String {
 }
 
 fn names() -> Vec<String> {
-    let told =
+    let output =
         Command::new("/usr/bin/python3").args(["-c", PROBE, "names"]).output().expect("python3 starts");
-    String::from_utf8(told.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
+    String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
 }
 
 /// A name that no other probe has: abstract sockets have one name in the whole machine, and the tests of this file run side by side.
@@ -78,12 +78,12 @@ fn run_with_probe(lab: Lab, experiment: &str, token: String) -> String {
     let file = lab.file("probed.toml", experiment);
     let caller = lab.file("caller.py", CALLER);
     let program = lab.program().to_owned();
-    // Root alone can make what stands elsewhere; whoever runs the tests as another user finds nothing there.
+    // Only root can create files outside of the lab; without them another user's attempts fail.
     let elsewhere = nix::unistd::geteuid().is_root().then(|| Elsewhere::make(&token));
     let lab = lab.by(&["/usr/bin/python3".to_owned(), caller, token], &program);
-    let told = lab.plimsoll_in(&["run", &file, "--format", "json"], &[("A_SECRET", "secret")]);
+    let output = lab.plimsoll_in(&["run", &file, "--format", "json"], &[("A_SECRET", "secret")]);
     drop(elsewhere);
-    [told.stderr, told.stdout].concat()
+    [output.stderr, output.stdout].concat()
 }
 
 /// A socket and a FIFO to which somebody listens, outside of all folders that programs do not see.
@@ -138,7 +138,7 @@ fn compare(column: usize, by: &str, bits: u128) {
     let page = fs::read_to_string(PAGE).expect("docs/security.md is there");
     let (before, rest) = page.split_once(TABLE[0]).expect("the table begins");
     let (table, after) = rest.split_once(TABLE[1]).expect("the table ends");
-    let told = |bits: u128, number: usize| if bits >> number & 1 == 1 { "**yes**" } else { "no" };
+    let answer = |bits: u128, number: usize| if bits >> number & 1 == 1 { "**yes**" } else { "no" };
     if std::env::var_os(UPDATE).is_some() {
         let mut lines: Vec<String> = table.lines().take(2).map(str::to_owned).collect();
         for (number, name) in names.iter().enumerate() {
@@ -147,7 +147,7 @@ fn compare(column: usize, by: &str, bits: u128) {
             cells.iter_mut().for_each(|cell| *cell = cell.trim_end_matches(" |"));
             cells.resize(COLUMNS, "no");
             if cells[column] != AS_THE_KERNEL {
-                cells[column] = told(bits, number);
+                cells[column] = answer(bits, number);
             }
             lines.push(format!("| {name} | {} |", cells.join(" | ")));
         }
@@ -160,7 +160,7 @@ fn compare(column: usize, by: &str, bits: u128) {
         line.and_then(|line| line.trim_end_matches(" |").split(" | ").nth(column + 1).map(str::to_owned))
     };
     for (number, name) in names.iter().enumerate() {
-        let here = told(bits, number);
+        let here = answer(bits, number);
         let stated = stated(name);
         if stated.as_deref() != Some(AS_THE_KERNEL) {
             assert_eq!(stated.as_deref(), Some(here), "{by}: `{name}` in column {column} of the table");
@@ -180,7 +180,7 @@ fn programs_of_an_ordinary_user_reach_what_the_table_says() {
     is_in_the_table(1, "namespace", Lab::of_ordinary_user);
 }
 
-/// Builds a library that leaves a file when it is loaded, and tells with which user.
+/// Builds a library that leaves a file when it is loaded; the file's owner names the user.
 fn library(lab: &Lab) -> String {
     lab.file(
         "mine.c",
@@ -202,10 +202,10 @@ fn a_library_of_the_file_is_loaded_into_its_program_and_not_into_the_stage_befor
         let library = library(&lab);
         let words = "[\"sh\", \"-c\", \"echo reached $LD_PRELOAD >&2; exit 1\"]";
         let text = experiment(place, "namespace", words)
-            .replace("MODE = \"as told\"", &format!("LD_PRELOAD = \"{library}\""));
-        let told = lab.plimsoll(&["run", &lab.file("preload.toml", &text), "--format", "json"]);
-        let Printed { stderr, stdout, .. } = &told;
-        assert!(stderr.contains("reached") || stdout.contains("reached"), "{place}: {told:?}");
+            .replace("MODE = \"as named\"", &format!("LD_PRELOAD = \"{library}\""));
+        let output = lab.plimsoll(&["run", &lab.file("preload.toml", &text), "--format", "json"]);
+        let Printed { stderr, stdout, .. } = &output;
+        assert!(stderr.contains("reached") || stdout.contains("reached"), "{place}: {output:?}");
         assert!(!Path::new(&lab.path("loaded")).exists(), "{place}: the library ran outside of the gate");
     }
 }
@@ -223,12 +223,14 @@ fn a_program_that_kills_all_it_can_leaves_its_agent_alive() {
 fn a_built_in_server_cannot_read_what_only_root_may() {
     let lab = Lab::of_root().allowing("files");
     let text = experiment("service", "namespace", "[\"true\"]");
-    let text = text
-        .replace("port = 8099\nexec = [\"true\"]\nenv = { MODE = \"as told\" }", "web = { root = \"/etc\" }");
+    let text = text.replace(
+        "port = 8099\nexec = [\"true\"]\nenv = { MODE = \"as named\" }",
+        "web = { root = \"/etc\" }",
+    );
     let answered = |path: &str| {
         let text = text.replace("connections = 5", &format!("connections = 5, path = \"{path}\""));
-        let told = lab.plimsoll(&["run", &lab.file("web.toml", &text), "--yes", "--format", "json"]);
-        told.json()["trials"][0]["phases"][0]["errors"] == serde_json::json!({})
+        let output = lab.plimsoll(&["run", &lab.file("web.toml", &text), "--yes", "--format", "json"]);
+        output.json()["trials"][0]["phases"][0]["errors"] == serde_json::json!({})
     };
     assert!(answered("/passwd"));
     assert!(!answered("/shadow"));

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tries what a program behind the gate could reach, and tells it as a number with one bit for each attempt.
+"""Tries what a program behind the gate could reach, and prints a number with one bit for each attempt.
 
 usage: probe.py names | probe.py OUTSIDER SCRATCH FOLDER TOKEN
   OUTSIDER  process id of a process outside of the run
@@ -85,8 +85,8 @@ def others():
 
 
 def own_folder():
-    told = b"\0".join([*words(os.getppid()), os.environb.get(b"MAIL_CONFIG", b""), os.environb.get(b"HOME", b"")])
-    found = re.search(rb"/[^\0]*plimsoll-(?:service|scratch)[^\0/]*", told)
+    named = b"\0".join([*words(os.getppid()), os.environb.get(b"MAIL_CONFIG", b""), os.environb.get(b"HOME", b"")])
+    found = re.search(rb"/[^\0]*plimsoll-(?:service|scratch)[^\0/]*", named)
     return found[0].decode() if found else "/nowhere"
 
 
@@ -189,7 +189,7 @@ add("gain rights by a setuid program", lambda: status("NoNewPrivs") != ["1"])
 add("raise its limit of descriptors to 4096", lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1])) is None)
 # Environment.
 add("see a variable of the caller", lambda: "A_SECRET" in os.environ)
-add("have a variable of the file", lambda: os.environ["MODE"] == "as told")
+add("have a variable of the file", lambda: os.environ["MODE"] == "as named")
 add("have its scratch folder as home", lambda: os.environ["HOME"] == os.environ["TMPDIR"] == scratch)
 
 

@@ -133,9 +133,9 @@ pub(super) fn packed(bytes: Vec<u8>, may_be: bool, folder: &Path, random: &mut S
     let program = if random.random_bool(0.5) { "gzip" } else { "zstd" };
     let plain = folder.join("plain");
     fs::write(&plain, bytes).expect("writable");
-    let told = Command::new(program).args(["-q", "-c"]).arg(&plain).output().expect("it starts");
-    assert!(told.status.success(), "{told:?}");
-    let mut packed = told.stdout;
+    let output = Command::new(program).args(["-q", "-c"]).arg(&plain).output().expect("it starts");
+    assert!(output.status.success(), "{output:?}");
+    let mut packed = output.stdout;
     match random.random_range(0..3) {
         0 => packed.truncate(place(&packed, random)),
         1 => flip(&mut packed, random),

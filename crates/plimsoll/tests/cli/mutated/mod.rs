@@ -119,8 +119,8 @@ fn whatever_a_file_contains_the_command_that_reads_it_ends_with_a_message() {
 fn what_never_ends_is_refused_by_number() {
     let lab = Lab::new();
     let refused = |script: &str, code: i32, number: &str| {
-        let told = lab.script(&format!("ulimit -d 262144; {script}")).exits(code);
-        let all = told.stdout + &told.stderr;
+        let output = lab.script(&format!("ulimit -d 262144; {script}")).exits(code);
+        let all = output.stdout + &output.stderr;
         assert!(all.contains(number), "{script}: {all}");
     };
     refused("$PLIMSOLL inventory --from /dev/zero", 2, "16777216 bytes");
@@ -173,7 +173,7 @@ fn attempt(folder: &Path, samples: &[Sample], number: u64) -> Result<(String, Ne
 
 /// Runs the program within the limits; its exit status (below 0 the signal that ended it), the most memory that it had at once, and its time.
 fn run(folder: &Path, words: impl Iterator<Item = String>) -> (i32, u64, Duration) {
-    let told = Command::new("/usr/bin/python3")
+    let output = Command::new("/usr/bin/python3")
         .args(["-I", "-S", "-c", LAUNCHER, &MEMORY.to_string(), HANGS_AFTER, env!("CARGO_BIN_EXE_plimsoll")])
         .args(words)
         .current_dir(folder)
@@ -181,8 +181,8 @@ fn run(folder: &Path, words: impl Iterator<Item = String>) -> (i32, u64, Duratio
         .env("HOME", folder)
         .output()
         .expect("python3 starts");
-    let text = String::from_utf8_lossy(&told.stdout);
+    let text = String::from_utf8_lossy(&output.stdout);
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|number| number.parse().ok()).collect();
-    let [ended, kilobytes, seconds] = numbers[..] else { panic!("no result of the launcher: {told:?}") };
+    let [ended, kilobytes, seconds] = numbers[..] else { panic!("no result of the launcher: {output:?}") };
     (ended as i32, kilobytes as u64 * 1024, Duration::from_secs_f64(seconds))
 }

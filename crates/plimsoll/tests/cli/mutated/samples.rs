@@ -129,9 +129,9 @@ const STORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/stored/runs.
 
 /// Its bytes.
 static UNPACKED: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let told = Command::new("gzip").args(["-dc", STORE]).output().expect("gzip starts");
-    assert!(told.status.success());
-    told.stdout
+    let unpacked = Command::new("gzip").args(["-dc", STORE]).output().expect("gzip starts");
+    assert!(unpacked.status.success());
+    unpacked.stdout
 });
 
 /// A sample.

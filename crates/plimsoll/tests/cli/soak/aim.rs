@@ -7,7 +7,7 @@ use nix::unistd::Pid;
 
 use super::outside::{Process, processes};
 
-/// What a process is to its run, as its arguments tell.
+/// Role of a process in its run, derived from its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// Keeps a host's namespaces.

@@ -108,9 +108,14 @@ fn soak() {
         let began = Instant::now();
         let found = kind.attempt(&place, &mut StdRng::seed_from_u64(seed.wrapping_add(nth as u64)));
         let wrong = count(counts.entry(kind).or_default(), &found);
-        eprintln!("try {nth}, {}: {} ({:.1} s)", kind.title(), found.told(), began.elapsed().as_secs_f64());
+        eprintln!(
+            "try {nth}, {}: {} ({:.1} s)",
+            kind.title(),
+            found.summary(),
+            began.elapsed().as_secs_f64()
+        );
         if wrong {
-            broken.push(format!("try {nth}, {}: {}", kind.title(), found.told()));
+            broken.push(format!("try {nth}, {}: {}", kind.title(), found.summary()));
         }
     }
     eprint!("{}", table(&counts));

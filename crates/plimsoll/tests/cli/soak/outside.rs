@@ -38,7 +38,7 @@ except sqlite3.Error as error:
     print("integrity", error)
 "#;
 
-/// What a store has, as SQLite in another process tells it.
+/// Contents of a store, as SQLite in another process reads them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stored {
     /// The damage to the file; `None` if it is sound or missing.
@@ -114,7 +114,7 @@ impl Machine {
         }
     }
 
-    /// Everything, each with a word before it that tells what it is.
+    /// Everything found, each with its kind in front.
     fn look(&self) -> BTreeSet<String> {
         let mut found: BTreeSet<String> =
             processes().map(|it| format!("process {}: {}", it.pid, it.command)).collect();
@@ -216,7 +216,7 @@ fn files_in(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_is_lost_or_damaged_in_a_store_is_told() {
+fn what_is_lost_or_damaged_in_a_store_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = folder.path().join("runs.sqlite");
     let change = |statements: &str| {
@@ -247,7 +247,7 @@ fn what_is_lost_or_damaged_in_a_store_is_told() {
 }
 
 #[test]
-fn what_is_left_on_the_machine_is_told() {
+fn what_is_left_on_the_machine_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let (scratch, journals) = (folder.path().join("scratch"), folder.path().join("journals"));
     fs::create_dir(&scratch).expect("allowed");

@@ -59,13 +59,13 @@ pub(super) struct Damage {
     pub(super) undone: Vec<String>,
     /// Remains after the doctor.
     pub(super) left: Vec<String>,
-    /// Panics, ends by a signal, ends without a word, and what was not to be.
+    /// Panics, ends by a signal, silent ends and unexpected results.
     pub(super) unclear: Vec<String>,
 }
 
 impl Damage {
     /// In one line.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let parts = [
             ("", &self.lost),
             ("undone by doctor: ", &self.undone),
@@ -84,16 +84,16 @@ impl Damage {
     }
 
     /// Checks that the program ended with one of these exit statuses, and gave a reason if that is not 0.
-    fn clear(&mut self, told: &Printed, codes: &[i32]) {
-        let is_known = told.code.is_some_and(|code| codes.contains(&code));
-        let is_told = told.code == Some(0) || !told.stderr.is_empty() || !told.stdout.is_empty();
-        self.expect(is_known && is_told, || format!("an unexpected end: {told:?}"));
-        self.no_panic(told);
+    fn clear(&mut self, output: &Printed, codes: &[i32]) {
+        let is_known = output.code.is_some_and(|code| codes.contains(&code));
+        let has_reason = output.code == Some(0) || !output.stderr.is_empty() || !output.stdout.is_empty();
+        self.expect(is_known && has_reason, || format!("an unexpected end: {output:?}"));
+        self.no_panic(output);
     }
 
-    fn no_panic(&mut self, told: &Printed) {
-        let panicked = ["panicked", "backtrace"].iter().any(|word| told.stderr.contains(word));
-        self.expect(!panicked, || format!("a panic: {told:?}"));
+    fn no_panic(&mut self, output: &Printed) {
+        let panicked = ["panicked", "backtrace"].iter().any(|word| output.stderr.contains(word));
+        self.expect(!panicked, || format!("a panic: {output:?}"));
     }
 }
 
@@ -455,8 +455,8 @@ fn six_writers(place: &Sandbox, random: &mut StdRng, found: &mut Damage) {
     victim.signal(Signal::SIGKILL);
     found.no_panic(&victim.ends());
     let ends: Vec<Printed> = runs.into_iter().map(Process::ends).collect();
-    for told in &ends {
-        found.clear(told, &[0, 4]);
+    for output in &ends {
+        found.clear(output, &[0, 4]);
     }
     let after = place.stored();
     let trials: usize = after.trials().values().sum();
