@@ -1,4 +1,4 @@
-//! Simulated years of machines, made by another program (`tests/weeks/years.py`): what is told of them, when, and what of it is false.
+//! Simulated years of machines, made by another program (`tests/weeks/years.py`): the messages about them, and which of those are false.
 //!
 //!     cargo run --release --example years DAYS SEED... [still] [SERIES...]
 //!
@@ -19,8 +19,8 @@ fn main() {
     for seed in seeds {
         let mut wrong = 0;
         let wanted = |series: &str| only.is_empty() || only.iter().any(|name| *name == series);
-        for told in simulated::machine(*seed, *days, !still.is_empty(), &wanted) {
-            for message in &told.messages {
+        for announced in simulated::machine(*seed, *days, !still.is_empty(), &wanted) {
+            for message in &announced.messages {
                 let what = match message.news {
                     News::Change { hour, before, after, .. } => {
                         format!("{:+.1} % at {hour}", 100.0 * (after - before) / before)
@@ -30,11 +30,15 @@ fn main() {
                     }
                 };
                 let is_true = if message.is_true { "true" } else { "FALSE" };
-                println!("{seed} {} day {:.1}: {what} {is_true}", told.series, message.told as f64 / 24.0);
+                println!(
+                    "{seed} {} day {:.1}: {what} {is_true}",
+                    announced.series,
+                    message.hour as f64 / 24.0
+                );
                 wrong += usize::from(!message.is_true);
             }
-            if !told.delays.is_empty() {
-                println!("{seed} {}: told after {:?} h", told.series, told.delays);
+            if !announced.delays.is_empty() {
+                println!("{seed} {}: announced after {:?} h", announced.series, announced.delays);
             }
         }
         println!("{seed}: {wrong} false messages in {days} days");

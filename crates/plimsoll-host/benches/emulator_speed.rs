@@ -203,8 +203,8 @@ fn there_and_back(delay: Duration) -> Result<Vec<f64>, Box<dyn std::error::Error
     let mut pair = Pair::new(delay)?;
     let times = PINGS.min(5_000_000 / (delay.as_micros() as u32).max(5000));
     let to = pair.to;
-    let [told, _] = pair.both(&format!("ping {to} {times}"), "echo 1")?;
+    let [reply, _] = pair.both(&format!("ping {to} {times}"), "echo 1")?;
     let took: Vec<f64> =
-        told.split_whitespace().filter_map(|word| word.parse::<f64>().ok()).map(|ns| ns / 1e3).collect();
+        reply.split_whitespace().filter_map(|word| word.parse::<f64>().ok()).map(|ns| ns / 1e3).collect();
     if took.len() < 2 { Err("no datagram came back".into()) } else { Ok(took) }
 }

@@ -30,8 +30,8 @@ fn segment(packet: &Packet) -> Segment {
     }
 }
 
-/// What text can tell of a packet; `day` is added to its time.
-fn told(packet: &Packet, day: u64) -> (u64, String, String, Segment) {
+/// Fields of a packet that its text has; `day` is added to the time.
+fn visible(packet: &Packet, day: u64) -> (u64, String, String, Segment) {
     (packet.time_ns + day, packet.source.to_string(), packet.destination.to_string(), segment(packet))
 }
 
@@ -89,7 +89,7 @@ fn interfaces_of_different_links_stand_in_one_file() {
 }
 
 #[test]
-fn text_tells_the_same_as_the_capture_it_was_printed_from() {
+fn text_has_the_packets_of_the_capture_it_was_printed_from() {
     let capture = packets("loopback.pcap");
     let midnight = capture[0].time_ns / 86_400_000_000_000 * 86_400_000_000_000;
     let first = capture[0].time_ns;
@@ -105,14 +105,14 @@ fn text_tells_the_same_as_the_capture_it_was_printed_from() {
         ("text-e.txt", midnight),
         ("text-names.txt", midnight),
     ] {
-        let text: Vec<_> = packets(name).iter().map(|packet| told(packet, begin)).collect();
-        let expected: Vec<_> = capture.iter().map(|packet| told(packet, 0)).collect();
+        let text: Vec<_> = packets(name).iter().map(|packet| visible(packet, begin)).collect();
+        let expected: Vec<_> = capture.iter().map(|packet| visible(packet, 0)).collect();
         assert_eq!(text, expected, "{name}");
     }
 }
 
 #[test]
-fn text_of_ipv6_and_of_cooked_captures_tells_the_same() {
+fn text_of_ipv6_and_of_cooked_captures_has_their_segments() {
     for (text, capture) in [("text-ipv6.txt", "ipv6.pcap"), ("text-cooked.txt", "cooked2.pcap")] {
         let text: Vec<_> = packets(text).iter().map(segment).collect();
         let capture: Vec<_> = packets(capture).iter().map(segment).collect();

@@ -135,7 +135,7 @@ fn a_second_reading_follows_files_that_changed() {
 }
 
 #[test]
-fn deep_counters_tell_of_slabs_sockets_and_processes() {
+fn deep_counters_cover_slabs_sockets_and_processes() {
     let root = healthy();
     for (path, text) in [
         (
@@ -305,7 +305,7 @@ fn sample_a_change(series: Series) -> Vec<Snapshot> {
 }
 
 #[test]
-fn a_series_of_changes_tells_a_value_once_and_its_first_sample_tells_all() {
+fn a_series_of_changes_has_a_value_once_and_its_first_sample_has_all() {
     let samples = sample_a_change(Series::Changes);
     assert!(samples.is_sorted_by_key(|sample| sample.at_ns));
     let of_ctxt: Vec<_> =
@@ -315,7 +315,7 @@ fn a_series_of_changes_tells_a_value_once_and_its_first_sample_tells_all() {
 }
 
 #[test]
-fn each_sample_of_a_full_series_tells_all() {
+fn each_sample_of_a_full_series_has_all() {
     let samples = sample_a_change(Series::Full);
     let names = |sample: &Snapshot| sample.values.keys().cloned().collect::<Vec<_>>();
     assert!(samples.iter().all(|sample| names(sample) == names(&samples[0])));

@@ -9,7 +9,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::unistd::geteuid;
 use plimsoll_probe::{Counters, Depth, connections};
 
-/// Tells the copy of this program that runs inside a namespace that it does.
+/// Environment variable of the copy of this program that runs inside a namespace.
 const INSIDE: &str = "PLIMSOLL_PROBE_INSIDE";
 
 /// Runs the named test once more, alone in a network namespace; true in that inner run. Ordinary users get one by way of a user namespace.
@@ -25,8 +25,8 @@ fn alone_in_a_namespace(test: &str) -> bool {
         .arg(own)
         .arg(test);
     let output = unshare.env(INSIDE, "1").output().expect("util-linux's unshare");
-    let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && told.contains("1 passed"), "{told}");
+    let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
     false
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn run() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Tells everyone who connects the name of this host.
+/// Sends the name of this host on each connection.
 fn serve(address: &str) -> io::Result<String> {
     let listener = TcpListener::bind(address)?;
     let name = fs::read_to_string("/proc/sys/kernel/hostname")?;
@@ -61,7 +61,7 @@ fn serve(address: &str) -> io::Result<String> {
     Ok("ok".into())
 }
 
-/// Tells everyone who connects where he comes from.
+/// Sends the peer's address on each connection.
 fn mirror(address: &str) -> io::Result<String> {
     let listener = TcpListener::bind(address)?;
     thread::spawn(move || {
@@ -80,9 +80,9 @@ fn fetch(words: &str) -> io::Result<String> {
         None => TcpStream::connect_timeout(&to, Duration::from_secs(5))?,
         Some(from) => connect_from(from.parse().map_err(io::Error::other)?, to)?,
     };
-    let mut told = String::new();
-    stream.read_to_string(&mut told)?;
-    Ok(told)
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn connect_from(from: IpAddr, to: SocketAddr) -> io::Result<TcpStream> {

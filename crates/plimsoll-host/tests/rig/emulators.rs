@@ -12,7 +12,7 @@ pub(crate) const ALL: &[Scenario] = &[
     ("a_stream_is_as_fast_as_the_link", a_stream_is_as_fast_as_the_link),
     ("a_link_loses_the_share_that_was_asked_for", a_link_loses_the_share_that_was_asked_for),
     ("a_full_queue_drops_and_counts", a_full_queue_drops_and_counts),
-    ("an_emulator_is_made_anew_with_its_host", an_emulator_is_made_anew_with_its_host),
+    ("an_emulator_is_restarted_with_its_host", an_emulator_is_restarted_with_its_host),
     ("the_kernel_or_an_emulator_shapes_as_was_asked_for", the_kernel_or_an_emulator_shapes_as_was_asked_for),
 ];
 
@@ -50,8 +50,8 @@ pub(crate) fn with_ends(spec: &RigSpec) -> (Rig, [Agent; 2], String) {
     (rig, agents, to)
 }
 
-pub(crate) fn numbers(told: &str) -> Vec<u64> {
-    told.split(' ').map(|word| word.parse().unwrap_or_else(|_| panic!("{told}"))).collect()
+pub(crate) fn numbers(reply: &str) -> Vec<u64> {
+    reply.split(' ').map(|word| word.parse().unwrap_or_else(|_| panic!("{reply}"))).collect()
 }
 
 fn a_delayed_link_takes_as_long_as_it_says() {
@@ -60,8 +60,8 @@ fn a_delayed_link_takes_as_long_as_it_says() {
     for shaper in shapers() {
         let (_rig, [mut client, mut server], to) = with_ends(&shaped(shaper, &there, &back));
         assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
-        let told = client.ask(&format!("ping {to}:7 60 2000"));
-        let [came, time] = numbers(&told)[..] else { panic!("{told}") };
+        let reply = client.ask(&format!("ping {to}:7 60 2000"));
+        let [came, time] = numbers(&reply)[..] else { panic!("{reply}") };
         assert_eq!(came, 60);
         assert!((5_000..6_500).contains(&time), "{shaper:?}: 3 ms there and 2 ms back took {time} µs");
     }
@@ -77,8 +77,8 @@ fn a_stream_is_as_fast_as_the_link() {
         let (mut rig, [mut client, mut server], to) = with_ends(&both(shaper, &shape));
         assert_eq!(server.ask("sink 0.0.0.0:9"), "ok");
         let bytes = megabits * 1_000_000 / 8;
-        let told = client.ask(&format!("pour {to}:9 {bytes}"));
-        let seconds = numbers(&told)[0] as f64 / 1e6;
+        let reply = client.ask(&format!("pour {to}:9 {bytes}"));
+        let seconds = numbers(&reply)[0] as f64 / 1e6;
         // 1448 bytes of each frame of 1514 are the stream's.
         let share = bytes as f64 * 8.0 / seconds / (megabits as f64 * 1e6) * 1514.0 / 1448.0;
         let counts = counts(&mut rig);
@@ -97,8 +97,8 @@ fn a_link_loses_the_share_that_was_asked_for() {
         let (mut rig, [mut client, mut server], to) =
             with_ends(&shaped(shaper, &there, &LinkShape::default()));
         assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
-        let told = client.ask(&format!("ping {to}:7 400 50"));
-        let came = numbers(&told)[0];
+        let reply = client.ask(&format!("ping {to}:7 400 50"));
+        let came = numbers(&reply)[0];
         // In bursts of four they vary as those of a quarter as many packets do.
         let expected = if burst > 1.0 { 240..390 } else { 270..370 };
         assert!(
@@ -124,8 +124,8 @@ fn a_full_queue_drops_and_counts() {
             client.ask(&format!("ping {to}:7 1 2000")).starts_with("1 "),
             "the neighbours know each other now"
         );
-        let told = client.ask(&format!("volley {to}:7 100 1000"));
-        let came = numbers(&told)[0];
+        let reply = client.ask(&format!("volley {to}:7 100 1000"));
+        let came = numbers(&reply)[0];
         assert!((11..=14).contains(&came), "{came} came through a queue of ten; {shaper:?}, {there:?}");
         if let Some(counts) = counts(&mut rig) {
             assert_eq!(counts.queue_drops, 100 - came, "{counts:?}");
@@ -134,16 +134,16 @@ fn a_full_queue_drops_and_counts() {
     }
 }
 
-fn an_emulator_is_made_anew_with_its_host() {
+fn an_emulator_is_restarted_with_its_host() {
     let shape = LinkShape { delay_ns: 4 * MS, ..LinkShape::default() };
     for shaper in shapers() {
         let (mut rig, [mut client, mut server], to) = with_ends(&both(shaper, &shape));
         assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
         for _ in 0..2 {
             rig.rebuild("firewall").unwrap_or_else(|e| panic!("{e}"));
-            let told = client.ask(&format!("ping {to}:7 20 100"));
-            let [came, time] = numbers(&told)[..] else { panic!("{told}") };
-            assert!(came > 15 && time >= 8_000, "{shaper:?}: {told}");
+            let reply = client.ask(&format!("ping {to}:7 20 100"));
+            let [came, time] = numbers(&reply)[..] else { panic!("{reply}") };
+            assert!(came > 15 && time >= 8_000, "{shaper:?}: {reply}");
         }
     }
 }
@@ -178,8 +178,8 @@ fn the_kernel_or_an_emulator_shapes_as_was_asked_for() {
             usize::from(expected == LinkShaper::Emulator)
         );
         assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
-        let told = client.ask(&format!("ping {to}:7 60 2000"));
-        let [came, time] = numbers(&told)[..] else { panic!("{told}") };
+        let reply = client.ask(&format!("ping {to}:7 60 2000"));
+        let [came, time] = numbers(&reply)[..] else { panic!("{reply}") };
         assert_eq!(came, 60);
         assert!((6_000..8_000).contains(&time), "3 ms each way took {time} µs by {expected:?}");
     }

@@ -109,7 +109,7 @@ fn as_nobody(program: &Path, name: &str) -> Result<(), Failed> {
     let test = format!("as_user::{name}");
     let output =
         Command::new(program).args(["--exact", &test]).current_dir("/").uid(NOBODY).gid(NOBODY).output()?;
-    let told =
+    let printed =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    if output.status.success() && told.contains("1 passed") { Ok(()) } else { Err(told.into()) }
+    if output.status.success() && printed.contains("1 passed") { Ok(()) } else { Err(printed.into()) }
 }

@@ -51,9 +51,9 @@ pub(crate) const ALL: &[Scenario] = &[
         a_killed_controller_leaves_nothing_of_its_local_hosts,
     ),
     ("local_hosts_have_addresses_of_their_own", local_hosts_have_addresses_of_their_own),
-    ("an_agent_that_cannot_be_started_is_told_by_name", an_agent_that_cannot_be_started_is_told_by_name),
+    ("an_agent_that_cannot_be_started_is_named", an_agent_that_cannot_be_started_is_named),
     ("files_written_in_a_host_belong_to_the_user", files_written_in_a_host_belong_to_the_user),
-    ("where_namespaces_are_forbidden_the_reason_is_told_and_local_hosts_work", || {
+    ("where_namespaces_are_forbidden_the_reason_is_given_and_local_hosts_work", || {
         confined::passes("no user namespaces");
     }),
     ("a_closed_rig_leaves_no_network_namespace_behind", || confined::passes("three network namespaces")),
@@ -62,7 +62,7 @@ pub(crate) const ALL: &[Scenario] = &[
 
 /// Stories of an ordinary user alone: root would succeed, at the whole machine's cost.
 pub(crate) const USERS_ONLY: &[Scenario] =
-    &[("who_may_not_drop_caches_is_told_so", || confined::passes("caches of another"))];
+    &[("who_may_not_drop_caches_gets_an_error", || confined::passes("caches of another"))];
 
 /// How long after the controller's death nothing may be left.
 const NOTHING_LEFT_AFTER: Duration = Duration::from_secs(2);
@@ -215,7 +215,7 @@ fn row_with_addresses() -> RigSpec {
     spec
 }
 
-/// The client's agent, and the server's, which tells everybody where he comes from.
+/// Agents of the client and of the server; the server sends each peer its address.
 fn client_and_mirror(rig: &mut Rig) -> [Agent; 2] {
     let [client, mut server] = ["client", "server"].map(|h| Agent::of(rig, h));
     assert_eq!(server.ask("mirror 0.0.0.0:80"), "ok");
@@ -228,7 +228,7 @@ fn seen_from_the_server(rig: &Rig, client: &mut Agent) -> Vec<SocketAddr> {
     let own = rig.own_addresses("client").expect("it is there");
     assert_eq!(own.len(), 3);
     let seen = own.iter().map(|from| client.ask(&format!("fetch {to}:80 {from}")));
-    seen.map(|told| told.parse().unwrap_or_else(|_| panic!("{told}"))).collect()
+    seen.map(|address| address.parse().unwrap_or_else(|_| panic!("{address}"))).collect()
 }
 
 fn a_host_has_as_many_addresses_as_it_was_given() {
@@ -253,7 +253,7 @@ fn clients_behind_a_translating_host_share_its_ports() {
     }
     rig.rebuild("firewall").unwrap_or_else(|e| panic!("{e}"));
     let seen = seen_from_the_server(&rig, &mut client);
-    assert!(seen.iter().all(|from| from.ip() == firewall), "its rules are made anew");
+    assert!(seen.iter().all(|from| from.ip() == firewall), "its rules are restored");
 }
 
 fn a_pool_of_addresses_is_that_of_the_translating_host() {
@@ -358,11 +358,11 @@ fn local_hosts_have_addresses_of_their_own() {
     assert!(one.status("two").expect("asked").is_none(), "the other goes on");
 }
 
-fn an_agent_that_cannot_be_started_is_told_by_name() {
+fn an_agent_that_cannot_be_started_is_named() {
     for mut spec in [row(), locals()] {
         spec.program = "/nowhere/agent".into();
-        let told = Rig::build(&spec).expect_err("there is no such program").to_string();
-        assert!(told.contains("starting the agent /nowhere/agent: No such file"), "{told}");
+        let message = Rig::build(&spec).expect_err("there is no such program").to_string();
+        assert!(message.contains("starting the agent /nowhere/agent: No such file"), "{message}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Traffic that tells what a link does: single datagrams that come back, and streams.
+//! Traffic that shows what a link does: single datagrams that come back, and streams.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};

@@ -12,7 +12,7 @@ fn a_report_of_a_flooded_firewall_has_its_rates_and_both_pages_of_vmstat() {
     };
     assert_eq!(of_run(1), [9.0, 11.0, 10.0, 12.0]);
     assert_eq!(of_run(2), [61.0, 65.0, 63.0, 66.0]);
-    assert!(found.coverage.skipped > 5, "prose is told to be skipped");
+    assert!(found.coverage.skipped > 5, "prose is reported as skipped");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn the_verdict_of_npad_has_its_goal_and_what_failed() {
 }
 
 #[test]
-fn iperf_over_a_wan_has_both_runs_and_tells_intervals_from_the_whole() {
+fn iperf_over_a_wan_has_both_runs_and_separates_intervals_from_the_whole() {
     let found = read(&text("pages", "iperf-wan.txt"));
     assert_eq!(values(&found, "bits_per_second"), [2.80, 85.6]);
     assert_eq!(values(&found, "interval_bits_per_second"), [2.83, 2.85]);

@@ -18,7 +18,7 @@ fn seeds() -> Vec<u64> {
     FIXED.into_iter().chain([u64::from(now.subsec_nanos())]).collect()
 }
 
-/// Tries a property with so many drawn values for each seed. A failure says which seed repeats it.
+/// Tries a property with `cases` drawn values for each seed. A failure names the seed that repeats it.
 pub(crate) fn holds<S: Strategy>(
     name: &str,
     cases: u32,

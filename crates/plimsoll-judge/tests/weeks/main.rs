@@ -9,15 +9,16 @@ const SOON: u64 = 36;
 /// Two machines of twelve series, five months each; one false message a month and machine would be ten.
 #[test]
 #[ignore = "needs python3, which cargo xtask test installs"]
-fn a_step_and_a_leak_are_told_soon_and_little_else() {
+fn a_step_and_a_leak_are_announced_soon_and_little_else() {
     let mut false_ones = Vec::new();
     for seed in [9001, 9002] {
-        for told in simulated::machine(seed, 150, false, &|_| true) {
-            for delay in &told.delays {
-                assert!(delay.is_some_and(|hours| hours <= SOON), "{seed}, {}: {delay:?}", told.series);
+        for announced in simulated::machine(seed, 150, false, &|_| true) {
+            for delay in &announced.delays {
+                assert!(delay.is_some_and(|hours| hours <= SOON), "{seed}, {}: {delay:?}", announced.series);
             }
-            let wrong = told.messages.iter().filter(|message| !message.is_true);
-            false_ones.extend(wrong.map(|message| format!("{seed}, {}: {:?}", told.series, message.news)));
+            let wrong = announced.messages.iter().filter(|message| !message.is_true);
+            false_ones
+                .extend(wrong.map(|message| format!("{seed}, {}: {:?}", announced.series, message.news)));
         }
     }
     assert!(false_ones.len() <= 10, "{false_ones:#?}");

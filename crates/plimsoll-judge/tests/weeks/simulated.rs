@@ -41,7 +41,7 @@ struct Machine {
 /// A message, and whether it is true.
 pub(crate) struct Message {
     /// The hour of the simulation in which the news came.
-    pub(crate) told: u64,
+    pub(crate) hour: u64,
     /// The news.
     pub(crate) news: News,
     /// Whether it is so.
@@ -72,10 +72,10 @@ pub(crate) fn machine(
     let output = output.expect("python3 starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let machine: Machine = serde_json::from_slice(&output.stdout).expect("a machine");
-    machine.series.par_iter().filter(|series| wanted(&series.name)).map(told).collect()
+    machine.series.par_iter().filter(|series| wanted(&series.name)).map(announced).collect()
 }
 
-fn told(series: &Series) -> Announced {
+fn announced(series: &Series) -> Announced {
     let hours = &series.hours;
     let mut remembered = Remembered::default();
     let mut messages = Vec::new();
@@ -83,21 +83,21 @@ fn told(series: &Series) -> Announced {
         let from = now.saturating_sub(LOOKED_AT);
         let news = remembered.look(&hours[from..now], FIRST + from as u64).expect("numbers");
         messages.extend(news.into_iter().map(|news| Message {
-            told: now as u64,
+            hour: now as u64,
             news,
-            is_true: series.truth.iter().any(|event| event.is_told_by(&news)),
+            is_true: series.truth.iter().any(|event| event.is_announced_by(&news)),
         }));
     }
     let delay = |event: &Event| {
-        let first = messages.iter().find(|message| event.is_told_by(&message.news))?;
-        Some(first.told.saturating_sub(event.hour))
+        let first = messages.iter().find(|message| event.is_announced_by(&message.news))?;
+        Some(first.hour.saturating_sub(event.hour))
     };
     let delays = series.truth.iter().map(delay).collect();
     Announced { series: series.name.clone(), messages, delays }
 }
 
 impl Event {
-    fn is_told_by(&self, news: &News) -> bool {
+    fn is_announced_by(&self, news: &News) -> bool {
         let hour = (news.since_unix_s() / 3600).saturating_sub(FIRST);
         let near = |moment: u64| hour.abs_diff(moment) <= NEAR;
         let rises = match news {

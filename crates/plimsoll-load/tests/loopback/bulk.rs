@@ -51,7 +51,7 @@ fn every_byte_arrives_whichever_way_it_is_sent_and_in_either_direction() {
                     Direction::Both => (BYTES, BYTES),
                 };
                 assert_eq!((stream.sent, stream.received), expected, "{by:?} {direction:?}");
-                let (own, peer) = (stream.tcp.last().unwrap(), stream.peer.expect("the service tells"));
+                let (own, peer) = (stream.tcp.last().unwrap(), stream.peer.expect("the service reports"));
                 assert!(own.acked_bytes >= stream.sent && own.received_bytes >= stream.received);
                 assert!(peer.received_bytes >= stream.sent && peer.acked_bytes >= stream.received);
             }

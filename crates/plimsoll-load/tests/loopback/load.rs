@@ -174,17 +174,17 @@ fn an_aborted_load_ends_soon_with_what_it_has() {
         drop(stream);
     });
     let abort = AtomicBool::new(false);
-    let told = RefCell::new(Vec::new());
+    let reports = RefCell::new(Vec::new());
     let progress = |progress: Progress| {
-        told.borrow_mut().push(progress);
-        abort.store(told.borrow().len() >= 3, Ordering::Relaxed);
+        reports.borrow_mut().push(progress);
+        abort.store(reports.borrow().len() >= 3, Ordering::Relaxed);
     };
     let control = Control { abort: &abort, progress: &progress, every: Duration::from_millis(20) };
     let start = Instant::now();
     let found = run(&spec(&[silent], connections(5, 5)), &control).unwrap();
     assert!(start.elapsed() < Duration::from_secs(5));
     assert_eq!((found.connections, found.failed()), (0, 0));
-    assert_eq!(told.borrow()[0], Progress { done: 0, of: Some(5), errors: 0, rate: 0.0 });
+    assert_eq!(reports.borrow()[0], Progress { done: 0, of: Some(5), errors: 0, rate: 0.0 });
 }
 
 #[test]

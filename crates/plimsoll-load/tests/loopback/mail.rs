@@ -91,7 +91,7 @@ fn send(to: &[SocketAddr], load: SmtpLoad) -> LoadResult {
 }
 
 fn acknowledged(result: &LoadResult) -> &IdSet {
-    &result.found::<MailFacts>().expect("a load of mail tells of its mail").acknowledged
+    &result.found::<MailFacts>().expect("a load of mail reports its mail").acknowledged
 }
 
 #[test]
@@ -410,8 +410,8 @@ fn postal_drives_relay_and_sink() {
     postal.args(["-s", "KILL", "3", "postal", "-m", "10", "-t", "2", "-r", "600", "-p", &port]);
     // It writes a log where it is started.
     postal.current_dir(folder.path()).arg("-f").arg(&users).arg("127.0.0.1").arg(&users);
-    let told = postal.output();
-    let printed = String::from_utf8_lossy(&told.unwrap().stdout).into_owned();
+    let output = postal.output();
+    let printed = String::from_utf8_lossy(&output.unwrap().stdout).into_owned();
     let end = Instant::now() + Duration::from_secs(10);
     while sink.ledger().unknown < 3 {
         assert!(Instant::now() < end, "{} have arrived; it printed {printed}", sink.ledger().unknown);

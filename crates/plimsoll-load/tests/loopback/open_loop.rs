@@ -188,7 +188,7 @@ fn connections_that_rest_may_be_closed_by_the_server() {
 }
 
 #[test]
-fn steps_are_told_one_by_one() {
+fn steps_are_reported_one_by_one() {
     let web = Service::web(WebService {
         model: WebModel::EventLoop,
         work: Span::millis(5),

@@ -111,7 +111,7 @@ fn sessions_are_resumed_only_where_the_load_says_so_and_by_every_process() {
 }
 
 #[test]
-fn a_certificate_of_another_authority_is_refused_and_the_reason_told() {
+fn a_certificate_of_another_authority_is_refused_with_the_reason() {
     let (ours, other) = (certificate(), certificate());
     let web = serve(WebService { clients: 4, tls: true, ..WebService::default() }, &ours);
     let found = drive(web.address(), &other.authority, HttpLoad { tls: true, ..connections(5, 1) });
@@ -129,7 +129,7 @@ fn a_certificate_of_any_signer_is_taken_only_where_the_load_says_so() {
 }
 
 #[test]
-fn a_server_that_speaks_something_else_is_told_from_one_that_is_slow() {
+fn a_server_that_speaks_something_else_is_distinguished_from_one_that_is_slow() {
     let certificate = certificate();
     let plain = serve(WebService { clients: 4, ..WebService::default() }, &certificate);
     let errors = |load| drive(plain.address(), &certificate.authority, load).errors;

@@ -199,8 +199,8 @@ fn what_is_undecided_ends_with_a_command_that_decides_it() {
         &json!({ "cell": {}, "baseline": "baseline", "after": "after", "margin": 0.05, "time_to_recover_s": null,
                 "time_to_recover_each_s": [], "cycles": [], "trend_tau": null, "trend_p": null }),
     );
-    let told = command(&at_margin);
-    assert!(told.ends_with("plimsoll run flood-relay --set claims.0.recovery.margin=10%"), "{told}");
+    let proposed = command(&at_margin);
+    assert!(proposed.ends_with("plimsoll run flood-relay --set claims.0.recovery.margin=10%"), "{proposed}");
     // CPU time is proposed where it hardly scatters, and is that of the work itself.
     let mut wide = difference("undecided", [1.001, 0.6, 1.5]);
     wide.verdicts[0].verdict.metric = "megabytes_per_second".into();
@@ -212,8 +212,8 @@ fn what_is_undecided_ends_with_a_command_that_decides_it() {
             phase.figures.insert("cpu_us_per_request".into(), 10.0 + sign);
         }
     }
-    let told = command(&wide);
-    assert!(told.ends_with("--set claims.0.difference.metric=cpu_us_per_request"), "{told}");
+    let proposed = command(&wide);
+    assert!(proposed.ends_with("--set claims.0.difference.metric=cpu_us_per_request"), "{proposed}");
     wide.trials.iter_mut().flat_map(|trial| &mut trial.phases).for_each(|phase| phase.facts = None);
     assert!(!command(&wide).contains("metric="), "the CPU time of a generator is not what is compared");
     // Every rate held the bound.
@@ -226,6 +226,6 @@ fn what_is_undecided_ends_with_a_command_that_decides_it() {
         panic!("a search")
     };
     found.probes.retain(|probe| probe.offered_per_second <= 1400.0);
-    let told = command(&search);
-    assert!(told.ends_with("plimsoll run flood-relay --set phases.search.search.to=5600"), "{told}");
+    let proposed = command(&search);
+    assert!(proposed.ends_with("plimsoll run flood-relay --set phases.search.search.to=5600"), "{proposed}");
 }

@@ -125,13 +125,13 @@ fn latencies_of_all_slices_stand_in_one_distribution() {
     let text = written(|out| export::hdr(out, &records, &Selection::default()));
     let slices = || records.iter().flat_map(|trial| &trial.phases).flat_map(|phase| &phase.slices);
     let recorded: u64 = slices().map(|slice| slice.result.latency.total.len()).sum();
-    let told: u64 = text
+    let exported: u64 = text
         .lines()
         .filter_map(|line| {
             line.split_once("Total count    =")?.1.trim().trim_end_matches(']').parse::<u64>().ok()
         })
         .sum();
-    assert_eq!(told, recorded, "{text}");
+    assert_eq!(exported, recorded, "{text}");
 }
 
 #[test]

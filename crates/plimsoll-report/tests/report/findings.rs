@@ -275,15 +275,15 @@ fn each_kind_of_load_shows_what_it_found_beside_its_rate() {
         .collect();
     insta::assert_snapshot!(written(&report, "load-exec"));
     let written: Value = serde_json::to_value(&report.trials[0]).unwrap();
-    let told =
+    let kinds =
         written["phases"].as_array().unwrap().iter().filter_map(|phase| {
             all.as_object().unwrap().keys().find(|kind| phase.get(kind.as_str()).is_some())
         });
-    assert_eq!(told.collect::<Vec<_>>(), ["udp", "storage", "messaging"]);
+    assert_eq!(kinds.collect::<Vec<_>>(), ["udp", "storage", "messaging"]);
 }
 
 #[test]
-fn each_comparison_has_its_own_table_of_functions_and_tells_the_names_that_they_had() {
+fn each_comparison_has_its_own_table_of_functions_and_gives_their_former_names() {
     let mut report = fixture::not_recovered();
     let profile = report.profile.clone().expect("it has one");
     let compared = |phase: &str, function: &str, was: Option<&str>| {
@@ -302,17 +302,17 @@ fn each_comparison_has_its_own_table_of_functions_and_tells_the_names_that_they_
     html::run(&mut page, &report, &[], &Drawn::default()).unwrap();
     // The text is wrapped, Markdown puts a backslash before underscores, and the page has no entities here.
     let plain = |text: &str| text.replace('\\', "").split_whitespace().collect::<Vec<_>>().join(" ");
-    let told = written(&report, "CPU time");
-    let (text, markdown) = told.split_once("--- Markdown").expect("both");
-    for told in [text, markdown, &String::from_utf8(page).unwrap()] {
-        let told = plain(told);
+    let both = written(&report, "CPU time");
+    let (text, markdown) = both.split_once("--- Markdown").expect("both");
+    for form in [text, markdown, &String::from_utf8(page).unwrap()] {
+        let form = plain(form);
         for words in [
             "Where the CPU time went that was added: faults, kernel = 6.12 (worse) against kernel = 6.1 (better)",
             "Where the CPU time went that was added: pipes, kernel = 6.12 (worse) against kernel = 6.1 (better)",
             "__alloc_pages_noprof (was __alloc_pages)",
             "pipe_read",
         ] {
-            assert!(told.contains(words), "{words} in {told}");
+            assert!(form.contains(words), "{words} in {form}");
         }
     }
     let json = serde_json::to_value(&report).unwrap();

@@ -269,10 +269,10 @@ fn connections_are_drawn_one_out_of_many_with_their_stalls_marked() {
         let traces = drawing["data"].as_array().expect("traces");
         let stall = traces.iter().find(|trace| trace["name"] == "stall").expect("the stall is marked");
         assert_eq!(stall["y"][0], 1000.0, "where the line runs level");
-        let told = stall["hovertext"][0].as_str().expect("a text");
+        let text = stall["hovertext"][0].as_str().expect("a text");
         assert!(
-            told.contains("delayed_ack, 40 ms, waiting for the server") && !told.contains("<b>"),
-            "{told}"
+            text.contains("delayed_ack, 40 ms, waiting for the server") && !text.contains("<b>"),
+            "{text}"
         );
     }
 }

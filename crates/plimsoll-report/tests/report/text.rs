@@ -46,7 +46,7 @@ fn an_invalid_run_names_the_fault() {
 }
 
 #[test]
-fn what_failed_is_told_with_the_first_error_the_last_lines_of_the_service_and_what_to_try() {
+fn a_failure_is_shown_with_the_first_error_the_last_lines_of_the_service_and_what_to_try() {
     let trouble = Trouble {
         place: "`all`".into(),
         what: "in `all` all 50 connections of `some` failed (50 status not 2xx)".into(),

@@ -199,7 +199,7 @@ fn answer_all(rig: usize, provider: &FakeProvider, mut stream: UnixStream) {
             }
             ToAgent::Act { id, action, .. } => {
                 say(action.describe());
-                FromAgent::Acted { id, note: "as told".into() }
+                FromAgent::Acted { id, note: "acted".into() }
             }
             ToAgent::End { id } => {
                 say("end".into());

@@ -307,7 +307,7 @@ fn phases_come_in_order_and_the_control_sits_the_flood_out() {
 }
 
 #[test]
-fn what_is_to_be_known_of_a_host_is_noted_once() {
+fn notes_of_a_host_are_kept_once() {
     let ended = Lab::new().run(Fixed { decided_after: 2, ..CONTENT }, 2, |_| {});
     let notes: Vec<&str> = ended.entry.notes.iter().map(|note| note.text.as_str()).collect();
     assert_eq!(
@@ -364,7 +364,7 @@ fn steps_are_done_in_order_on_the_rigs_that_take_part_and_not_where_they_are_lef
     assert_eq!(ended.entry.status, RunStatus::Complete, "{:?}", ended.error);
     let done: Vec<_> = ended.trials[0].phases.iter().filter(|phase| phase.kind == PhaseKind::Act).collect();
     assert_eq!(done.len(), 2, "once in each cycle");
-    assert_eq!(done[0].notes, ["as told"], "on one rig");
+    assert_eq!(done[0].notes, ["acted"], "on one rig");
     let said = lab.provider.said();
     let flushes = said.iter().filter(|line| line.contains("rules of routing policy"));
     assert!(
@@ -392,14 +392,14 @@ fn the_ladder_is_climbed_up_to_the_rung_that_restores_the_figure() {
 }
 
 #[test]
-fn the_last_rung_makes_the_host_anew_in_both_rigs_and_starts_its_services_again() {
+fn the_last_rung_rebuilds_the_host_in_both_rigs_and_starts_its_services_again() {
     let lab = Lab::new();
     let judge = Fixed { calls_for_remedies: true, restored_by: None, ..CONTENT };
     lab.run(judge, 1, |_| {});
     let said = lab.provider.said();
     for rig in ["rig 0", "rig 1"] {
         let rebuilt = said.iter().position(|line| *line == format!("{rig}: rebuild a"));
-        let after = &said[rebuilt.expect("it was made anew")..];
+        let after = &said[rebuilt.expect("it was rebuilt")..];
         assert!(after.contains(&format!("{rig}: start web")), "{said:?}");
     }
 }
@@ -539,7 +539,7 @@ fn a_run_that_is_to_end_after_its_trial_stores_the_whole_of_it_and_can_be_gone_o
     });
     assert_eq!((first.entry.status, judged), (RunStatus::Interrupted, vec![1]));
     let measured = first.trials.iter().flat_map(|trial| &trial.phases).flat_map(|phase| &phase.slices);
-    assert_eq!(slices, measured.count(), "each slice is told as it ends");
+    assert_eq!(slices, measured.count(), "each slice is reported as it ends");
     assert!(sampled <= first.trials.iter().flat_map(|it| it.series.values()).map(Vec::len).sum());
     assert_eq!(lab.store.ended("run").unwrap(), [1, 2]);
     lab.last_trial.store(false, Ordering::Release);

@@ -100,7 +100,7 @@ fn numbers(ended: &Ended) -> Vec<u32> {
 }
 
 #[test]
-fn so_many_blocks_are_submitted_as_are_needed_and_one_that_is_lost_once_more() {
+fn no_more_blocks_are_submitted_than_needed_and_a_lost_one_is_submitted_again() {
     let lab = Lab::new();
     let queue = FakeQueue::in_folder_of(&lab);
     queue.loses.borrow_mut().insert(2);
@@ -147,7 +147,7 @@ fn a_queue_that_starts_nothing_in_time_is_left() {
     let lab = Lab::new();
     let full = FakeQueue { is_full: true, ..FakeQueue::in_folder_of(&lab) };
     let ended = full.run(&lab, CONTENT, 2, 2);
-    let told = ended.error.expect("it is an error").to_string();
-    assert_eq!(told, "the queue started nothing within 0.3 s: the first task waits (Priority)");
+    let message = ended.error.expect("it is an error").to_string();
+    assert_eq!(message, "the queue started nothing within 0.3 s: the first task waits (Priority)");
     assert!(full.cancelled.get());
 }

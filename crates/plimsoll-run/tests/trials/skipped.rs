@@ -31,7 +31,7 @@ fn a_phase_that_is_skipped_ends_its_load_and_the_trial_goes_on_and_is_not_counte
     assert_eq!(faults, [(FaultKind::Skipped, "flood"); 2]);
     assert!(trial.phases[2].notes[0].starts_with("it was skipped by hand after "), "{:?}", trial.phases[2]);
     let ends = lab.provider.said().iter().filter(|said| said.ends_with(": end")).count();
-    assert_eq!(ends, 2, "each load that was under way is told to end");
+    assert_eq!(ends, 2, "each load in progress is ended");
     assert_eq!(lab.store.trials("run").unwrap(), ended.trials);
 }
 

@@ -9,9 +9,9 @@ use libtest_mimic::Failed;
 
 use super::PROGRAM;
 
-/// What Debian's kernel has as modules, and hosts and links need.
+/// Modules of Debian's kernel that hosts and links need.
 const MODULES: [&str; 2] = ["veth", "sch_netem"];
-/// Where the modules are in the guest. They stand there in the order in which they are to be loaded.
+/// Folder of the modules in the guest, numbered in the order of their loading.
 pub(super) const MODULES_AT: &str = "/modules";
 
 /// The kernel in this unpacked package.
@@ -37,11 +37,11 @@ pub(super) fn make(package: &Path) -> Result<Vec<u8>, Failed> {
     Ok(archive.end())
 }
 
-/// Where a program's libraries are, its interpreter among them.
+/// Paths of a program's libraries, with its interpreter.
 fn libraries(program: &Path) -> Result<Vec<String>, Failed> {
-    let told = output(Command::new("ldd").arg(program))?;
-    let told = String::from_utf8(told)?;
-    Ok(told.split_whitespace().filter(|word| word.starts_with('/')).map(Into::into).collect())
+    let listed = output(Command::new("ldd").arg(program))?;
+    let listed = String::from_utf8(listed)?;
+    Ok(listed.split_whitespace().filter(|word| word.starts_with('/')).map(Into::into).collect())
 }
 
 /// Appends a module, after those that it depends on.
@@ -89,15 +89,15 @@ fn find(package: &Path, what: &str, is_it: &dyn Fn(&str) -> bool) -> Result<Path
     }
     match &found[..] {
         [file] => Ok(file.clone()),
-        _ => Err(format!("{}: {what} was to be found once, and not as {found:?}", package.display()).into()),
+        _ => Err(format!("{}: expected one {what}, found {found:?}", package.display()).into()),
     }
 }
 
 fn output(command: &mut Command) -> Result<Vec<u8>, Failed> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if !output.status.success() {
-        let told = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{command:?}: {}: {told}", output.status).into());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{command:?}: {}: {stderr}", output.status).into());
     }
     Ok(output.stdout)
 }

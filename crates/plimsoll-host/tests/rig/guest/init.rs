@@ -20,13 +20,13 @@ pub(crate) fn is_here() -> bool {
     std::env::args().nth(1).as_deref() == Some(ARGUMENT)
 }
 
-/// Runs the stories, tells on the console how they went, and ends the guest.
+/// Runs the stories, prints their result on the console, and ends the guest.
 pub(crate) fn run() -> ExitCode {
     match stories() {
         Ok(passed) => println!("{ALL_WELL}{passed}"),
         Err(error) => println!("the guest has failed: {error}"),
     }
-    // qemu is told to take it for the end.
+    // qemu ends at a restart (`-no-reboot`).
     let refused = reboot(RebootCommand::Restart);
     // The end of process 1 is a panic of the kernel, which is an end of the guest, too.
     println!("the guest does not end: {refused:?}");

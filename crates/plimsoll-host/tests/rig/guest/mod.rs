@@ -38,9 +38,9 @@ pub(crate) fn links_are_shaped_by_netem() -> Result<(), Failed> {
     let package = Path::new(KERNEL);
     fs::write(&initramfs, image::make(package)?)?;
     let ended = boot(&image::kernel(package)?, &initramfs, &console)?.wait()?;
-    let told = String::from_utf8_lossy(&fs::read(&console)?).into_owned();
+    let text = String::from_utf8_lossy(&fs::read(&console)?).into_owned();
     let expected = format!("{ALL_WELL}{}", emulators::ALL.len() + stories::ALL.len());
-    if ended && told.lines().any(|line| line.trim_end() == expected) {
+    if ended && text.lines().any(|line| line.trim_end() == expected) {
         return Ok(());
     }
     let why = if ended {
@@ -48,7 +48,7 @@ pub(crate) fn links_are_shaped_by_netem() -> Result<(), Failed> {
     } else {
         format!("it had not ended after {} s", PATIENCE.as_secs())
     };
-    Err(format!("the guest failed: {why}. Its console:\n{told}").into())
+    Err(format!("the guest failed: {why}. Its console:\n{text}").into())
 }
 
 /// A guest that runs. It is killed when this is dropped, and when the thread that started it ends, however this process dies.

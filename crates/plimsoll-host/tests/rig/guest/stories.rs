@@ -1,4 +1,4 @@
-//! Stories of netem that only a machine can tell on which nothing else delays anything.
+//! Stories of netem that need a machine on which nothing else delays packets.
 
 use plimsoll_host::LinkShape;
 use plimsoll_model::experiment::LinkShaper;
@@ -21,8 +21,8 @@ fn added(there: &LinkShape) -> u64 {
     let [took, anyway] = [shaped, row()].map(|spec| {
         let (_rig, [mut client, mut server], to) = with_ends(&spec);
         assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
-        let told = client.ask(&format!("ping {to}:7 200 2000"));
-        let [came, time] = numbers(&told)[..] else { panic!("{told}") };
+        let reply = client.ask(&format!("ping {to}:7 200 2000"));
+        let [came, time] = numbers(&reply)[..] else { panic!("{reply}") };
         assert_eq!(came, 200);
         time
     });
