@@ -45,7 +45,7 @@ WORDS = {"C": ["{}", "12000"], "Rust": ["{}", "1000"], "Python": [sys.executable
 
 
 def build(folder, language, work):
-    """A program that does so many thousandths of the work."""
+    """A program with `work` thousandths of the full work."""
     suffix, text = {"C": ("c", C), "Rust": ("rs", RUST), "Python": ("py", PYTHON)}[language]
     source, program = folder / f"{language}-{work}.{suffix}", folder / f"{language}-{work}"
     source.write_text(text % work)

@@ -1,14 +1,14 @@
 #!/bin/sh
 # Reads 100 MB of each text with the program `figures_speed`, three times in turns, and prints for each the median and the range of its MB/s:
 #
-#     figures_speed.sh FIGURES_SPEED [FOLDER]     # FOLDER has room for 100 MB; /tmp unless told otherwise
+#     figures_speed.sh FIGURES_SPEED [FOLDER]     # FOLDER has room for 100 MB; /tmp by default
 #
-# Most texts are samples of the tests, again and again; docs/benchmarks.md has what it told.
+# Most texts are samples of the tests, again and again; docs/benchmarks.md has its results.
 set -eu
 program=$1
 text=$(mktemp "${2:-/tmp}/figures_speed.XXXXXX")
-told=$(mktemp)
-trap 'rm -f "$text" "$told"' EXIT
+speeds=$(mktemp)
+trap 'rm -f "$text" "$speeds"' EXIT
 cd "$(dirname "$0")/../crates/plimsoll-import/tests/samples"
 
 # 100 MB of what a command prints, again and again.
@@ -32,7 +32,7 @@ mail() {
 }
 read_it() {
     speed=$("$program" "$text" | sed -n 's/.*}: \([0-9]*\) MB\/s.*/\1/p; s/.*]: \([0-9]*\) MB\/s.*/\1/p' | head -n 1)
-    printf '%s\t%s\n' "$1" "$speed" >>"$told"
+    printf '%s\t%s\n' "$1" "$speed" >>"$speeds"
 }
 for _ in 1 2 3; do
     again cat ../../../../LICENSE && read_it 'prose with nothing in it'
@@ -45,7 +45,7 @@ for _ in 1 2 3; do
     again one_call && read_it 'vmstat, calls of thousands of lines'
     again seq 1000 2000 && read_it 'bare numbers'
 done
-sort -t "$(printf '\t')" -k1,1 -k2,2n "$told" | awk -F '\t' '
+sort -t "$(printf '\t')" -k1,1 -k2,2n "$speeds" | awk -F '\t' '
     $1 != name { if (n) print name ": " v[int((n + 1) / 2)] " [" v[1] ", " v[n] "] MB/s"; name = $1; n = 0 }
     { v[++n] = $2 }
     END { print name ": " v[int((n + 1) / 2)] " [" v[1] ", " v[n] "] MB/s" }'

@@ -20,7 +20,7 @@ export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@example.org GIT_COMMITTER_NAME=t GIT
 cd "$work/repository"
 git init -q -b main .
 
-# The program after so many commits: what it does, and what surrounds it.
+# The program after this number of commits, with the code that surrounds it.
 program() {
     local variable=x$(($1 / 7)) unused=$(($1 / 5))
     echo "/* Version $1. */"

@@ -2,7 +2,7 @@
 //
 // node picture.cjs CHROMIUM REPORT.html FIGURE PICTURE.png [CHOICE]
 //
-// CHOICE is a part of what is to be chosen among the choices that the page offers, such as one of several connections.
+// CHOICE is part of the text of an option on the page, such as one of several connections.
 "use strict";
 const { pathToFileURL } = require("node:url");
 const puppeteer = require("puppeteer-core");
@@ -19,7 +19,7 @@ const choose = async (page, wanted) => {
   const found = options.find(([, , text]) => text.includes(wanted));
   if (!found) throw new Error(`${report} has no choice ${wanted}, but ${options.map(([, , text]) => text).join("; ")}`);
   await page.select(`#${found[0]}`, found[1]);
-  // It is drawn anew in between.
+  // The chart is redrawn meanwhile.
   await new Promise((resolve) => setTimeout(resolve, 1000));
 };
 

@@ -124,7 +124,7 @@ impl Pair {
         }
     }
 
-    /// Bits of data per second that arrived; so many bits are offered over UDP.
+    /// Bits of data per second that arrived; `offered` bits per second are sent over UDP.
     fn ours(&mut self, seconds: u32, offered: Option<u64>) -> Outcome<f64> {
         let udp = offered
             .map_or_else(String::new, |rate| format!("udp size={DATAGRAM} rate={}", rate / (8 * DATAGRAM)));

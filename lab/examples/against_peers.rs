@@ -33,17 +33,17 @@ const PORT: u16 = 18080;
 /// How requests go out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scenario {
-    /// So many at a time on connections that are kept.
+    /// Number of requests in flight on kept connections.
     Kept(u32),
-    /// Each on a connection of its own.
+    /// Each request on a connection of its own.
     Alone,
-    /// One at a time on connections that are kept, over TLS.
+    /// One request at a time on kept connections, over TLS.
     Secure,
-    /// So many at a time on connections of HTTP/2 that are kept, over TLS.
+    /// Number of requests in flight on kept HTTP/2 connections over TLS.
     Streams(u32),
 }
 
-/// A generator, and how it is told what to do.
+/// A generator, and the form of its command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tool {
     Ours,
@@ -166,7 +166,7 @@ fn authority(folder: &Path) -> String {
     format!("authority={}", folder.join("authority.pem").display())
 }
 
-/// Makes a certificate for nginx, and an authority that the generator trusts; gives what nginx is told about it.
+/// Makes a certificate for nginx, and an authority that the generator trusts; gives nginx's directives for it.
 fn certify(folder: &Path) -> Result<String, Failed> {
     let mut authority = CertificateParams::default();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

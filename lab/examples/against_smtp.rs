@@ -91,9 +91,9 @@ impl Sink {
         let mut process = pinned(command, SINK_CPU).stdout(Stdio::piped()).spawn()?;
         let lines = BufReader::new(process.stdout.take().ok_or("no output")?).lines();
         // The addresses end with an empty line.
-        let told = lines.take_while(|line| line.as_ref().is_ok_and(|line| !line.is_empty()));
-        let told: Vec<String> = told.collect::<Result<_, _>>()?;
-        Ok(Self { process: Some(process), address: told.first().ok_or("it does not listen")?.parse()? })
+        let addresses = lines.take_while(|line| line.as_ref().is_ok_and(|line| !line.is_empty()));
+        let addresses: Vec<String> = addresses.collect::<Result<_, _>>()?;
+        Ok(Self { process: Some(process), address: addresses.first().ok_or("it does not listen")?.parse()? })
     }
 
     /// Seconds of CPU time until its end, which this is.

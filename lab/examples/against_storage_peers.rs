@@ -213,8 +213,8 @@ fn fio(folder: &Path, direct: bool, batched: bool) -> Outcome<Fio> {
 }
 
 /// Reads of 2 MiB: the same ones again and again, or those that follow one another up to the device's end, in units of 2^20 bytes per second
-/// as hdparm tells them. hdparm waits before it reads what it has dropped from the page cache; meanwhile a guest may have given the
-/// memory back to its hypervisor, and then has to ask for it anew within the measured time (`mm/page_reporting.c`).
+/// as hdparm prints them. hdparm waits before it reads what it has dropped from the page cache; meanwhile a guest may have given the
+/// memory back to its hypervisor, and then has to ask for it again within the measured time (`mm/page_reporting.c`).
 fn timed(device: &Path, cached: bool) -> Outcome<f64> {
     let mut file = File::open(device)?;
     let blocks = file.seek(SeekFrom::End(0))? >> 21;

@@ -1,4 +1,4 @@
-//! How fast text is read as figures, and in how much memory: `figures_speed FILE...`. docs/benchmarks.md has what it told.
+//! How fast text is read as figures, and in how much memory: `figures_speed FILE...`. docs/benchmarks.md has the results.
 
 use std::fs::File;
 use std::io;

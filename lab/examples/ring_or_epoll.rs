@@ -6,7 +6,7 @@
 //! begins again, on kept connections or on a new one each time. What counts is how many requests it gets done in a second of its own
 //! CPU time (user and system, of its thread). To be run pinned to a CPU (taskset) that the server does not use.
 //!
-//! The ring's loop hands the kernel a chain (connect, send and receive) in one entry of the queue each, and is told of its end alone.
+//! The ring's loop hands the kernel a chain (connect, send and receive) in one entry of the queue each, and gets a completion for the end of the chain alone.
 
 use std::error::Error;
 use std::io::{self, Read, Write};
@@ -230,7 +230,7 @@ impl<'t> Ring<'t> {
     }
 }
 
-/// The next entry waits for this one, of which nothing is told unless it fails.
+/// Links the next entry to this one, which has a completion only if it fails.
 fn quiet_link() -> squeue::Flags {
     squeue::Flags::IO_LINK | squeue::Flags::SKIP_SUCCESS
 }

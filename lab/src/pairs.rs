@@ -6,7 +6,7 @@ use crate::rounds::note_row;
 
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Measures pairs, and prints both sides, with so many digits after the point, and their ratio.
+/// Measures pairs, and prints both sides, with `digits` digits after the point, and their ratio.
 pub fn report(
     name: &str,
     unit: &str,

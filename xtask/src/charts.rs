@@ -22,7 +22,7 @@ const OPTIONS: [&str; 9] = [
     "--charset=ascii",
 ];
 
-/// Makes `crates/plimsoll-report/assets/plotly-VERSION.min.js.gz` anew.
+/// Rebuilds `crates/plimsoll-report/assets/plotly-VERSION.min.js.gz`.
 pub(crate) fn make() -> Result<(), String> {
     let folder = std::env::temp_dir().join(format!("plimsoll-charts-{}", std::process::id()));
     fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;

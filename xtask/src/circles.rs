@@ -1,7 +1,7 @@
 //! Circles between the modules of a folder: two that use each other can neither be read nor changed one at a time.
 //!
-//! Modules are told from the folders, and what they use from the paths that they write (`crate::…`, `super::…`). Tests are left out. A module
-//! may use its parent, as the parent declares it; siblings, with all that lies below them, may not use each other in a circle.
+//! Folders give the modules, and paths in the source (`crate::…`, `super::…`) give their uses. Tests are left out. A module may use its parent,
+//! as the parent declares it; siblings, with all that lies below them, may not use each other in a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -32,6 +32,6 @@ fn only_file(folder: &Path) -> Result<String, String> {
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     match entries.map_err(|error| format!("{}: {error}", folder.display()))?.as_slice() {
         [file] => Ok(file.path().display().to_string()),
-        files => Err(format!("{}: one package was to be downloaded, and not {files:?}", folder.display())),
+        files => Err(format!("{}: expected one downloaded package, found {files:?}", folder.display())),
     }
 }

@@ -7,7 +7,7 @@ use crate::shell;
 /// The target of this machine.
 pub(crate) const HERE: &str = "x86_64-unknown-linux-gnu";
 
-/// Builds the program for a target, and tells where it is with its SHA-256.
+/// Builds the program for a target, and prints its path with its SHA-256.
 pub(crate) fn run(target: &str) -> Result<(), String> {
     let folder = shell::target_folder();
     let program = build(target, Path::new("."), &folder)?;

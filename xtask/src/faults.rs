@@ -243,15 +243,16 @@ fn report(cases: &[Case<'_>]) -> Result<String, String> {
         );
         write(format!("| {:.0} to {:.0} % | {all} | {right} |", 100.0 * low, 100.0 * high.min(1.0)))?;
     }
-    let told: Vec<(f64, bool)> =
+    let answered: Vec<(f64, bool)> =
         cases.iter().filter_map(|case| Some((case.confidence?, case.is_first()))).collect();
-    if !told.is_empty() {
-        let all = told.len() as f64;
-        let sure = told.iter().map(|(sure, _)| sure).sum::<f64>() / all;
-        let right = told.iter().filter(|(_, right)| *right).count() as f64 / all;
+    if !answered.is_empty() {
+        let all = answered.len() as f64;
+        let sure = answered.iter().map(|(sure, _)| sure).sum::<f64>() / all;
+        let right = answered.iter().filter(|(_, right)| *right).count() as f64 / all;
         // Brier, Monthly Weather Review 78, 1950: 0 for who is always sure and right, 0.25 for who always says 50 %.
         let score =
-            told.iter().map(|(sure, right)| (f64::from(u8::from(*right)) - sure).powi(2)).sum::<f64>() / all;
+            answered.iter().map(|(sure, right)| (f64::from(u8::from(*right)) - sure).powi(2)).sum::<f64>()
+                / all;
         write(format!(
             "\nOn average it is said to be sure by {:.0} %, and right in {:.0} %; the Brier score is {score:.3}.",
             100.0 * sure,

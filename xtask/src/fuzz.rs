@@ -1,6 +1,6 @@
-//! Fuzzing: every reader of text or packets, for so long each, with the samples of the tests to begin with.
+//! Fuzzing: every reader of text or packets for a given time, seeded with the samples of the tests.
 //!
-//! libFuzzer is built into the targets, and the compiler's own flags tell it which code ran, so that the stable toolchain does. (`cargo +nightly fuzz run`
+//! libFuzzer is built into the targets, and the compiler's own flags record which code ran, so the stable toolchain is enough. (`cargo +nightly fuzz run`
 //! adds the address sanitizer; the readers are safe Rust.)
 
 use std::fs;
@@ -38,7 +38,7 @@ const FIGURES: &str = "figures";
 /// Inputs of more bytes find nothing that shorter ones do not.
 const LONGEST: &str = "-max_len=16384";
 
-/// Fuzzes every reader, or the one of this name, for so many seconds each; as many at once as there are CPUs.
+/// Fuzzes every reader, or the named one, for `seconds` each; as many at once as there are CPUs.
 pub(crate) fn run(only: Option<&str>, seconds: &str) -> Result<(), String> {
     seconds
         .parse::<u32>()
@@ -99,11 +99,11 @@ fn formats() -> Result<Vec<String>, String> {
     Ok(text.lines().filter_map(|line| line.strip_prefix("## ")).map(str::to_owned).collect())
 }
 
-/// What this machine is called. Where a target is named, flags are those of the targets alone, and not of the build scripts of dependencies.
+/// Target triple of this machine. With a named target, flags do not reach the build scripts of dependencies.
 fn host() -> Result<String, String> {
-    let told = shell::output("rustc", &["-vV"])?;
-    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| "rustc does not tell its host".to_owned())
+    let version = shell::output("rustc", &["-vV"])?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| "rustc does not name its host".to_owned())
 }
 
 fn build(host: &str) -> Result<(), String> {

@@ -15,11 +15,11 @@ const END: &str = "<!-- end -->\n";
 struct Kind {
     name: &'static str,
     example: &'static str,
-    /// How the program's text names the example.
+    /// Words for the example in the program's text.
     words: &'static [&'static str],
-    /// So many files at most is what we aim at.
+    /// Largest number of files that we aim at.
     aim: usize,
-    /// Where it is counted; everywhere where this is empty.
+    /// Folders in which it is counted; empty for all.
     within: &'static [&'static str],
     /// Files that name the example and are not counted, each with the reason why another of the kind need not touch it.
     besides: &'static [(&'static str, &'static str)],
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_the_kinds_own_counts_once_and_what_is_left_out_is_told() {
+    fn a_folder_of_the_kinds_own_counts_once_and_what_is_left_out_is_listed() {
         let source = |name: &str| (PathBuf::from(name), "messaging".to_owned());
         let [(beside, why), ..] = MESSAGING else { panic!("nothing is left out") };
         let sources = ["a/messaging/mod.rs", "a/messaging/crew/b.rs", "a/mod.rs", "b/messaging.rs", beside];

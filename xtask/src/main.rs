@@ -45,16 +45,16 @@ cargo xtask test --quick      format, lints, layers, wording, and the tests that
 cargo xtask wording           check comments, type names, pages, help and schemas, and lower the limits in xtask/wording.tsv
 cargo xtask wording --lengths  print the median and the longest sentence of each page, of the help and of the schemas
 cargo xtask docs [--check]    write docs/reference from the program itself, or check that it is up to date
-cargo xtask charts            make the program that draws the charts of pages anew (needs npm)
+cargo xtask charts            rebuild the program that draws the charts of pages (needs npm)
 cargo xtask kinds [--check]   write into CONTRIBUTING.md how many files a kind of something touches, or check that
 cargo xtask faults [NAME [PROGRAM]]
                               inject faults and write into docs/causes.md what was named (needs root); only the fault, the workload or the
                               FAULT/WORKLOAD of this name, and then to the screen; with this build of plimsoll instead of the tree's own
-cargo xtask dist [TARGET]     build the program as one file without shared libraries (x86_64-unknown-linux-gnu unless told otherwise)
+cargo xtask dist [TARGET]     build the program as one file without shared libraries (by default for x86_64-unknown-linux-gnu)
 cargo xtask dist --twice [TARGET]
                               build it twice, in two folders and from nothing, and fail unless both are the same
 cargo xtask deb [TARGET]      build it, and pack it as a Debian package with manual, completions, unit and experiments
-cargo xtask sbom [TARGET]     write what the program is made of, as CycloneDX (x86_64-unknown-linux-gnu unless told otherwise)
+cargo xtask sbom [TARGET]     write what the program is made of, as CycloneDX (by default for x86_64-unknown-linux-gnu)
 cargo xtask rows PROGRAM [PART]  run each row of the reports (or those with PART in their name) and its peer with this build of plimsoll, and
                               write docs/rows.md with this day beside earlier ones (needs root)
 cargo xtask bench [--check]   repeat the rows of docs/benchmarks.md in short form and keep the ratios in xtask/bench.tsv, or fail where they
@@ -62,9 +62,9 @@ cargo xtask bench [--check]   repeat the rows of docs/benchmarks.md in short for
 cargo xtask bench --before GENERATE
                               run HTTP in turns with the lab's `generate` of an earlier build, and fail where it was faster
 cargo xtask site              make a site of docs
-cargo xtask pictures [PAGE]   run the experiments of docs/questions, or of this page, and draw their pictures anew (needs root and npm)
+cargo xtask pictures [PAGE]   run the experiments of docs/questions, or of this page, and redraw their pictures (needs root and npm)
 cargo xtask fuzz [READER|all [SECONDS]]
-                              fuzz every reader of text and packets for 10 s each, or this one for so long
+                              fuzz every reader of text and packets for 10 s each, or this one for SECONDS
 cargo xtask soak [MINUTES [SEED [TRY]]]
                               kill, stop and starve runs for 10 minutes, and look after each try whether anything is lost or left (needs root);
                               with the same seed once more, or a single try of it";

@@ -1,4 +1,4 @@
-//! The licences of the crates that the program is made of, word for word: most of them ask whoever hands the program out to hand them on.
+//! The licences of the crates that the program is made of, word for word: most of them must accompany the program.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{sbom, shell};
 
-/// How the names of files with a licence, or with what it wants to be told, begin.
+/// First parts of the names of files with a licence, or with notices that it requires.
 const NAMES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
 
 /// The texts for a target, each once with the crates that have it.
@@ -29,7 +29,7 @@ pub(crate) fn of(target: &str) -> Result<String, String> {
         let folder = Path::new(text("manifest_path")).parent().unwrap_or(Path::new("."));
         let mut found = in_folder(folder)?;
         if found.is_empty() {
-            found.push(told(package));
+            found.push(from_manifest(package));
         }
         for text in found {
             texts.entry(text).or_default().push(name.clone());
@@ -56,11 +56,11 @@ fn in_folder(folder: &Path) -> Result<Vec<String>, String> {
     Ok(found)
 }
 
-/// What the manifest says of a crate that has no such file.
-fn told(package: &Value) -> String {
+/// Notice of a crate without such a file, from its manifest.
+fn from_manifest(package: &Value) -> String {
     let authors: Vec<&str> =
         package["authors"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let licence = package["license"].as_str().unwrap_or("not told");
+    let licence = package["license"].as_str().unwrap_or("not given");
     match authors.as_slice() {
         [] => format!("Its manifest names the licence {licence}; the crate has no text of it."),
         some => format!(
@@ -104,8 +104,8 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_without_a_text_is_told_with_what_its_manifest_says() {
-        let of = |authors: &[&str]| told(&json!({ "license": "MIT", "authors": authors }));
+    fn a_crate_without_a_text_is_listed_with_what_its_manifest_says() {
+        let of = |authors: &[&str]| from_manifest(&json!({ "license": "MIT", "authors": authors }));
         assert!(of(&[]).contains("the licence MIT;"));
         assert!(of(&["A", "B"]).contains("the licence MIT, and A, B;"));
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::shell;
 
-/// A file that tells that a package is there, or a program that may stand anywhere in the path, and the Debian package.
+/// File of an installed package, or program anywhere in PATH, with the Debian package.
 const NEEDED: &[(&str, &str)] = &[
     ("/usr/bin/cc", "gcc"),
     ("go", "golang-go"),

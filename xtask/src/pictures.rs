@@ -23,7 +23,7 @@ const CHROMIUM: &str = "/usr/bin/chromium";
 /// The exit statuses of a run that decided: no page shows an invalid or undecided one.
 const DECIDED: [i32; 2] = [0, 1];
 
-/// Runs the experiments, or the one of this page, and draws the pictures anew.
+/// Runs all experiments, or the one of a page, and redraws the pictures.
 pub(crate) fn run(only: Option<&str>) -> Result<(), String> {
     if !packages::is_root()? {
         return Err("what a host's kernel keeps is seen by root only: run `sudo -E env PATH=\"$PATH\" cargo xtask pictures`".into());

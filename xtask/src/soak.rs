@@ -8,7 +8,7 @@ use crate::{packages, shell};
 const STORY: &str =
     "soak::whatever_is_killed_full_or_corrupt_nothing_that_was_stored_is_lost_and_nothing_is_left";
 
-/// Goes on for so many minutes with this seed, or a random one; or repeats a single try of it.
+/// Runs for `minutes` with this seed, or a random one; or repeats a single try of it.
 pub(crate) fn run(minutes: &str, seed: Option<&str>, only: Option<&str>) -> Result<(), String> {
     if !packages::is_root()? {
         return Err("the soak makes hosts as root: run `sudo -E env PATH=\"$PATH\" cargo xtask soak`".into());

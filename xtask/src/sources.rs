@@ -33,12 +33,12 @@ pub(crate) fn files_below(folder: &Path, into: &mut Vec<PathBuf>) -> Result<(), 
     Ok(())
 }
 
-/// What stands in a folder, in order.
+/// Sorted paths of a folder's entries.
 pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let told = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let problem = |error: std::io::Error| format!("{}: {error}", folder.display());
     let mut paths: Vec<PathBuf> = Vec::new();
-    for entry in fs::read_dir(folder).map_err(told)? {
-        paths.push(entry.map_err(told)?.path());
+    for entry in fs::read_dir(folder).map_err(problem)? {
+        paths.push(entry.map_err(problem)?.path());
     }
     paths.sort();
     Ok(paths)

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// How many lines of what a failed test printed are told again, without backtraces: the message of its panic stands at the end.
+/// Number of last lines of a failed test that are repeated, without backtraces: the message of its panic stands at the end.
 const LAST_LINES: usize = 30;
 
 /// How a binary of tests ended.
@@ -23,7 +23,7 @@ pub(crate) struct Failure {
     pub(crate) printed: Vec<String>,
 }
 
-/// Runs a binary of tests, writes to `out` what it prints, and tells which tests failed with what they printed.
+/// Runs a binary of tests, copies its output to `out`, and returns the failed tests with their output.
 pub(crate) fn run(program: &str, folder: &Path, args: &[&str], out: &mut dyn Write) -> Result<Ran, String> {
     let problem = |error| format!("{program}: {error}");
     let mut tests = Command::new(program);
@@ -41,7 +41,7 @@ pub(crate) fn run(program: &str, folder: &Path, args: &[&str], out: &mut dyn Wri
     Ok(Ran { status, passed: failures.passed, failures: failures.found })
 }
 
-/// What the lines of a binary of tests have told so far.
+/// Results in the lines of a binary of tests so far.
 #[derive(Default)]
 struct Failures {
     passed: usize,
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tests_that_failed_are_told_by_name_with_the_end_of_what_they_printed() {
+    fn the_tests_that_failed_are_named_with_the_end_of_what_they_printed() {
         let script = r#"
             echo 'test one::fine ... ok'; printf 'test two::bad ... FAILED\n\377\n'; echo 'test three::worse ... FAILED'
             printf '\nfailures:\n\n---- two::bad stdout ----\n'; seq 100; echo 'panicked'
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_filled_up_with_blanks_are_told_without_them() {
+    fn names_that_are_filled_up_with_blanks_lose_them() {
         let script = r#"
             echo 'test one           ... FAILED'; echo 'test another::two ... ok'
             printf '\nfailures:\n\n---- one           ----\ntest panicked: why\n\nfailures:\n    one\n'

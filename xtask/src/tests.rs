@@ -62,7 +62,7 @@ fn check_sources() -> Result<(), String> {
 
 /// The black-box stories, most of which measure.
 const STORIES: &str = "cli";
-/// So many of them run at once. They mostly wait; and since a test looks only at what its own run made, each has to hold beside two others.
+/// Number of stories that run at once. They mostly wait; a story looks only at its own run, so it must pass beside two others.
 const AT_ONCE: usize = 3;
 
 /// Crates that only compute: their tests measure nothing, change nothing of the machine's or the process's, and share the CPUs.
@@ -160,8 +160,8 @@ fn run_tests() -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(format!("tests failed: {}", failed.join(", "))) }
 }
 
-/// Runs all of the binaries, as many at once as there are CPUs, and each with as many tests: one long test leaves no CPU idle. What a binary prints is
-/// told when it has ended.
+/// Runs all of the binaries, as many at once as there are CPUs, and each with as many tests: one long test leaves no CPU idle. The output
+/// of a binary is printed when it has ended.
 fn run_side_by_side<'b>(binaries: &'b [Binary], options: &[&str]) -> Result<Vec<(&'b Binary, Ran)>, String> {
     let run = |binary: &Binary| -> Result<Ran, String> {
         let mut printed = Vec::new();

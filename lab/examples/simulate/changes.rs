@@ -7,7 +7,7 @@ use plimsoll_lab::series::{LENGTH, Scatter, Series, histories};
 use rayon::prelude::*;
 use std::time::Instant;
 
-/// A found change counts when it lies within so many indices of a true one.
+/// Largest distance in indices of a found change from a true one.
 const TOLERANCE: usize = 5;
 
 /// What a number of series came to.

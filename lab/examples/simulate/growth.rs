@@ -1,5 +1,5 @@
-//! How well kinds of growth are told apart, and shapes that are of none refused, on experiments that are drawn anew each time: their numbers,
-//! repeats, scatter with heavy tails, and coefficients.
+//! How often kinds of growth are distinguished, and other shapes refused. Each experiment has newly drawn numbers, repeats, scatter with heavy
+//! tails, and coefficients.
 
 use plimsoll_judge::models::growth::{Growth, GrowthPoint, Kind, fit_growth};
 use plimsoll_judge::stats::rng::SmallRng;
@@ -64,7 +64,7 @@ pub(crate) fn rows(quick: bool) -> Vec<String> {
         row(
             drawn,
             "constant, linear, linear + quadratic, power and knee distinguished",
-            &each(is_told, 21),
+            &each(is_found, 21),
             "≥ 95 %",
         ),
         row(drawn, "linear + quadratic called a knee", &each(square_is_a_knee, 22), "≤ 2 %"),
@@ -92,7 +92,7 @@ pub(crate) fn rows(quick: bool) -> Vec<String> {
     ]
 }
 
-/// The kinds that such experiments tell apart.
+/// Kinds of growth in these experiments.
 const KINDS: [Kind; 5] = [Kind::Constant, Kind::Linear, Kind::Quadratic, Kind::Power, Kind::Knee];
 
 /// A time that is of a kind, and so clearly that a simpler one would be wrong by a factor: each part makes up half of the time somewhere.
@@ -113,7 +113,7 @@ fn of_kind(kind: Kind, design: &Design, rng: &mut SmallRng) -> Box<dyn Fn(f64) -
     }
 }
 
-fn is_told(rng: &mut SmallRng) -> bool {
+fn is_found(rng: &mut SmallRng) -> bool {
     let design = Design::drawn(rng);
     let kind = KINDS[rng.below(KINDS.len())];
     let time = of_kind(kind, &design, rng);

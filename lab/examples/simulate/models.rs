@@ -1,5 +1,4 @@
-//! How well queues are told apart, how often the interval of a scaling peak holds it, how near C of Mathis is found, and how well kinds of growth
-//! are told apart.
+//! How often queues and kinds of growth are distinguished, how often the interval of a scaling peak holds it, and how near C of Mathis is found.
 
 use plimsoll_judge::models::growth::{Growth, GrowthPoint, Kind, fit_growth};
 use plimsoll_judge::models::load_curve::{LoadPoint, Queue, fit_load_curve};
@@ -21,10 +20,10 @@ pub(crate) fn rows(quick: bool) -> Vec<String> {
     let growth = "growth, 7 numbers from 40 to 4000, 3 points each, time ± 8 %";
     vec![
         row(growth, "constant and linear ones called worse than linear", &each(worse_is_claimed, 4), "≤ 2 %"),
-        row(growth, "constant, n, n^1.3 and a knee (3 x) distinguished", &each(growth_is_told, 5), "≥ 95 %"),
+        row(growth, "constant, n, n^1.3 and a knee (3 x) distinguished", &each(growth_is_found, 5), "≥ 95 %"),
         row(growth, "knee within its 95 % interval", &each(knee_is_held, 6), "93 to 97 %"),
         row(growth, "factor of doubling within its 95 % interval", &each(doubling_is_held, 7), "93 to 97 %"),
-        row(queues, "M/M/1, M/M/2 and 2 x M/M/1 distinguished", &each(queue_is_told, 1), "≥ 95 %"),
+        row(queues, "M/M/1, M/M/2 and 2 x M/M/1 distinguished", &each(queue_is_found, 1), "≥ 95 %"),
         row(
             "load-curve, 8 steps of 3 s from 20 to 88 %, 2 CPUs, 4 ms a job, simulated jobs",
             "M/M/2 called another queue",
@@ -53,7 +52,7 @@ pub(crate) fn rows(quick: bool) -> Vec<String> {
     ]
 }
 
-fn queue_is_told(rng: &mut SmallRng) -> bool {
+fn queue_is_found(rng: &mut SmallRng) -> bool {
     let queue = [Queue::Single, Queue::Shared, Queue::Separate][rng.below(3)];
     let points: Vec<LoadPoint> = (0..10)
         .map(|_| {
@@ -68,7 +67,7 @@ fn queue_is_told(rng: &mut SmallRng) -> bool {
     fit_load_curve(&points, 2).is_ok_and(|curve| curve.fits[0].queue == queue)
 }
 
-/// What a queue with two servers is called that was watched for so many seconds at each of eight rates; nothing where it is undecided.
+/// Verdict on a queue with two servers after `seconds` at each of eight rates; `None` if it is undecided.
 fn watched_queue(rng: &mut SmallRng, seconds: f64) -> Option<Queue> {
     let points: Vec<LoadPoint> = [90.0, 150.0, 205.0, 260.0, 305.0, 340.0, 370.0, 395.0]
         .map(|rate| watched(rate, 0.004_45, seconds, rng))
@@ -139,7 +138,7 @@ fn bent(knee: f64) -> impl Fn(f64) -> f64 {
     move |n: f64| 2.0 + 0.2 * n + 0.4 * (n - knee).max(0.0)
 }
 
-fn growth_is_told(rng: &mut SmallRng) -> bool {
+fn growth_is_found(rng: &mut SmallRng) -> bool {
     let knee = 200.0 + 800.0 * rng.uniform();
     let (kind, found) = match rng.below(4) {
         0 => (Kind::Constant, grown(|_| 5.0, rng)),

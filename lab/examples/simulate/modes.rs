@@ -1,4 +1,4 @@
-//! How well a second mode is told from none, beside the dip test on the same values.
+//! How often a second mode is found, against the dip test on the same values.
 
 use plimsoll_judge::modes::{Modes, dip_test, find_modes};
 use plimsoll_judge::stats::{rng::SmallRng, sorted};

@@ -31,9 +31,9 @@ pub(crate) fn rows(quick: bool) -> Vec<String> {
 
 #[derive(Clone, Copy)]
 enum Shape {
-    /// So many windows on each side.
+    /// Number of windows on each side.
     Flat(usize),
-    /// Trials and cycles, with so many windows in each.
+    /// Trials and cycles, with this number of windows in each.
     Trials(usize),
 }
 

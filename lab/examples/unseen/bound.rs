@@ -1,9 +1,8 @@
-//! How often any test at all could tell two modes from one, where a hundred values are all that is known.
+//! Upper bound of the power of any test for two modes, given a hundred values.
 //!
-//! The test that is told both shapes exactly, the two modes and the one, and that has only to say which of them made the values, is the
-//! ratio of their likelihoods; none that errs as seldom on the one mode finds the two more often (Neyman & Pearson 1933). As the one mode
-//! serves the likeliest of several families, fitted to 200,000 values of the two modes: skew normal (Azzalini 1985), or generalised
-//! normal. What this test does not reach, no test does that has to keep its word for such shapes, too.
+//! The bound is the likelihood ratio test, which knows both shapes exactly and only decides which of them made the values. No test with the
+//! same error rate on one mode has more power (Neyman & Pearson 1933). The one mode is the likeliest of several families, fitted to 200,000
+//! values of the two modes: skew normal (Azzalini 1985), or generalised normal.
 
 use crate::Set;
 use plimsoll_judge::stats::rng::SmallRng;
@@ -86,7 +85,7 @@ impl Case {
         two.ln() - one + self.scale.ln()
     }
 
-    /// The share of series with two modes that are told, where the allowed share of those with one is not.
+    /// Number of series with two modes that the test finds at the allowed error rate on those with one.
     fn power(self, count: usize, seed: u64) -> usize {
         let gains = |from: u64, draw: fn(Self, &mut SmallRng) -> f64| {
             let gain = |i: usize| {
@@ -105,11 +104,11 @@ impl Case {
 /// The rows of the table. They depend on no threshold, so both sets have the same.
 pub(crate) fn rows(_: Set, quick: bool) -> Vec<String> {
     let count = if quick { 4_000 } else { 40_000 };
-    let told = |(i, case): (usize, &Case)| {
+    let line = |(i, case): (usize, &Case)| {
         let Case { apart, weight, .. } = case;
         let figure =
             format!("normal, {apart} sd, {} %: the most that any test finds", (100.0 * weight).round());
         row("modes, the bound, n = 100", &figure, &share(case.power(count, i as u64), count), "")
     };
-    CASES.iter().enumerate().map(told).collect()
+    CASES.iter().enumerate().map(line).collect()
 }

@@ -6,7 +6,7 @@ use plimsoll_judge::stats::rng::SmallRng;
 use plimsoll_lab::row::{row, share};
 use rayon::prelude::*;
 
-/// A found change counts when it lies within so many indices of a true one.
+/// Largest distance in indices of a found change from a true one.
 const TOLERANCE: usize = 5;
 
 /// Complication of a history beside its changes.
@@ -68,7 +68,7 @@ struct Ranges {
     season: fn(f64, &mut SmallRng) -> f64,
 }
 
-/// Close to normal, but for a few that are far off.
+/// A normal value, or now and then an outlier.
 fn contaminated(rng: &mut SmallRng) -> f64 {
     if rng.uniform() < 0.04 { 4.0 * rng.normal() } else { rng.normal() }
 }

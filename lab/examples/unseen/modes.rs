@@ -15,9 +15,9 @@ enum Shape {
     Normal,
     /// With this spread of the logarithm.
     LogNormal(f64),
-    /// The sum of so many exponential values.
+    /// Sum of this number of exponential values.
     Erlang(u32),
-    /// Student's t with so many degrees of freedom.
+    /// Student's t with this number of degrees of freedom.
     Student(u32),
     Uniform,
     Logistic,
@@ -99,7 +99,7 @@ enum Grain {
     Rounded(f64),
     /// Most lie close to multiples of this, as times do that a timer ends now and then; the others are drawn as they are.
     NearSteps(f64),
-    /// So many values are drawn, and the sample from these with replacement.
+    /// Bootstrap sample of this number of values.
     Resampled(usize),
 }
 
@@ -171,9 +171,9 @@ impl Pair {
 #[derive(Clone, Copy, Debug)]
 enum Single {
     Of(Shape, Grain),
-    /// Normal values whose level rises steadily, by so many standard deviations in all.
+    /// Normal values whose level rises steadily, by this number of standard deviations in all.
     Drift(f64),
-    /// Normal values whose level steps by so many standard deviations, after this share of the time.
+    /// Normal values whose level steps by this number of standard deviations, after this share of the time.
     Step(f64, f64),
     /// Two steps at a third and two thirds of the time.
     TwoSteps(f64, f64),
@@ -275,7 +275,7 @@ fn singles(set: Set) -> Vec<Single> {
     }
 }
 
-/// How the pairs of a set are told apart in the table, with what each has.
+/// Pairs of a set, with their names in the table.
 fn pairs(set: Set) -> Vec<(String, Pair, Grain)> {
     let mut pairs = Vec::new();
     let mut add = |shape: Shape, apart: f64, weight: f64, spread: f64, grain: Grain| {
@@ -332,7 +332,7 @@ fn pairs(set: Set) -> Vec<(String, Pair, Grain)> {
 /// Rates of a disk timed eleven times, in MB/s, with and without somebody else who reads.
 const DISK: [f64; 11] = [108.43, 57.12, 110.02, 107.55, 60.31, 59.08, 109.17, 58.44, 106.91, 61.27, 108.86];
 
-/// The rows of the table: one mode taken for several, then two modes told, kind by kind.
+/// The rows of the table: one mode taken for several, then two modes found, kind by kind.
 pub(crate) fn rows(set: Set, quick: bool) -> Vec<String> {
     let count = if quick { 200 } else { 2_000 };
     let several = |kind: usize, draw: &(dyn Fn(&mut SmallRng) -> Vec<f64> + Sync)| {
