@@ -1,4 +1,4 @@
-//! Captures: packets into files, from when the controller says until it says otherwise, or the agent ends.
+//! Captures: packets into files, until the controller stops them or the agent ends.
 
 use std::io;
 use std::net::IpAddr;
@@ -95,7 +95,7 @@ fn has_one(has: &[IpAddr], of: &[IpAddr]) -> bool {
 }
 
 fn stop_all(captures: Vec<Capture>) -> Vec<CapturedFile> {
-    // All are told to end before any of them is waited for.
+    // Signal all before waiting for the first.
     captures.iter().for_each(Capture::end);
     captures.into_iter().map(|capture| described(capture.stop())).collect()
 }

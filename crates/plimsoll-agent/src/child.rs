@@ -32,7 +32,7 @@ pub(crate) fn passed_environment(more: &[String]) -> Vec<(OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| passed(name)).collect()
 }
 
-/// Leaves a command no more of the environment than every program gets.
+/// Limits a command's environment to the variables that every program gets.
 pub(crate) fn clean_environment(command: &mut Command) {
     command.env_clear().envs(passed_environment(&[]));
 }
@@ -45,14 +45,14 @@ pub(crate) fn command(role: &str) -> Command {
     command
 }
 
-/// As [`command`], of a child that gets a specification and answers.
+/// Like [`command`], for a child that gets a specification and replies.
 pub(crate) fn answering(role: &str) -> Command {
     let mut command = command(role);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     command
 }
 
-/// Gives this process the name of what it is, for whoever looks at processes: it was started through a link, whose name (`exe`) it has.
+/// Names this process after its role, for ps(1): it was started through a link, whose name (`exe`) it has.
 pub(crate) fn call_itself(name: &str) {
     if let Ok(name) = CString::new(name) {
         // A name without effect is no reason to do nothing. The kernel cuts it off after 15 bytes.
@@ -60,7 +60,7 @@ pub(crate) fn call_itself(name: &str) {
     }
 }
 
-/// Hands a specification over to a child that gets one. A child that ended before it read this is noticed by its silence.
+/// Sends a child its specification. A child that ended before it read this is noticed by its silence.
 pub(crate) fn hand_over(child: &mut Child, spec: &impl Serialize) -> io::Result<()> {
     if let Some(mut stdin) = child.stdin.take() {
         let text = serde_json::to_vec(spec)?;
@@ -69,16 +69,16 @@ pub(crate) fn hand_over(child: &mut Child, spec: &impl Serialize) -> io::Result<
     Ok(())
 }
 
-/// What a child answers, until it closes its stdout. Lines that are no answers are passed over.
+/// Replies of a child, until it closes its stdout. Other lines are skipped.
 ///
 /// # Errors
-/// When no thread can be started that listens, as at a limit on processes.
-pub(crate) fn told_by<T: DeserializeOwned + Send + 'static>(stdout: ChildStdout) -> io::Result<Receiver<T>> {
+/// When no reader thread can be started, as at a limit on processes.
+pub(crate) fn replies<T: DeserializeOwned + Send + 'static>(stdout: ChildStdout) -> io::Result<Receiver<T>> {
     let (sender, receiver) = mpsc::channel();
     thread::Builder::new().name("answers".into()).spawn(move || {
         let lines = BufReader::new(stdout).lines().map_while(Result::ok);
-        for told in lines.filter_map(|line| serde_json::from_str(&line).ok()) {
-            if sender.send(told).is_err() {
+        for reply in lines.filter_map(|line| serde_json::from_str(&line).ok()) {
+            if sender.send(reply).is_err() {
                 return;
             }
         }
@@ -96,7 +96,7 @@ pub(crate) fn kill(group: Pid, signal: Signal) {
     killpg(group, signal).ok();
 }
 
-/// In a child: has it die with the agent, and reads the specification; otherwise how the child is to end. `what` is specified.
+/// In a child: makes it die with the agent, and reads the specification of `what`; else the child's exit status.
 pub(crate) fn specification<T: DeserializeOwned>(what: &str) -> Result<T, ExitCode> {
     memory::go_first();
     if !die_with_parent() {
@@ -109,10 +109,10 @@ pub(crate) fn specification<T: DeserializeOwned>(what: &str) -> Result<T, ExitCo
     })
 }
 
-/// In a child: tells the agent something, as one line of JSON on stdout.
-pub(crate) fn tell(told: &impl Serialize) -> io::Result<()> {
+/// In a child: sends the agent a reply, as one line of JSON on stdout.
+pub(crate) fn reply(reply: &impl Serialize) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    serde_json::to_writer(&mut stdout, told)?;
+    serde_json::to_writer(&mut stdout, reply)?;
     stdout.write_all(b"\n")?;
     stdout.flush()
 }

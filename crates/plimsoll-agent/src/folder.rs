@@ -1,4 +1,4 @@
-//! What lies in the folder of a service, and whom it belongs to.
+//! Files in the folder of a service, and their owners.
 
 use std::fs;
 use std::io::Write;
@@ -18,7 +18,7 @@ pub(crate) fn queue(field: &str, path: &Path) -> Result<(Folder, bool), Failure>
     Folder::make(path).map_err(|error| other(format!("make the folder of {field}"), error))
 }
 
-/// Writes the certificate of a service into its folder, with what belongs to it; the key only for whom it runs as.
+/// Writes a service's certificate, authority and key into its folder. Only the service's user can read the key.
 pub(crate) fn write_certificate(spec: &ServiceSpec, folder: &Path, for_nobody: bool) -> Result<(), Failure> {
     let Some(certificate) = &spec.certificate else { return Ok(()) };
     for file in CertificateFile::ALL {

@@ -64,7 +64,7 @@ pub fn run(
     nix::unistd::setsid().ok();
     let outbox = Outbox::new(output)?;
     let mut agent = Agent::new(outbox.clone());
-    // Until the first frame there is nothing to be done.
+    // No request is pending before the first frame.
     outbox.settle()?;
     let mut next = frame::read::<ToAgent>(&mut input)?;
     if let Some(ToAgent::Greet { protocol, silence_ms }) = next {
@@ -111,7 +111,7 @@ impl Agent {
         }
     }
 
-    /// Does what a frame asks for.
+    /// Carries out a request.
     fn take(&mut self, request: ToAgent) -> io::Result<()> {
         let answered = request.is_answered();
         self.outbox.owe();

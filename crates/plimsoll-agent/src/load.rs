@@ -38,7 +38,7 @@ const LAST_STEP: Duration = Duration::from_millis(1);
 /// The loads of a host.
 pub(crate) struct Loads {
     outbox: Outbox,
-    /// Whether all that happens during a load is to happen at the same time in each run.
+    /// Whether every event of a load must come at the same time in each run.
     exactly: bool,
     running: ById<Arc<AtomicBool>>,
 }
@@ -48,7 +48,7 @@ impl Loads {
         Self { outbox, exactly: false, running: ById::new() }
     }
 
-    /// Whether loads are to repeat exactly from here on, on a host with a virtual clock.
+    /// Makes later loads repeat exactly, on a host with a virtual clock.
     pub(crate) fn repeat_exactly(&mut self, exactly: bool) {
         self.exactly = exactly;
     }
@@ -62,8 +62,8 @@ impl Loads {
         let flag = Arc::clone(&abort);
         let exactly = self.exactly;
         thread::Builder::new().name("load".into()).spawn(move || {
-            // What is told interrupts the guest, sooner or later, as the machine likes.
-            let tell = |progress| {
+            // A report interrupts the guest at a time that differs from run to run.
+            let report = |progress| {
                 if !exactly {
                     outbox.send_or_drop(&FromAgent::Progress { id, progress });
                 }
@@ -72,7 +72,7 @@ impl Loads {
                 wait_for_grid();
             }
             at_ns.into_iter().for_each(wait_until);
-            let control = Control { abort: &flag, progress: &tell, every: PROGRESS };
+            let control = Control { abort: &flag, progress: &report, every: PROGRESS };
             let answer = match carry_out(&spec, &control) {
                 Ok(result) => FromAgent::Finished { id, result: Box::new(result) },
                 Err(why) => FromAgent::Failed { id: Some(id), why },
@@ -97,7 +97,7 @@ impl Loads {
         thread::Builder::new().name("load".into()).spawn(body).map(drop)
     }
 
-    /// Ends a load before its time. It tells what it has found by itself; one that has ended has done so already.
+    /// Ends a load early. It still sends its result.
     pub(crate) fn end(&mut self, id: Id) {
         if let Some(abort) = self.running.remove(&id) {
             abort.store(true, Ordering::Release);

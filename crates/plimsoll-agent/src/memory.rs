@@ -1,4 +1,4 @@
-//! What happens when memory runs out: the kernel kills the process that it thinks is the worst (the OOM killer; mm/oom_kill.c,
+//! Out of memory: the kernel kills the process with the highest score (the OOM killer; mm/oom_kill.c,
 //! Documentation/admin-guide/cgroup-v2.rst).
 
 use std::fs;
@@ -17,14 +17,14 @@ pub(crate) fn go_first() {
 /// How many processes the kernel had killed for lack of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Killed {
-    /// The file of this process's control group that counts them in it, where its memory is limited, and the count.
+    /// Counter file of this process's control group, if its memory is limited, with the count.
     in_group: Option<(PathBuf, u64)>,
-    /// On the machine, where its kernel tells (from Linux 4.13 on).
+    /// Count of the whole machine, if the kernel has one (from Linux 4.13 on).
     in_all: Option<u64>,
 }
 
 impl Killed {
-    /// Those until now.
+    /// The counts at this moment.
     pub(crate) fn until_now() -> Self {
         Self::below(Path::new("/"))
     }
@@ -35,7 +35,7 @@ impl Killed {
         Self { in_group, in_all: count(&root.join("proc/vmstat")) }
     }
 
-    /// Why one was killed since, in words; nothing where none was.
+    /// Reason for a kill since these counts; `None` if there was none.
     pub(crate) fn since(&self) -> Option<&'static str> {
         self.until(Path::new("/"))
     }
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kill_in_the_hosts_own_group_is_told_from_one_elsewhere() {
+    fn a_kill_in_the_hosts_own_group_is_distinguished_from_one_elsewhere() {
         let kinds = [
             ("9:memory:/plimsoll-1\n0::/\n", "sys/fs/cgroup/memory/plimsoll-1/memory.oom_control"),
             ("0::/user/plimsoll-1\n", "sys/fs/cgroup/user/plimsoll-1/memory.events"),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_counts_nothing_tells_nothing() {
+    fn a_kernel_without_counters_gives_no_reason() {
         let (root, _) = machine("0::/\n", "sys/fs/cgroup/other");
         fs::write(root.path().join("proc/vmstat"), "nr_free_pages 7\n").unwrap();
         assert_eq!(Killed::below(root.path()).until(root.path()), None);

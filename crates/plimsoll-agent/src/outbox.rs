@@ -1,4 +1,4 @@
-//! Where all threads of the agent put their frames.
+//! The output that all threads of the agent share.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,8 +8,8 @@ use std::thread;
 
 use plimsoll_model::frame::{self, Failure, FromAgent, Id};
 
-/// The environment variable that names the file to which a byte is written whenever all requests are answered. It is there where the host's clock counts
-/// instructions, and is to stand still then.
+/// Environment variable with the file that gets a byte whenever all requests are answered. Only hosts whose clock counts instructions have it:
+/// their clock stands still then.
 const IDLE: &str = "PLIMSOLL_IDLE";
 
 /// The agent's stdout, shared by its threads.
@@ -20,7 +20,7 @@ struct Inner {
     output: Box<dyn Write + Send>,
     /// Notified when no request is pending.
     idle: Option<File>,
-    /// Requests that have come and are not answered yet.
+    /// Number of pending requests.
     owed: usize,
 }
 
@@ -28,22 +28,22 @@ impl Outbox {
     pub(crate) fn new(output: impl Write + Send + 'static) -> io::Result<Self> {
         let idle = std::env::var_os(IDLE);
         let idle = idle.map(|path| File::options().write(true).open(path)).transpose()?;
-        Ok(Self::telling(output, idle))
+        Ok(Self::with_idle(output, idle))
     }
 
-    fn telling(output: impl Write + Send + 'static, idle: Option<File>) -> Self {
+    fn with_idle(output: impl Write + Send + 'static, idle: Option<File>) -> Self {
         Self(Arc::new(Mutex::new(Inner { output: Box::new(output), idle, owed: 0 })))
     }
 
-    /// Has a thread of its own write what is sent from here on, so that nobody waits for whoever reads. What this returns tells when all is
-    /// written, after [`Self::close`], or that nothing can be any more.
+    /// Moves later writes to a thread of their own, so that no sender waits for the reader. The returned channel gets a message when all is
+    /// written after [`Self::close`], or when writing has failed.
     pub(crate) fn through_queue(&self) -> io::Result<Receiver<()>> {
         let (sender, queue) = mpsc::channel::<Vec<u8>>();
         let (written, all_written) = mpsc::channel();
         let mut inner = self.inner();
         let mut output = std::mem::replace(&mut inner.output, Box::new(Queue { sender, frame: Vec::new() }));
         thread::Builder::new().name("sender".into()).spawn(move || {
-            // Whoever reads is gone where this fails, which is noticed by the end of the input.
+            // After an error the reader is gone, and the input ends as well.
             queue
                 .into_iter()
                 .try_for_each(|frame| output.write_all(&frame).and_then(|()| output.flush()))
@@ -53,7 +53,7 @@ impl Outbox {
         Ok(all_written)
     }
 
-    /// Sends nothing any more.
+    /// Drops all later frames.
     pub(crate) fn close(&self) {
         self.inner().output = Box::new(io::sink());
     }
@@ -79,7 +79,7 @@ impl Outbox {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends from a thread that has no one to tell of an error. The controller is then gone, and the agent's main thread ends at the
+    /// Sends from a thread that cannot report an error. The controller is then gone, and the agent's main thread ends at the
     /// end of its stdin.
     pub(crate) fn send_or_drop(&self, frame: &FromAgent) {
         self.send(frame).ok();
@@ -124,10 +124,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_is_told_when_the_last_request_is_answered_and_not_before() {
-        let told = tempfile::NamedTempFile::new().unwrap();
-        let outbox = Outbox::telling(io::sink(), Some(told.reopen().unwrap()));
-        let times = || std::fs::metadata(told.path()).unwrap().len();
+    fn a_byte_is_written_when_the_last_request_is_answered_and_not_before() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let outbox = Outbox::with_idle(io::sink(), Some(file.reopen().unwrap()));
+        let times = || std::fs::metadata(file.path()).unwrap().len();
         outbox.owe();
         outbox.owe();
         outbox

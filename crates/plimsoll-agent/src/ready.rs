@@ -1,4 +1,4 @@
-//! When a service counts as ready: when it is reached as its loads reach it.
+//! Readiness of a service: its loads' addresses can reach it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,18 +14,18 @@ use plimsoll_model::frame::{Approach, Failure, FromAgent, Id, ServiceSpec};
 
 use crate::outbox::Outbox;
 
-/// Between two attempts to reach a service that is not ready yet.
+/// Time between two attempts to reach a service that is not ready yet.
 pub(crate) const POLL: Duration = Duration::from_millis(10);
 /// How long one such attempt may take.
 pub(crate) const ATTEMPT: Duration = Duration::from_secs(1);
 /// The state of a socket that listens, in `/proc/net/tcp` (`TCP_LISTEN`, include/net/tcp_states.h).
 const LISTENS: &str = "0A";
 
-/// Where a service is tried, and who reaches it there.
+/// Address of an attempt, and the address that it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Door {
     pub(crate) at: SocketAddr,
-    /// The address that loads come from; nothing where nobody is known to come.
+    /// Source address of the loads, if it is known.
     pub(crate) from: Option<IpAddr>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn doors(listen: &[SocketAddr], approaches: &[Approach]) -> Vec<Door>
     listen.iter().flat_map(of_port).collect()
 }
 
-/// One attempt at each door; the error says which is closed, and what was met there.
+/// One attempt at each door. The error has the first closed door and its reason.
 pub(crate) fn try_all(doors: &[Door], ready: &Ready) -> Result<(), (Door, String)> {
     doors.iter().try_for_each(|door| reach(door.at, ready).map_err(|met| (*door, met)))
 }
@@ -68,7 +68,7 @@ pub(crate) fn meet(outbox: Outbox, id: Id, spec: ServiceSpec) {
     });
 }
 
-/// Tries all doors until each opens or the time is over; the error has the milliseconds and what the last attempt met.
+/// Tries all doors until each opens or the time is over. The error has the milliseconds and the reason of the last attempt.
 fn wait(doors: &[Door], ready: &Ready) -> Result<(), (u64, String)> {
     let start = Instant::now();
     while let Err((_, last)) = try_all(doors, ready) {
@@ -80,13 +80,13 @@ fn wait(doors: &[Door], ready: &Ready) -> Result<(), (u64, String)> {
     Ok(())
 }
 
-/// Where somebody listens on the port of this address, though not at the address; nothing where nobody does, or at the address, too.
+/// Addresses that listen on the port of `at`, but not at its address; `None` if there are none, or if the address itself listens.
 pub(crate) fn listens_elsewhere(at: SocketAddr) -> Option<Vec<SocketAddr>> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| fs::read_to_string(file).unwrap_or_default());
     elsewhere(at, tables.iter().flat_map(|table| listening(table)).map(|(address, _)| address))
 }
 
-/// Where a process and its descendants listen, as far as the kernel shows their sockets to this user.
+/// Listening addresses of a process and its descendants, as far as the kernel shows their sockets to this user.
 pub(crate) fn listens(root: Pid) -> Vec<SocketAddr> {
     let sockets: BTreeSet<u64> = descendants(root.as_raw()).into_iter().flat_map(sockets_of).collect();
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| fs::read_to_string(file).unwrap_or_default());
@@ -132,7 +132,7 @@ fn elsewhere(at: SocketAddr, listening: impl Iterator<Item = SocketAddr>) -> Opt
     (!here.is_empty() && !here.iter().any(serves)).then_some(here)
 }
 
-/// The addresses that are listened on, with the inodes of the sockets, by a table of sockets (proc_pid_net(5)).
+/// Listening addresses in a table of sockets, with the sockets' inodes (proc_pid_net(5)).
 fn listening(table: &str) -> impl Iterator<Item = (SocketAddr, u64)> + '_ {
     table.lines().skip(1).filter_map(|line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -158,7 +158,7 @@ fn address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(address, port))
 }
 
-/// One attempt to reach a service; the error says what it met.
+/// One attempt to reach a service. The error is the reason.
 fn reach(address: SocketAddr, ready: &Ready) -> Result<(), String> {
     let at = |error: io::Error| format!("{address}: {error}");
     let mut stream = TcpStream::connect_timeout(&address, ATTEMPT).map_err(at)?;
@@ -190,7 +190,7 @@ mod tests {
 ";
 
     #[test]
-    fn a_port_that_is_open_on_another_address_only_is_told() {
+    fn a_port_that_is_open_on_another_address_only_is_reported() {
         let at = |text: &str| elsewhere(text.parse().unwrap(), listening(TABLE).map(|(address, _)| address));
         assert_eq!(at("10.0.0.2:8080"), Some(vec!["127.0.0.1:8080".parse().unwrap()]));
         assert_eq!(at("127.0.0.1:8080"), None, "it is reached there");

@@ -19,22 +19,22 @@ use plimsoll_model::frame::{self, FromAgent, Here, PROTOCOL, ToAgent};
 use crate::Agent;
 use crate::outbox::Outbox;
 
-/// Changes settings of the machine, each a dotted name and its value, all or none; they are put back when what it returns is dropped, or when this
-/// process dies.
+/// Changes settings of the machine, all or none, by dotted name and value. Dropping the returned value restores them, and so does the death of
+/// this process.
 pub type ChangeSettings = fn(&BTreeMap<String, String>) -> Result<Box<dyn Any + Send>, String>;
 
 /// The environment variable that names the folder in which the agent was brought along.
 const BROUGHT: &str = "PLIMSOLL_BROUGHT";
-/// What the agent is called in it.
+/// File name of the agent in it.
 const PROGRAM: &str = "plimsoll";
-/// How long an agent that was left alone may take to end what it started. Then it goes without that, and the kernel ends its children.
+/// Deadline for an abandoned agent to end its services. Then it exits at once, and the kernel ends its children.
 const ENDING: Duration = Duration::from_secs(10);
-/// How often it is looked whether the agent is still wanted.
+/// Time between two checks whether the controller is silent.
 const LOOK: Duration = Duration::from_millis(250);
 /// How long the last frames may take to be sent.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Takes away the file of this very program, and its folder, where it was brought along for the run: what runs needs neither.
+/// Removes the file of this program and its folder if they were brought along for the run: a running process needs neither.
 pub(crate) fn leave_no_file() {
     let Some(folder) = env::var_os(BROUGHT) else { return };
     let program = Path::new(&folder).join(PROGRAM);
@@ -43,12 +43,12 @@ pub(crate) fn leave_no_file() {
         Some((there.dev(), there.ino()) == (here.dev(), here.ino()))
     };
     if is_this(&program) == Some(true) {
-        // Only what was made for it: the folder goes only where nothing else is in it.
+        // The folder goes only if it is empty.
         fs::remove_file(&program).and_then(|()| fs::remove_dir(&folder)).ok();
     }
 }
 
-/// Serves a controller that has greeted, until its end, or until nothing was heard from it for so long.
+/// Serves a controller that has greeted, until its end, or until it was silent for `silence`.
 pub(crate) fn serve(
     input: impl Read + Send + 'static,
     outbox: &Outbox,
@@ -56,12 +56,12 @@ pub(crate) fn serve(
     silence: Duration,
     change: ChangeSettings,
 ) -> io::Result<()> {
-    // A connection that is cut takes what is written until it is full, and then holds up whoever writes.
+    // A cut connection accepts frames until its buffer is full, and then blocks the writer.
     let sending = outbox.through_queue()?;
     outbox.send(&FromAgent::Here(Box::new(here())))?;
     let served = match protocol == PROTOCOL {
         true => requests(input, outbox, silence, change),
-        // The controller tells.
+        // The controller reports the wrong version.
         false => Ok(()),
     };
     outbox.close();
@@ -69,11 +69,11 @@ pub(crate) fn serve(
     served
 }
 
-/// When something was heard last.
+/// Time of the last frame from the controller.
 #[derive(Clone)]
-struct Heard(Arc<Mutex<Instant>>);
+struct LastFrame(Arc<Mutex<Instant>>);
 
-impl Heard {
+impl LastFrame {
     fn now(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
@@ -89,15 +89,15 @@ fn requests(
     silence: Duration,
     change: ChangeSettings,
 ) -> io::Result<()> {
-    let heard = Heard(Arc::new(Mutex::new(Instant::now())));
-    let queue = listen(input, outbox.clone(), heard.clone())?;
+    let last_frame = LastFrame(Arc::new(Mutex::new(Instant::now())));
+    let queue = listen(input, outbox.clone(), last_frame.clone())?;
     // Dropped after the agent, which ends its services.
     let served = Arc::new(());
-    watch(heard.clone(), silence + ENDING, Arc::downgrade(&served))?;
+    watch(last_frame.clone(), silence + ENDING, Arc::downgrade(&served))?;
     let mut agent = Agent::new(outbox.clone());
     agent.change = Some(change);
     loop {
-        if heard.silent_for() >= silence {
+        if last_frame.silent_for() >= silence {
             let error = format!("nothing was heard from the controller for {} s", silence.as_secs_f64());
             return Err(io::Error::new(io::ErrorKind::TimedOut, error));
         }
@@ -109,11 +109,11 @@ fn requests(
     }
 }
 
-/// Ends the process when nothing was heard for so long and it is still there.
-fn watch(heard: Heard, silence: Duration, served: Weak<()>) -> io::Result<()> {
+/// Ends the process if the controller is silent for `silence` while `served` lives.
+fn watch(last_frame: LastFrame, silence: Duration, served: Weak<()>) -> io::Result<()> {
     let watch = move || {
         while served.strong_count() > 0 {
-            if heard.silent_for() >= silence {
+            if last_frame.silent_for() >= silence {
                 process::exit(1);
             }
             thread::sleep(LOOK);
@@ -122,18 +122,18 @@ fn watch(heard: Heard, silence: Duration, served: Weak<()>) -> io::Result<()> {
     thread::Builder::new().name("watchdog".into()).spawn(watch).map(drop)
 }
 
-/// Answers pings at once, whatever the agent does meanwhile, and hands everything else on.
+/// Answers pings at once, also while the agent is busy, and passes other requests on.
 fn listen(
     mut input: impl Read + Send + 'static,
     outbox: Outbox,
-    heard: Heard,
+    last_frame: LastFrame,
 ) -> io::Result<Receiver<io::Result<ToAgent>>> {
     let (sender, queue) = mpsc::channel();
     thread::Builder::new().name("listener".into()).spawn(move || {
         loop {
             let request = frame::read::<ToAgent>(&mut input);
             let received_ns = plimsoll_probe::clock::raw_now_ns();
-            heard.now();
+            last_frame.now();
             let sent = match request {
                 Ok(Some(ToAgent::Ping { number })) => {
                     let answered_ns = plimsoll_probe::clock::raw_now_ns();
@@ -152,7 +152,7 @@ fn listen(
     Ok(queue)
 }
 
-/// What this machine is.
+/// Description of this machine.
 fn here() -> Here {
     Here {
         protocol: PROTOCOL,
@@ -165,7 +165,7 @@ fn here() -> Here {
     }
 }
 
-/// The address by which ssh reached the machine; or from which it reaches whoever started a step of Slurm's on it (srun(1)).
+/// Address by which ssh reached the machine, or its address towards the machine that started a step of Slurm's on it (srun(1)).
 fn reached_at() -> Option<IpAddr> {
     if let Ok(connection) = env::var("SSH_CONNECTION") {
         return server_of(&connection);
@@ -191,7 +191,7 @@ fn network() -> String {
 }
 
 fn addresses() -> Vec<IpAddr> {
-    // Where the kernel does not tell, the file has to.
+    // Without the kernel's answer, the experiment file must name addresses.
     let Ok(interfaces) = getifaddrs() else { return Vec::new() };
     let all = interfaces.filter_map(|interface| {
         let address = interface.address?;
@@ -201,7 +201,7 @@ fn addresses() -> Vec<IpAddr> {
     all.filter(is_reachable).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Whether others can reach the address without more being said: not that of a loopback, nor one that holds on one link alone.
+/// Whether others can reach the address: not on loopback, and not link-local.
 fn is_reachable(address: &IpAddr) -> bool {
     match address {
         IpAddr::V4(four) => !four.is_loopback() && !four.is_link_local(),
@@ -243,10 +243,10 @@ mod tests {
     #[test]
     fn a_greeting_is_answered_and_pings_are_while_something_else_is_done() {
         let (mut ours, served) = agent(60_000);
-        let FromAgent::Here(here) = heard(&mut ours) else { panic!("it tells what it is") };
+        let FromAgent::Here(here) = heard(&mut ours) else { panic!("it describes the machine") };
         assert_eq!((here.protocol, here.user), (PROTOCOL, geteuid().as_raw()));
         let mut to = ours.try_clone().unwrap();
-        // Nobody closes the connections of whoever runs the tests: the agent has to wait.
+        // The test keeps its connections open, so the agent must time out.
         frame::write(&mut to, &ToAgent::Ping { number: 7 }).unwrap();
         let FromAgent::Pong { number, received_ns, answered_ns } = heard(&mut ours) else { panic!("a ping") };
         assert_eq!(number, 7);
@@ -266,13 +266,13 @@ mod tests {
     }
 
     #[test]
-    fn a_controller_of_another_version_is_told_and_served_no_further() {
+    fn a_controller_of_another_version_gets_the_own_version_and_no_service() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let input = theirs.try_clone().unwrap();
         let served = thread::spawn(move || crate::run(input, theirs, nothing));
         let mut both = ours;
         frame::write(&mut both, &ToAgent::Greet { protocol: PROTOCOL + 1, silence_ms: 60_000 }).unwrap();
-        let FromAgent::Here(here) = heard(&mut both) else { panic!("it tells what it is") };
+        let FromAgent::Here(here) = heard(&mut both) else { panic!("it describes the machine") };
         assert_eq!(here.protocol, PROTOCOL);
         assert!(served.join().unwrap().is_ok());
     }

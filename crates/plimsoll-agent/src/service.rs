@@ -1,4 +1,4 @@
-//! Services: started as processes of their own, watched, and stopped with everything that they made.
+//! Services: processes of their own, watched, and stopped with all their children.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -28,18 +28,16 @@ use crate::gate::{Kind, Paths};
 use crate::outbox::Outbox;
 use crate::{ById, child, exec, gate, memory, other, program, ready};
 
-/// How much of a service's standard error is kept: its end.
+/// Bytes of a service's standard error that are kept, from its end.
 const STDERR_KEPT: usize = 2000;
-/// How long a program of the user's own may take to end when it is asked to, before it is killed; and how long what was killed may take
-/// to be gone.
+/// Time for a program of the user's own to end after a signal, before it is killed; and time for killed processes to disappear.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long the last words of a service that has ended may be on their way to its watcher. Where a process that it left behind holds
-/// its standard error open, there is no end to wait for.
+/// Time for the last words of an ended service to arrive. A process that it left behind may hold its standard error open for ever.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// Between two looks at whether a process has ended.
+/// Time between two checks whether a process has ended.
 const END_POLL: Duration = Duration::from_millis(10);
 
-/// What a built-in service tells the agent on its stdout, as one line of JSON.
+/// Report of a built-in service at its start, one line of JSON on its stdout.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Startup {
@@ -60,9 +58,9 @@ pub fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let Err(failure) =
-        plimsoll_load::serve(&spec, |addresses| child::tell(&Startup::Listening(addresses.to_vec())));
+        plimsoll_load::serve(&spec, |addresses| child::reply(&Startup::Listening(addresses.to_vec())));
     tracing::error!("{failure}");
-    child::tell(&Startup::Failed(failure)).ok();
+    child::reply(&Startup::Failed(failure)).ok();
     ExitCode::FAILURE
 }
 
@@ -87,8 +85,7 @@ fn passage(spec: &ServiceSpec) -> (Kind, Paths) {
     (kind_of(&spec.kind), paths)
 }
 
-/// Makes what a built-in service cannot make for itself: its folder belongs to its own user, and a queue that the file names exists. Refuses a folder of files
-/// that lies behind a link.
+/// Gives a built-in service's folder to its user, and makes a queue that the file names. Refuses a folder of files that lies behind a link.
 fn make_room(spec: &ServiceSpec) -> Result<(), Failure> {
     if let Some(folder) = &spec.folder {
         give_to_nobody(folder)?;
@@ -122,11 +119,11 @@ fn make_room(spec: &ServiceSpec) -> Result<(), Failure> {
 pub(crate) struct Services {
     outbox: Outbox,
     running: ById<ServiceProcess>,
-    /// What services keep over a restart, by the service's name.
+    /// Folders that survive a restart, by the service's name.
     kept: BTreeMap<String, TempDir>,
     /// The lists of sinks for mail.
     ledgers: ById<LedgerReader>,
-    /// What relays for mail tell of their flushes, by the relay's name: the list goes on over a restart.
+    /// Readers of the relays' lists of flushes, by the relay's name: a list survives a restart.
     flushes: BTreeMap<String, FlushReader>,
     /// The relays by id.
     relays: ById<String>,
@@ -138,14 +135,14 @@ struct ServiceProcess {
     stopping: Arc<AtomicBool>,
     watcher: JoinHandle<()>,
     stderr: Tail,
-    /// Where a program has its files; goes with this.
+    /// Folder of a program's files; removed on drop.
     _folder: Option<TempDir>,
 }
 
 /// A process of a service that was just started.
 struct Launched {
     child: Child,
-    /// Where it listens; a built-in service tells that itself.
+    /// Listening addresses; a built-in service reports them itself.
     listen: Vec<SocketAddr>,
     folder: Option<TempDir>,
 }
@@ -204,7 +201,7 @@ impl Services {
         }
     }
 
-    /// The folder of what a service keeps over a restart.
+    /// Folder of a service that survives a restart.
     fn keep(&mut self, name: &str) -> Result<PathBuf, Failure> {
         if let Some(folder) = self.kept.get(name) {
             return Ok(folder.path().to_owned());
@@ -215,7 +212,7 @@ impl Services {
         Ok(path)
     }
 
-    /// Tells what a sink for mail has taken until now.
+    /// Sends the ledger of a mail sink.
     pub(crate) fn ledger(&mut self, id: Id, service: Id) -> io::Result<()> {
         let read = match self.ledgers.get_mut(&service) {
             Some(reader) => reader.read().cloned().map_err(|error| other("read the list of a sink", error)),
@@ -227,7 +224,7 @@ impl Services {
         }
     }
 
-    /// Tells what a relay for mail has flushed since this was asked last.
+    /// Sends the flushes of a mail relay since the last request.
     pub(crate) fn flushes(&mut self, id: Id, service: Id) -> io::Result<()> {
         const WHAT: &str = "read how long a relay's flushes took";
         let reader = self.relays.get(&service).and_then(|name| self.flushes.get_mut(name));
@@ -269,12 +266,12 @@ impl Services {
         killpg(running.group, signal).map_err(|error| other(what(), error))
     }
 
-    /// The last that a service wrote to its standard error, until now.
+    /// The end of a service's standard error at this moment.
     pub(crate) fn words(&self, service: Id) -> String {
         self.running.get(&service).map_or_else(String::new, |running| running.stderr.text())
     }
 
-    /// Ends a service; at once where it is killed, else it is asked to end before.
+    /// Ends a service: at once with `kill`, else after a signal.
     pub(crate) fn stop(&mut self, id: Id, kill: bool) -> io::Result<()> {
         if let Some(running) = self.running.remove(&id) {
             running.stop(kill);
@@ -302,9 +299,9 @@ impl ServiceProcess {
                 thread::sleep(END_POLL);
             }
         }
-        // Also where the first process has ended: the others of its group may not have.
+        // Other processes of the group may outlive the first.
         child::kill(self.group, Signal::SIGKILL);
-        // A watcher that panicked has nothing more to say.
+        // A panicked watcher sends nothing more.
         self.watcher.join().ok();
         // The kernel ends the others in its own time, and until then they hold the service's ports, which it may be started on again.
         let killed = Instant::now();
@@ -327,7 +324,7 @@ fn launch(spec: &ServiceSpec) -> Result<Launched, Failure> {
     Ok(Launched { child, listen, folder })
 }
 
-/// The command of a program that is not ours, where it is to listen, and the folder of its own that it needs, if it does.
+/// Command of a foreign program, its listening addresses, and its own folder, if it needs one.
 fn foreign(spec: &ServiceSpec) -> Result<(Command, Vec<SocketAddr>, Option<TempDir>), Failure> {
     let listen = spec.listen.iter().map(|&address| free_port(address)).collect::<Result<Vec<_>, _>>()?;
     let first =
@@ -359,7 +356,7 @@ fn foreign(spec: &ServiceSpec) -> Result<(Command, Vec<SocketAddr>, Option<TempD
     Ok((command, listen, folder))
 }
 
-/// The address with its port, chosen by the kernel where it is 0. For programs that cannot listen on port 0 and tell.
+/// The address with a port; the kernel chooses one for port 0. For programs that cannot report a port of the kernel's choice.
 fn free_port(address: SocketAddr) -> Result<SocketAddr, Failure> {
     TcpListener::bind(address).and_then(|listener| listener.local_addr()).map_err(|error| {
         match error.kind() {
@@ -375,12 +372,12 @@ fn free_port(address: SocketAddr) -> Result<SocketAddr, Failure> {
     })
 }
 
-/// The part of the time to get ready in which a service may listen on other ports alone.
+/// Divisor of the time to get ready: until then a service may listen on other ports alone.
 const PATIENCE: u32 = 4;
-/// Between two looks at the ports of a service that is not ready.
+/// Time between two looks at the ports of a service that is not ready.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// What the thread that watches one service knows.
+/// State of the thread that watches one service.
 struct Watch {
     id: Id,
     group: Pid,
@@ -388,14 +385,14 @@ struct Watch {
     listen: Vec<SocketAddr>,
     outbox: Outbox,
     stopping: Arc<AtomicBool>,
-    /// Whom the kernel had killed for lack of memory before it was started.
+    /// Count of the kernel's out-of-memory kills before the start.
     killed: memory::Killed,
     stderr: Tail,
 }
 
 impl Watch {
     fn until_it_ends(mut self, child: Child) {
-        let (told, end) = match listen_to(child) {
+        let (startup, end) = match listen_to(child) {
             Ok(listened) => listened,
             Err(error) => {
                 child::kill(self.group, Signal::SIGKILL);
@@ -403,7 +400,7 @@ impl Watch {
                 return self.outbox.send_or_drop(&FromAgent::Failed { id: Some(self.id), why });
             }
         };
-        match self.become_ready(told.as_ref(), &end) {
+        match self.become_ready(startup.as_ref(), &end) {
             Ok(()) => {
                 self.outbox.send_or_drop(&FromAgent::Ready { id: self.id, listen: self.listen.clone() });
             }
@@ -412,7 +409,7 @@ impl Watch {
                 if !self.stopping.load(Ordering::Acquire) {
                     self.outbox.send_or_drop(&FromAgent::Failed { id: Some(self.id), why });
                 }
-                // What was killed is waited for, unless it is known already how it ended.
+                // Wait for the killed process, unless its status has come already.
                 end.recv().ok();
                 return;
             }
@@ -426,7 +423,7 @@ impl Watch {
 
     fn become_ready(
         &mut self,
-        told: Option<&mpsc::Receiver<Startup>>,
+        startup: Option<&mpsc::Receiver<Startup>>,
         end: &mpsc::Receiver<io::Result<ExitStatus>>,
     ) -> Result<(), Failure> {
         let start = Instant::now();
@@ -437,8 +434,8 @@ impl Watch {
             last,
             stderr: stderr.text(),
         };
-        if let Some(told) = told {
-            self.listen = match told.recv_timeout(within) {
+        if let Some(startup) = startup {
+            self.listen = match startup.recv_timeout(within) {
                 Ok(Startup::Listening(addresses)) => addresses,
                 Ok(Startup::Failed(why)) => return Err(why),
                 Err(RecvTimeoutError::Timeout) => return Err(not_ready("it does not listen yet".into())),
@@ -505,10 +502,10 @@ impl Watch {
 type Listened = (Option<mpsc::Receiver<Startup>>, mpsc::Receiver<io::Result<ExitStatus>>);
 
 fn listen_to(mut child: Child) -> io::Result<Listened> {
-    let told = child.stdout.take().map(child::told_by).transpose()?;
+    let startup = child.stdout.take().map(child::replies).transpose()?;
     let (ended, end) = mpsc::channel();
     thread::Builder::new().name("waiter".into()).spawn(move || ended.send(child.wait()))?;
-    Ok((told, end))
+    Ok((startup, end))
 }
 
 fn describe(status: io::Result<ExitStatus>) -> String {
@@ -524,11 +521,11 @@ fn describe(status: io::Result<ExitStatus>) -> String {
 
 /// The end of a stream, as it grows.
 #[derive(Clone, Default)]
-struct Tail(Arc<(Mutex<Heard>, Condvar)>);
+struct Tail(Arc<(Mutex<Buffer>, Condvar)>);
 
 /// Bytes read from a stream, and whether the stream has ended.
 #[derive(Default)]
-struct Heard {
+struct Buffer {
     kept: Vec<u8>,
     over: bool,
 }
@@ -551,7 +548,7 @@ impl Tail {
         Ok(tail)
     }
 
-    fn heard(&self) -> MutexGuard<'_, Heard> {
+    fn heard(&self) -> MutexGuard<'_, Buffer> {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -567,12 +564,12 @@ impl Tail {
         self.0.1.notify_all();
     }
 
-    /// What there is until now.
+    /// The text so far.
     fn text(&self) -> String {
         String::from_utf8_lossy(&self.heard().kept).into_owned()
     }
 
-    /// What there is at the end, of a service that has ended.
+    /// The text of an ended service, after the stream's end or a timeout.
     fn last_words(&self) -> String {
         let waited = self.0.1.wait_timeout_while(self.heard(), LAST_WORDS, |heard| !heard.over);
         drop(waited.unwrap_or_else(PoisonError::into_inner));

@@ -13,7 +13,7 @@ use crate::other;
 
 /// The settings of a host.
 pub(crate) struct Settings {
-    /// Each a dotted name and its value.
+    /// Dotted names with values.
     pub(crate) sysctls: Vec<(String, String)>,
     /// The CPUs to keep to; all when empty.
     pub(crate) cpus: Vec<u32>,

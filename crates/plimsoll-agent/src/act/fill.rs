@@ -1,4 +1,4 @@
-//! Filling a disk: with a file that has no name, so that it goes with the agent, however that ends.
+//! Filling a disk with a nameless file, which disappears with the agent.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,10 +17,10 @@ use plimsoll_path::Folder;
 
 use crate::{other, program};
 
-/// So much is asked for at a time: where a disk runs full, less than this stays free.
+/// Bytes of each request: on a full disk less than this stays free.
 const AT_A_TIME: u64 = 1 << 20;
 
-/// The files that fill disks, by the folder that they are in.
+/// Files that fill disks, by their folder.
 #[derive(Clone, Default)]
 pub(super) struct Filled(Arc<Mutex<BTreeMap<PathBuf, File>>>);
 
@@ -100,8 +100,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = VolumePlace { name: "v".into(), path: folder.path().into(), writable: true };
         let filled = Filled::default();
-        let told = filled.fill(&fill(5 << 20), Some(&place)).unwrap();
-        assert!(told.starts_with("5M of "), "{told}");
+        let note = filled.fill(&fill(5 << 20), Some(&place)).unwrap();
+        assert!(note.starts_with("5M of "), "{note}");
         let size = |filled: &Filled| {
             let files = filled.0.lock().unwrap();
             files.values().map(|file| file.metadata().unwrap().len()).sum::<u64>()

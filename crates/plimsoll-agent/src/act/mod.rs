@@ -20,17 +20,17 @@ use crate::outbox::Outbox;
 use crate::service::Services;
 use crate::{child, exec, other, program, settings};
 
-/// Between two looks at whether a program has ended.
+/// Time between two checks whether a program has ended.
 const END_POLL: Duration = Duration::from_millis(2);
 /// Characters of a program's stderr that an error quotes, from the end.
-const STDERR_TOLD: usize = 1000;
+const STDERR_QUOTED: usize = 1000;
 
-/// What an agent is asked to do.
+/// An action that the controller requests.
 pub(crate) struct ActionRequest {
     pub(crate) action: ActionKind,
-    /// The service that it is done to, where it is one.
+    /// The target, if it is a service.
     pub(crate) service: Option<Id>,
-    /// The volume that it is done to, where it is one.
+    /// The target, if it is a volume.
     pub(crate) volume: Option<VolumePlace>,
 }
 
@@ -116,7 +116,7 @@ fn to_its_end(mut command: Command, at_most: Duration) -> Result<(), String> {
     let group = child::group_of(&child);
     let ended = stderr_of(&mut child).and_then(|stderr| {
         let status = wait(&mut child, at_most);
-        // Also what it left behind, which would hold its standard error open.
+        // Its children, too: they would hold its standard error open.
         child::kill(group, Signal::SIGKILL);
         Ok((status?, stderr.join().unwrap_or_default()))
     });
@@ -154,14 +154,14 @@ fn stderr_of(child: &mut Child) -> io::Result<JoinHandle<String>> {
     thread::Builder::new().name("stderr".into()).spawn(move || end_of(stderr))
 }
 
-/// The last that was written, for as long as anybody can write.
+/// Reads the end of a stream until all writers have closed it.
 fn end_of(stderr: Option<ChildStderr>) -> String {
     let mut kept = Vec::new();
     let mut chunk = [0; 4096];
     let Some(mut stderr) = stderr else { return String::new() };
     while let Ok(read @ 1..) = stderr.read(&mut chunk) {
         kept.extend_from_slice(&chunk[..read]);
-        kept.drain(..kept.len().saturating_sub(STDERR_TOLD));
+        kept.drain(..kept.len().saturating_sub(STDERR_QUOTED));
     }
     String::from_utf8_lossy(&kept).into_owned()
 }

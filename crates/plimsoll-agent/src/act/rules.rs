@@ -11,11 +11,11 @@ use super::run_own;
 use crate::other;
 
 const WHAT: &str = "take the rules away";
-/// The priorities of the rules that the kernel makes with a namespace: local, main and default (`fib_default_rules_init` in
+/// Priorities of the rules that the kernel makes with a namespace: local, main and default (`fib_default_rules_init` in
 /// net/ipv4/fib_rules.c; IPv6 has the first two).
 const OF_THE_KERNEL: [u32; 3] = [0, 32766, 32767];
 
-/// Takes them away, and tells how many there were.
+/// Removes them, and returns a note with their number.
 pub(super) fn flush() -> Result<String, Failure> {
     let removed = without_policy().map_err(failed)?;
     let nftables = match run_own("nft", &["flush", "ruleset"]) {

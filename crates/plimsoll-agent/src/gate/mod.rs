@@ -200,7 +200,7 @@ impl Entry {
                 Ok(_) | Err(Errno::EINTR) => continue,
                 Err(errno) => return Err(at("wait for the program")(errno)),
             };
-            // A guardian that is gone has nobody to tell.
+            // The guardian may be gone.
             File::from(status).write_all(&ended.to_ne_bytes()).ok();
             return Ok(ExitCode::SUCCESS);
         }

@@ -51,7 +51,7 @@ fn mapped_users(map: &str) -> Option<u64> {
     map.lines().map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok()).sum()
 }
 
-/// Takes the user and the capabilities of a kind, for good. `proc` is a writable `/proc` where mounts can be made.
+/// Takes the user and the capabilities of a kind, irrevocably. `proc` is a writable `/proc` where mounts can be made.
 pub(super) fn take(need: &Need, proc: Option<&OwnedFd>) -> Result<(), Wrong> {
     let kept = need.set();
     if has(CapabilitySet::SETPCAP) {

@@ -251,7 +251,7 @@ fn make_place(path: &Path, is_folder: bool) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Another mount of what is at `path`, that stands nowhere and is gone when it is closed.
+/// A detached mount of `path`, which goes when it is closed.
 fn apart(path: &Path) -> Result<OwnedFd, Wrong> {
     bind(path, path)?;
     let opened = reference(path)?;
@@ -286,7 +286,7 @@ fn mounts(table: &str) -> Vec<(PathBuf, MsFlags)> {
                 "nosuid" => flags = flags.map(|flags| flags | MsFlags::MS_NOSUID),
                 "nodev" => flags = flags.map(|flags| flags | MsFlags::MS_NODEV),
                 "noexec" => flags = flags.map(|flags| flags | MsFlags::MS_NOEXEC),
-                // How times of access are kept stays as it is where nothing is said (mount(2)).
+                // Without a flag for access times, a remount keeps the setting (mount(2)).
                 _ => {}
             }
         }

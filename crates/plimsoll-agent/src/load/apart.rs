@@ -17,10 +17,10 @@ use super::PROGRESS;
 use crate::gate::{self, Kind};
 use crate::{child, other};
 
-/// How often it is looked whether the load is to end early.
+/// Time between two checks for an abort.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What the process answers.
+/// A reply of the process.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum LoadReply {
@@ -47,14 +47,14 @@ pub fn main() -> ExitCode {
         tracing::error!("{what}: {error}");
         return ExitCode::FAILURE;
     }
-    // Whoever does not listen any more has ended, and this process with it.
-    let progress = |progress| drop(child::tell(&LoadReply::Progress(progress)));
+    // The agent reads until it ends, and this process ends with it.
+    let progress = |progress| drop(child::reply(&LoadReply::Progress(progress)));
     let control = Control { abort: &AtomicBool::new(false), progress: &progress, every: PROGRESS };
     let answer = match plimsoll_load::run(&spec, &control) {
         Ok(result) => LoadReply::Finished(Box::new(result)),
         Err(why) => LoadReply::Failed(why),
     };
-    match child::tell(&answer) {
+    match child::reply(&answer) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
@@ -73,7 +73,7 @@ pub(super) fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, 
     })
 }
 
-/// Hands the load over and waits for its end; nothing where the process ended without an answer.
+/// Sends the load and waits for its end; `None` if the process ended without a reply.
 fn converse(
     child: &mut Child,
     spec: &LoadSpec,
@@ -82,7 +82,7 @@ fn converse(
     if let Err(error) = child::hand_over(child, spec) {
         return Some(Err(other("start the load", error)));
     }
-    let answers = match child::told_by(child.stdout.take()?) {
+    let answers = match child::replies(child.stdout.take()?) {
         Ok(answers) => answers,
         Err(error) => return Some(Err(other("start the load", error))),
     };
@@ -91,7 +91,7 @@ fn converse(
             Ok(LoadReply::Progress(progress)) => (control.progress)(progress),
             Ok(LoadReply::Finished(result)) => return Some(Ok(*result)),
             Ok(LoadReply::Failed(why)) => return Some(Err(why)),
-            // What is under way is not counted, and all before it is lost with the process.
+            // Requests in flight do not count, and earlier ones are lost with the process.
             Err(RecvTimeoutError::Timeout) if control.abort.load(Ordering::Acquire) => {
                 return Some(Ok(LoadResult::default()));
             }

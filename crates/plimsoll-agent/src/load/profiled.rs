@@ -1,4 +1,4 @@
-//! A load that is run for its profile: where the host's own kernel is meanwhile.
+//! A load that runs for its profile: the functions of the host's kernel.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -16,7 +16,7 @@ use crate::other;
 /// thousand instructions, a tenth of what lies between two. Not a round number, so that they do not fall in step with the kernel's tick.
 const HERTZ: u32 = 9_973;
 
-/// Runs a load, and gives what was sampled meanwhile.
+/// Runs a load, and returns the samples taken meanwhile.
 pub(super) fn profile(host: String, spec: &LoadSpec) -> Result<Profile, Failure> {
     let failed = |error: &dyn std::fmt::Display| other("sample the kernel's functions", error);
     let profiler = Profiler::of_functions(HERTZ).map_err(|error| failed(&error))?;

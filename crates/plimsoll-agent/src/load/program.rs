@@ -23,17 +23,17 @@ use wait4::{ResourceUsage, Wait4};
 use crate::folder::give_to_nobody;
 use crate::{child, exec, other, program};
 
-/// How often it is looked whether the load is to end early.
+/// Time between two checks for an abort.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long a program may take to exit after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
-/// How much of what it writes to its standard output is kept: its beginning. Nothing is read out of more than that.
+/// Bytes of a program's standard output that are kept, from its beginning. A longer output is not read.
 const STDOUT_KEPT: usize = 1 << 20;
-/// How much of what it writes to its standard error is kept: its end.
+/// Bytes of its standard error that are kept, from its end.
 const STDERR_KEPT: usize = 4000;
-/// Bytes of that which an error quotes.
-const TOLD: usize = 300;
-/// More failed runs than this in a row, and it is not run again: it would only fail faster.
+/// Characters that an error quotes.
+const QUOTED: usize = 300;
+/// Most failed runs in a row. Further ones would only fail faster.
 const MOST_FAILURES: u32 = 10;
 
 /// Runs the program once, or again and again for as long as the load lasts.
@@ -68,7 +68,7 @@ pub(super) fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, 
     Ok(found.into_result())
 }
 
-/// A word with what stands for the service and the folder replaced. Of several addresses the first is the one that has an address and a port.
+/// Replaces the placeholders of service and folder in a word. Of several targets the first gives address and port.
 fn filled(word: &str, targets: &[SocketAddr], scratch: &Path) -> String {
     let all = targets.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     let first = targets.first();
@@ -84,7 +84,7 @@ fn now_ns() -> io::Result<u64> {
     Ok(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
-/// A program that runs.
+/// A running program.
 struct StartedProgram {
     group: nix::unistd::Pid,
     start_ns: u64,
@@ -94,7 +94,7 @@ struct StartedProgram {
 }
 
 /// A program that has run.
-struct Ran {
+struct FinishedRun {
     start_ns: u64,
     end_ns: u64,
     status: ExitStatus,
@@ -118,13 +118,13 @@ impl StartedProgram {
         let group = child::group_of(&child);
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let named = |name: &str| thread::Builder::new().name(name.into());
-        let (tell, ended) = channel();
+        let (sender, ended) = channel();
         let started = (|| {
             let stdout = named("stdout").spawn(move || beginning(out))?;
             let stderr = named("stderr").spawn(move || end(err))?;
             named("waiter").spawn(move || {
-                // Whoever does not listen any more has given up on the load.
-                drop(tell.send(wait(child)));
+                // Without a receiver, the load was given up.
+                drop(sender.send(wait(child)));
             })?;
             Ok((stdout, stderr))
         })();
@@ -137,7 +137,7 @@ impl StartedProgram {
         }
     }
 
-    fn wait(self, control: &Control<'_>, until: Option<Instant>) -> io::Result<Ran> {
+    fn wait(self, control: &Control<'_>, until: Option<Instant>) -> io::Result<FinishedRun> {
         let (mut ended_by_us, mut aborted) = (false, false);
         let mut kill_at = None;
         let (end_ns, status, usage) = loop {
@@ -160,7 +160,7 @@ impl StartedProgram {
         };
         let (stdout, too_much) = self.stdout.join().unwrap_or_default();
         let stderr = self.stderr.join().unwrap_or_default();
-        Ok(Ran {
+        Ok(FinishedRun {
             start_ns: self.start_ns,
             end_ns,
             status,
@@ -177,7 +177,7 @@ impl StartedProgram {
 /// Waits for the program's end; whatever it left behind ends with it, so that nobody holds its output open.
 fn wait(child: Child) -> io::Result<(u64, ExitStatus, ResourceUsage)> {
     let group = child::group_of(&child);
-    // As long as it was not waited for to the end, nobody else gets its number.
+    // A zombie keeps its number, so the kill hits no other group.
     while let Err(error) = waitid(Id::Pid(group), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {
         if error != nix::errno::Errno::EINTR {
             return Err(error.into());
@@ -223,11 +223,11 @@ fn each(from: Option<impl Read>, mut chunk: impl FnMut(&[u8])) {
     }
 }
 
-/// What the runs came to.
+/// Sums over the runs.
 struct RunTotals {
     name: String,
     reading: ExecFacts,
-    /// When each run began and ended.
+    /// Start of the first run and end of the last.
     span: Option<(u64, u64)>,
     requests: u64,
     errors: BTreeMap<ErrorKind, u64>,
@@ -259,10 +259,10 @@ impl RunTotals {
     }
 
     /// Adds a run; says whether it went well.
-    fn add(&mut self, ran: Ran) -> bool {
+    fn add(&mut self, ran: FinishedRun) -> bool {
         let read = self.reading.reading.read(&ran.stdout, &ran.stderr);
         if ran.ended_by_us && !self.reading.runs.is_empty() && read.is_err() {
-            // A run that was cut short beside whole ones tells nothing.
+            // A run that was cut short adds nothing to whole ones.
             return true;
         }
         self.user += ran.usage.utime;
@@ -274,18 +274,18 @@ impl RunTotals {
         } else if ran.too_much {
             Some((ErrorKind::Unreadable, format!("{}: it printed more than {STDOUT_KEPT} bytes", self.name)))
         } else {
-            let told = if ran.stderr.is_empty() { &ran.stdout } else { &ran.stderr };
-            read.err().map(|why| (ErrorKind::Unreadable, format!("{}: {why}{}", self.name, quoted(told))))
+            let text = if ran.stderr.is_empty() { &ran.stdout } else { &ran.stderr };
+            read.err().map(|why| (ErrorKind::Unreadable, format!("{}: {why}{}", self.name, quoted(text))))
         };
         let elapsed_ns = ran.end_ns.saturating_sub(ran.start_ns);
         let (requests, errors) = (u64::from(wrong.is_none()), u64::from(wrong.is_some()));
         let end_ns = ran.end_ns.saturating_sub(start);
         self.intervals.push(Interval { end_ns, requests, errors, ..Interval::default() });
         let mut ended = String::new();
-        if let Some((kind, told)) = wrong {
+        if let Some((kind, error)) = wrong {
             *self.errors.entry(kind).or_default() += 1;
-            ended.clone_from(&told);
-            self.first_error.get_or_insert(told);
+            ended.clone_from(&error);
+            self.first_error.get_or_insert(error);
         } else {
             self.requests += 1;
             self.times.push((elapsed_ns / 1000, 1));
@@ -324,7 +324,7 @@ impl RunTotals {
 /// The end of what a program said.
 fn quoted(text: &str) -> String {
     let text = text.trim();
-    let start = text.char_indices().rev().nth(TOLD).map_or(0, |(at, _)| at);
+    let start = text.char_indices().rev().nth(QUOTED).map_or(0, |(at, _)| at);
     if text.is_empty() { String::new() } else { format!("; its last words: {}", text[start..].trim()) }
 }
 
@@ -337,7 +337,7 @@ mod tests {
 
     use super::*;
 
-    fn sh(script: &str, until: Option<Duration>) -> Ran {
+    fn sh(script: &str, until: Option<Duration>) -> FinishedRun {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         let control = Control { abort: &AtomicBool::new(false), progress: &|_| {}, every: LOOK_EVERY };
@@ -346,7 +346,7 @@ mod tests {
             .unwrap()
     }
 
-    fn found(pattern: &str, runs: Vec<Ran>) -> LoadResult {
+    fn found(pattern: &str, runs: Vec<FinishedRun>) -> LoadResult {
         let metrics = serde_json::from_value(serde_json::json!({ "rate": { "regex": pattern } })).unwrap();
         let reading = ExecFacts { reading: Reading { reads: None, metrics }, runs: Vec::new() };
         let mut found = RunTotals { name: "sh".into(), reading, ..RunTotals::new() };
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_goes_on_is_told_to_end_and_what_it_printed_until_then_counts() {
+    fn a_program_that_goes_on_gets_a_signal_and_its_output_until_then_counts() {
         let goes_on = "trap 'echo rate 7; exit 1' TERM; while :; do sleep 0.02; done";
         let ran = sh(goes_on, Some(Duration::from_millis(200)));
         assert!(ran.ended_by_us && !ran.aborted);

@@ -1,7 +1,7 @@
 //! Real programs as services: the agent writes their configuration into a folder of their own and starts them from it.
 //!
-//! What a program has to write (its process id, spool folders) lies in that folder, too, so that it leaves nothing elsewhere and two of
-//! it do not meet. The folder goes when the service is stopped, and at the latest with the host.
+//! Files that a program writes (its process id, spool folders) lie in that folder, too, so it leaves nothing elsewhere, and two instances do
+//! not collide. The folder goes when the service is stopped, and at the latest with the host.
 
 mod version;
 
@@ -36,13 +36,13 @@ struct About {
     args: &'static [&'static str],
     /// The name of its configuration's file.
     file: &'static str,
-    /// Which program tells the version, by any of these names, and its arguments.
+    /// Names of the program that prints the version, and its arguments.
     version: (&'static [&'static str], &'static str),
     /// Its row in the table of the gate.
     kind: Kind,
 }
 
-/// What a program is started with.
+/// Configuration and folders of a program.
 struct Recipe {
     /// The text of its configuration.
     configuration: String,
@@ -57,11 +57,11 @@ trait Program {
     /// The facts about the program.
     fn about(&self) -> &'static About;
 
-    /// What it is started with at a place.
+    /// Configuration and folders of the program at a site.
     fn recipe(&self, place: &Site<'_>) -> Result<Recipe, Failure>;
 
-    /// Arguments beside the usual ones where its author wrote the configuration, for what every program does that Plimsoll starts and the
-    /// text does not say: it stays in the foreground, and keeps its files in its own folder.
+    /// Further arguments for a configuration of the user's. They set what it leaves open: the program stays in the foreground, and keeps its files
+    /// in its own folder.
     fn more_args(&self, _configuration: &str, _place: &Site<'_>) -> Vec<String> {
         Vec::new()
     }
@@ -71,7 +71,7 @@ macro_rules! define {
     ($($(#[$of_kind:meta])* $key:ident: $kind:ident($type:ident),)+) => {
         $(mod $key;)+
 
-        /// The program that a service is; nothing for a service of another kind.
+        /// Program of a service; `None` for a service of another kind.
         fn of(kind: &ServiceKind) -> Option<&dyn Program> {
             match kind {
                 $(ServiceKind::$kind(it) => Some(it),)+
@@ -101,7 +101,7 @@ pub(crate) struct Prepared {
     pub(crate) folder: TempDir,
 }
 
-/// Writes the configuration of a program. What it has to keep over a restart lies in the service's folder.
+/// Writes the configuration of a program. State that survives a restart lies in the service's folder.
 pub(crate) fn prepare(spec: &ServiceSpec, listen: SocketAddr) -> Result<Prepared, Failure> {
     let folder = make_folder()?;
     let kept = spec.folder.as_deref();
@@ -142,15 +142,15 @@ pub(crate) fn prepare(spec: &ServiceSpec, listen: SocketAddr) -> Result<Prepared
     Ok(Prepared { entry, folder })
 }
 
-/// Where a program runs, and what for.
+/// Folder, addresses and user of a program.
 struct Site<'p> {
     /// Its own folder.
     folder: &'p Path,
     /// A folder that outlives a restart of it.
     kept: Option<&'p Path>,
-    /// Where it is to listen.
+    /// Address to listen on.
     listen: SocketAddr,
-    /// What it passes connections on to.
+    /// Targets of the connections that it forwards.
     to: &'p [SocketAddr],
     /// Whether there is but one user here: in a user namespace that an ordinary user made, nobody can become another.
     single_user: bool,

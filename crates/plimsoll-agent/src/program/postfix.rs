@@ -80,13 +80,13 @@ impl Program for PostfixService {
         let seconds = |span: Span| span.0.as_secs().max(1);
         let PostfixService { processes, queue_run, retry, retry_most, max_message, .. } = self;
         let (queue_run, retry, retry_most) = (seconds(*queue_run), seconds(*retry), seconds(*retry_most));
-        // A message that is to be tried again while a process still holds its file goes back to the incoming mail for a minute
-        // (qmgr_active.c). The queue manager looks through that when it is woken.
+        // A message whose file is still locked at its retry goes back to the incoming queue for a minute (qmgr_active.c). The queue manager
+        // scans that queue when it is woken.
         let wakeup = queue_run.min(WAKEUP);
         let master =
             format!("{} inet n - n - - smtpd\nqmgr unix n - n {wakeup} 1 qmgr\n{SERVICES}", place.listen);
         write(&place.folder.join("master.cf"), master.as_bytes())?;
-        // Whoever is in the experiment may relay; nothing is delivered here.
+        // All hosts of the experiment may relay; nothing is delivered here.
         let mut configuration = format!(
             "compatibility_level = 3.6
 queue_directory = {}
@@ -124,7 +124,7 @@ message_size_limit = {}
         }
         Ok(Recipe {
             configuration,
-            // Its master starts each of its parts as the user that it is to be, and gives it its queue.
+            // The master starts each part as that part's user, and gives it the queue.
             writable: Some(queue),
             visible: None,
         })
@@ -146,8 +146,8 @@ mod tests {
         let foreign = parent.path().join("foreign");
         fs::create_dir(&foreign).unwrap();
         fs::set_permissions(&foreign, fs::Permissions::from_mode(0o700)).unwrap();
-        let told = make_queue(&foreign).unwrap_err().to_string();
-        assert!(told.contains("left unchanged"), "{told}");
+        let error = make_queue(&foreign).unwrap_err().to_string();
+        assert!(error.contains("left unchanged"), "{error}");
         assert_eq!(mode(&foreign), 0o700);
     }
 }

@@ -1,4 +1,4 @@
-//! Which version of a real program there is, in its own words.
+//! Version of a real program, from its own output.
 
 use std::process::{Command, Stdio};
 
@@ -7,8 +7,8 @@ use plimsoll_model::report::ProgramVersion;
 
 use crate::exec;
 
-/// The program behind a service that is one, and its version; nothing for built-in services and where the program is not there. A
-/// command of the user's own is named, and not asked: nobody knows what it would do.
+/// Program of a service, and its version; `None` for built-in services and missing programs. A command of the user's own is named without
+/// its version: running it could do anything.
 pub fn program_version(service: &Service) -> Option<ProgramVersion> {
     if let ServiceKind::Exec(exec) = &service.kind {
         let program = exec::find(exec.argv.first()?)?;
@@ -17,14 +17,14 @@ pub fn program_version(service: &Service) -> Option<ProgramVersion> {
     let asked = super::of(&service.kind)?.about().version;
     let program = asked.0.iter().find_map(|name| exec::find(name))?;
     let answer = Command::new(&program).args(asked.1.split(' ')).stdin(Stdio::null()).output().ok();
-    let told = answer.filter(|answer| answer.status.success()).and_then(|answer| {
+    let version = answer.filter(|answer| answer.status.success()).and_then(|answer| {
         let all = [answer.stdout, answer.stderr].concat();
         version_in(&String::from_utf8_lossy(&all))
     });
-    Some(ProgramVersion { path: program.display().to_string(), version: told })
+    Some(ProgramVersion { path: program.display().to_string(), version })
 }
 
-/// The first word with a digit and a dot in the first line of what a program answers, without what stands before its slash.
+/// First word with a digit and a dot in the first line of the output, without the part before its slash.
 fn version_in(answer: &str) -> Option<String> {
     let line = answer.lines().find(|line| !line.trim().is_empty())?;
     let numbered = |word: &&str| word.contains('.') && word.contains(|c: char| c.is_ascii_digit());
