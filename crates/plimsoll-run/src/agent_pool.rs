@@ -1,7 +1,6 @@
-//! The agents of a trial, and what they say.
+//! The agents of a trial, and their messages.
 //!
-//! Each agent's frames are read by a thread of its own into one queue. Samples are set aside and a service's death is noticed
-//! whatever the trial is waiting for at the moment.
+//! A thread per agent reads its frames into one queue. Every wait sets samples aside and notices a service's death.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,9 +19,9 @@ use plimsoll_model::observation::{Arm, Fault, FaultKind, Progress, Sample, Sampl
 use crate::error::{RunError, TrialStop};
 use crate::host_provider::Pipes;
 
-/// How often a wait looks whether the user wants it to end.
+/// Time between two looks of a wait at the user's requests.
 const INTERRUPT_POLL: Duration = Duration::from_millis(50);
-/// How long an agent may take to answer what takes it no time.
+/// Deadline for replies that take an agent no time.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A host of one of the two rigs.
@@ -46,7 +45,7 @@ impl Key {
     }
 }
 
-/// What the thread that reads from an agent tells. The number says which life of the agent it was.
+/// A message of an agent's reader thread. `life` is the number of the agent's start.
 struct Incoming {
     key: Key,
     life: u32,
@@ -56,14 +55,14 @@ struct Incoming {
 struct Agent {
     to: Box<dyn Write + Send>,
     life: u32,
-    /// How its clock stands to the controller's, where it is not the same.
+    /// Offset of its clock, if it is not the controller's.
     clock: Option<Clock>,
-    /// How it stood when the load was asked for that it runs now, where that is to begin together with others.
+    /// Offset at the request of the current load, if that load begins together with others.
     at_start: Option<Offset>,
 }
 
 impl Agent {
-    /// Puts what it tells of times into those of the controller's clock.
+    /// Converts the times of a message to the controller's clock.
     fn translate(&self, what: &mut FromAgent) {
         let now = || self.clock.as_ref().and_then(Clock::offset);
         let of_load = self.at_start.filter(|_| matches!(what, FromAgent::Finished { .. }));
@@ -81,19 +80,19 @@ impl Agent {
 /// A request to an agent.
 pub(crate) type Request = (Key, Id, ToAgent);
 
-/// Requests that are under way.
+/// Pending requests.
 pub(crate) struct PendingRequests(Vec<(Key, Id)>);
 
-/// Something that is said while an answer is waited for.
-pub(crate) enum Heard<'h> {
-    /// A load is under way.
+/// A message that comes during the wait for a reply.
+pub(crate) enum Update<'h> {
+    /// Progress of a load.
     Progress(&'h Progress),
-    /// Counters were sampled.
+    /// Samples of counters.
     Samples(&'h [Sample]),
 }
 
 /// Called for each message during a wait, with the host that sent it.
-pub(crate) type OnHeard<'a> = &'a mut dyn FnMut(&Key, Heard<'_>);
+pub(crate) type OnUpdate<'a> = &'a mut dyn FnMut(&Key, Update<'_>);
 
 /// All agents of a trial.
 pub(crate) struct AgentPool<'i> {
@@ -101,14 +100,14 @@ pub(crate) struct AgentPool<'i> {
     queue: Receiver<Incoming>,
     sender: Sender<Incoming>,
     interrupt: &'i AtomicBool,
-    /// Whether a wait ends when the user wants the run to end.
+    /// Whether an interrupt of the run ends a wait.
     interruptible: bool,
     skip: &'i AtomicBool,
-    /// Whether a wait ends when the user wants the phase to end.
+    /// Whether a skip request ends a wait.
     skippable: bool,
     next_id: Id,
     lives: u32,
-    /// Answers that are waited for, by agent and id.
+    /// Awaited replies, by agent and id.
     awaited: BTreeMap<(Key, Id), Option<FromAgent>>,
     /// Loads that nobody waits for, by agent and id: whose failure ends the trial.
     unattended: BTreeMap<(Key, Id), String>,
@@ -117,7 +116,7 @@ pub(crate) struct AgentPool<'i> {
     /// Host of the agent whose loss ended the trial.
     pub(crate) lost: Option<Key>,
     pub(crate) series: BTreeMap<String, Vec<Sample>>,
-    /// Samples that came while something else was waited for: those who wait hear of them before they are kept.
+    /// Samples that came during other waits. `collect` reports them before they are kept.
     fresh: Vec<(Key, Vec<Sample>)>,
     pub(crate) cost: SamplingCost,
     /// When sampling began, and the CPU time of this process then, in microseconds.
@@ -151,7 +150,7 @@ impl<'i> AgentPool<'i> {
         }
     }
 
-    /// Begins to talk with the agent of a host, which may have had another agent before.
+    /// Connects to the agent of a host, which may have had another agent before.
     pub(crate) fn join(
         &mut self,
         key: &Key,
@@ -167,7 +166,7 @@ impl<'i> AgentPool<'i> {
         let (sender, key_of_thread, mut from) = (self.sender.clone(), key.clone(), pipes.from);
         let listener = thread::Builder::new().name("listener".into()).spawn(move || {
             loop {
-                // An error is told as the end: either way there is nothing more to come.
+                // An error counts as the end: no frame follows either.
                 let what = frame::read(&mut from).unwrap_or(None);
                 let over = what.is_none();
                 if sender.send(Incoming { key: key_of_thread.clone(), life, what }).is_err() || over {
@@ -217,24 +216,24 @@ impl<'i> AgentPool<'i> {
         Ok(())
     }
 
-    /// How the clock of a host stands to the controller's now, where it is not the same.
+    /// Present offset of a host's clock, if it is not the controller's.
     pub(crate) fn offset(&self, key: &Key) -> Option<Offset> {
         self.agents.get(key)?.clock.as_ref()?.offset()
     }
 
-    /// Notes how the clock of a host stands as it is asked for a load that begins together with others.
+    /// Notes the offset of a host's clock at the request of a load that begins together with others.
     pub(crate) fn note_start(&mut self, key: &Key, offset: Offset) {
         if let Some(agent) = self.agents.get_mut(key) {
             agent.at_start = Some(offset);
         }
     }
 
-    /// How it stood then.
+    /// The offset noted by [`Self::note_start`].
     pub(crate) fn start(&self, key: &Key) -> Option<Offset> {
         self.agents.get(key)?.at_start
     }
 
-    /// No load runs any more that was to begin together with others.
+    /// Forgets these offsets, when no such load runs any more.
     pub(crate) fn forget_starts(&mut self) {
         self.agents.values_mut().for_each(|agent| agent.at_start = None);
     }
@@ -252,22 +251,22 @@ impl<'i> AgentPool<'i> {
         })
     }
 
-    /// Whether waits end from now on when the user wants the run to end; what it was before.
+    /// Sets whether an interrupt ends later waits. Returns the previous value.
     pub(crate) fn may_be_interrupted(&mut self, may: bool) -> bool {
         std::mem::replace(&mut self.interruptible, may)
     }
 
-    /// Whether waits end from now on when the user wants the phase to end; what it was before.
+    /// Sets whether a skip request ends later waits. Returns the previous value.
     pub(crate) fn may_be_skipped(&mut self, may: bool) -> bool {
         std::mem::replace(&mut self.skippable, may)
     }
 
-    /// Whether the user wants the phase to end; from now on no longer.
-    pub(crate) fn skips(&mut self) -> bool {
+    /// Takes the pending skip request, if any.
+    pub(crate) fn take_skip(&mut self) -> bool {
         self.skip.swap(false, Ordering::AcqRel)
     }
 
-    /// A service whose death from now on makes the trial worthless.
+    /// Makes the death of a service a fault of the trial.
     pub(crate) fn depend_on(&mut self, key: &Key, id: Id, service: &str) {
         self.services.insert((key.clone(), id), service.to_owned());
     }
@@ -280,7 +279,7 @@ impl<'i> AgentPool<'i> {
         Ok(id)
     }
 
-    /// Ends loads that are waited for, and waits until they have. What they tell is of no use any more.
+    /// Ends awaited loads, waits for their end, and drops their results.
     pub(crate) fn cut_short(&mut self, asked: &PendingRequests) -> Result<(), TrialStop> {
         for (key, id) in &asked.0 {
             if matches!(self.awaited.get(&(key.clone(), *id)), Some(None)) {
@@ -293,7 +292,7 @@ impl<'i> AgentPool<'i> {
         }
     }
 
-    /// Ends such a load, and waits until it has.
+    /// Ends such a load, and waits for its end.
     pub(crate) fn call_off(&mut self, key: &Key, id: Id) -> Result<(), TrialStop> {
         if self.unattended.remove(&(key.clone(), id)).is_none() {
             return Ok(());
@@ -302,7 +301,7 @@ impl<'i> AgentPool<'i> {
         self.ask_all(&requests, Instant::now() + PATIENCE, &mut |_, _| {}).map(drop)
     }
 
-    /// No longer so.
+    /// Makes the death of a service no fault any more.
     pub(crate) fn release(&mut self, key: &Key, id: Id) {
         self.services.remove(&(key.clone(), id));
     }
@@ -312,14 +311,14 @@ impl<'i> AgentPool<'i> {
         &mut self,
         requests: &[(Key, Id, ToAgent)],
         deadline: Instant,
-        on_heard: OnHeard<'_>,
+        on_update: OnUpdate<'_>,
     ) -> Result<Vec<FromAgent>, TrialStop> {
         let asked = self.begin(requests)?;
-        match self.collect(&asked, deadline, on_heard) {
+        match self.collect(&asked, deadline, on_update) {
             Ok(Some(answers)) => Ok(answers),
             Ok(None) => Err(too_long(&self.silent(&asked))),
             Err(stop) => {
-                // Nobody wants to know any more.
+                // The replies are no longer awaited.
                 asked.0.iter().for_each(|one| drop(self.awaited.remove(one)));
                 Err(stop)
             }
@@ -335,22 +334,22 @@ impl<'i> AgentPool<'i> {
         Ok(PendingRequests(requests.iter().map(|(key, id, _)| (key.clone(), *id)).collect()))
     }
 
-    /// The answers in the order of the requests, once all are there; nothing when it is time to do something else.
+    /// The replies in the order of the requests, once all are there; `None` at the deadline `until`.
     pub(crate) fn collect(
         &mut self,
         asked: &PendingRequests,
         until: Instant,
-        on_heard: OnHeard<'_>,
+        on_update: OnUpdate<'_>,
     ) -> Result<Option<Vec<FromAgent>>, TrialStop> {
         while !self.silent(asked).is_empty() {
             let next = self.next(until)?;
             for (key, samples) in std::mem::take(&mut self.fresh) {
-                on_heard(&key, Heard::Samples(&samples));
+                on_update(&key, Update::Samples(&samples));
                 self.keep(&key, samples);
             }
             let Some((key, what)) = next else { return Ok(None) };
             match what {
-                FromAgent::Progress { progress, .. } => on_heard(&key, Heard::Progress(&progress)),
+                FromAgent::Progress { progress, .. } => on_update(&key, Update::Progress(&progress)),
                 what => self.keep_answer(key, what)?,
             }
         }
@@ -364,7 +363,7 @@ impl<'i> AgentPool<'i> {
         silent.map(|(key, _)| key.label()).collect()
     }
 
-    /// Keeps an answer that somebody waits for.
+    /// Keeps an awaited reply.
     fn keep_answer(&mut self, key: Key, what: FromAgent) -> Result<(), TrialStop> {
         if let FromAgent::Failed { id: None, why } = what {
             return Err(RunError::Agent { host: key.host, why }.into());
@@ -389,7 +388,7 @@ impl<'i> AgentPool<'i> {
         Ok(answers.into_iter().next().expect("one answer for one request"))
     }
 
-    /// Waits for nothing in particular, but notices what happens.
+    /// Waits until a time, and handles messages meanwhile.
     pub(crate) fn idle(&mut self, until: Instant) -> Result<(), TrialStop> {
         while let Some((key, what)) = self.next(until)? {
             self.keep_answer(key, what)?;
@@ -397,7 +396,7 @@ impl<'i> AgentPool<'i> {
         Ok(())
     }
 
-    /// Starts sampling on these agents; with 0 Hz, does not.
+    /// Starts sampling on these agents; does nothing at 0 Hz.
     pub(crate) fn sample(&mut self, keys: &[Key], hz: u32) -> Result<(), RunError> {
         if hz == 0 {
             return Ok(());
@@ -406,7 +405,7 @@ impl<'i> AgentPool<'i> {
         keys.iter().try_for_each(|key| self.send(key, &ToAgent::Sample { hz }))
     }
 
-    /// Ends sampling on all agents, and waits for what is left of it. What an agent does not deliver in time is lost.
+    /// Ends sampling on all agents, and waits for the remaining samples. Late ones are lost.
     pub(crate) fn end_sampling(&mut self) {
         let keys: Vec<Key> = self.agents.keys().cloned().collect();
         let mut waiting: Vec<Key> =
@@ -438,7 +437,7 @@ impl<'i> AgentPool<'i> {
         }
     }
 
-    /// Keeps what was sampled while nobody waited who wanted to hear of it.
+    /// Keeps the samples that no `collect` has reported.
     pub(crate) fn keep_fresh(&mut self) {
         for (key, samples) in std::mem::take(&mut self.fresh) {
             self.keep(&key, samples);
@@ -449,7 +448,7 @@ impl<'i> AgentPool<'i> {
         self.series.entry(key.label()).or_default().extend(samples);
     }
 
-    /// The next thing that an agent says and that is not dealt with here; nothing when the deadline has come.
+    /// The next message that is not handled here; `None` at the deadline.
     fn next(&mut self, deadline: Instant) -> Result<Option<(Key, FromAgent)>, TrialStop> {
         loop {
             if self.interruptible && self.interrupt.load(Ordering::Acquire) {
@@ -484,7 +483,7 @@ impl<'i> AgentPool<'i> {
                 }
                 Some(what) => match self.of_unattended(&incoming.key, &what) {
                     None => return Ok(Some((incoming.key, what))),
-                    Some(told) => told?,
+                    Some(result) => result?,
                 },
             }
         }
@@ -512,7 +511,7 @@ impl AgentPool<'_> {
     }
 }
 
-/// The request that a frame answers.
+/// Id of the request that a frame answers.
 fn answers_to(what: &FromAgent) -> Option<Id> {
     match what {
         FromAgent::Ready { id, .. }
@@ -544,7 +543,7 @@ fn lost(host: &str, how: &str) -> RunError {
     RunError::Lost { host: host.into(), how: how.into() }
 }
 
-/// The agent's answer does not belong to what it was asked.
+/// The error for a reply that does not match its request.
 pub(crate) fn off_the_mark(host: &str) -> TrialStop {
     RunError::Lost { host: host.to_owned(), how: "answered with something else".into() }.into()
 }
@@ -563,7 +562,7 @@ fn service_died(key: &Key, service: &str, how: &str, stderr: &str) -> TrialStop 
     TrialStop::Fault(Fault { phase: String::new(), kind: FaultKind::ServiceDied, what })
 }
 
-/// The time for an answer is over.
+/// The error for missing replies at the deadline.
 pub(crate) fn too_long(silent: &[String]) -> TrialStop {
     let silent = silent.first().map_or("", String::as_str);
     let what = format!("`{silent}` had not answered when the time for it was over");

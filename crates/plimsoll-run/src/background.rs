@@ -1,4 +1,4 @@
-//! Background loads: loads that are there beside what is measured, and come and go between its slices.
+//! Background loads: they run beside the measured load, and start and stop between its slices.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use plimsoll_model::units::Span;
 
 use crate::agent_pool::Key;
 use crate::error::TrialStop;
-use crate::rigs::Beside;
+use crate::rigs::RunningBackground;
 use crate::trial::Trial;
 
 /// Safety limit: how long a background load runs if never stopped.
 const FOR_GOOD: Span = Span::secs(86_400);
-/// How long one that has just come may take to get going before anything is measured.
+/// Time for a new background load to get going before the next measurement.
 const ARRIVAL: Duration = Duration::from_millis(50);
 
-/// Lets background loads come and go as the time says, between two slices of the latest phase.
+/// Starts and stops background loads as their schedule says, between two slices of the latest phase.
 pub(crate) fn start_and_stop_background(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     let experiment = trial.experiment;
     if experiment.background.is_empty() {
@@ -45,12 +45,12 @@ pub(crate) fn start_and_stop_background(trial: &mut Trial<'_>) -> Result<(), Tri
     Ok(())
 }
 
-/// The background loads that are there, by name.
+/// Names of the running background loads.
 pub(crate) fn background_running(trial: &Trial<'_>) -> Vec<String> {
     trial.rigs.background.iter().map(|beside| beside.name.clone()).collect()
 }
 
-/// Ends all of them, also where what was measured beside them failed. The first reason counts.
+/// Ends all of them, also after a failed measurement. The first reason counts.
 pub(crate) fn stop_background(
     trial: &mut Trial<'_>,
     measured: Result<(), TrialStop>,
@@ -67,11 +67,11 @@ fn start(trial: &mut Trial<'_>, name: &str, background: &BackgroundLoad) -> Resu
     for arm in trial.arms() {
         loads.extend(set_beside(trial, arm, &background.load)?);
     }
-    trial.rigs.background.push(Beside { name: name.to_owned(), loads, by_step: false });
+    trial.rigs.background.push(RunningBackground { name: name.to_owned(), loads, by_step: false });
     Ok(())
 }
 
-/// Starts a load that goes on until somebody ends it, on one rig.
+/// Starts a load without a given end on one rig.
 pub(crate) fn set_beside(trial: &mut Trial<'_>, arm: Arm, name: &str) -> Result<Vec<(Key, Id)>, TrialStop> {
     let experiment = trial.experiment;
     let load = &experiment.loads[name];
@@ -93,17 +93,17 @@ fn stop_at(trial: &mut Trial<'_>, place: usize) -> Result<(), TrialStop> {
     Ok(())
 }
 
-/// Starts it on a rig, beside what is measured, until a step ends it or the trial is over.
+/// Starts a load on a rig beside the measured one, until a step or the trial ends it.
 pub(crate) fn start_load(trial: &mut Trial<'_>, arm: Arm, load: &str) -> Result<(), TrialStop> {
     let loads = set_beside(trial, arm, load)?;
     match trial.rigs.background.iter_mut().find(|beside| beside.by_step && beside.name == load) {
         Some(beside) => beside.loads.extend(loads),
-        None => trial.rigs.background.push(Beside { name: load.to_owned(), loads, by_step: true }),
+        None => trial.rigs.background.push(RunningBackground { name: load.to_owned(), loads, by_step: true }),
     }
     Ok(())
 }
 
-/// Ends it on a rig, where a step started it.
+/// Ends on a rig a load that a step has started.
 pub(crate) fn stop_load(trial: &mut Trial<'_>, arm: Arm, load: &str) -> Result<(), TrialStop> {
     let Some(place) = trial.rigs.background.iter().position(|beside| beside.by_step && beside.name == load)
     else {

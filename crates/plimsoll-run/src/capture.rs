@@ -13,14 +13,14 @@ use crate::deployment::Deployment;
 use crate::error::{RunError, TrialStop};
 use crate::trial::Trial;
 
-/// How long the rest of a capture may take to be written.
+/// Deadline for writing the rest of a capture.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(300);
 
-/// The captures of a phase, under way.
+/// Running captures of a phase.
 #[derive(Default)]
 pub(crate) struct Captures(Vec<(Key, Id)>);
 
-/// Begins to capture on all hosts that the experiment names, where it wants packets of this phase.
+/// Begins captures on the hosts that the experiment names, if it wants packets of this phase.
 pub(crate) fn begin_capture(trial: &mut Trial<'_>, phase: &str) -> Result<Captures, TrialStop> {
     let experiment = trial.experiment;
     let capture = experiment.capture.as_ref().filter(|capture| capture.is_in(phase));
@@ -64,7 +64,7 @@ fn spec(
     })
 }
 
-/// Ends captures, and reads what they found.
+/// Ends captures, and reads their packets.
 pub(crate) fn end_capture(trial: &mut Trial<'_>, running: Captures) -> Result<(), TrialStop> {
     let requests: Vec<_> =
         running.0.into_iter().map(|(key, id)| (key, id, ToAgent::EndCapture { id })).collect();

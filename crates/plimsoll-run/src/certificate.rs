@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_another_and_its_key_is_not_told() {
+    fn each_is_another_and_its_key_is_not_printed() {
         let (one, other) = (make().unwrap(), make().unwrap());
         assert_ne!(one.key, other.key);
         assert_ne!(one.authority, other.authority);

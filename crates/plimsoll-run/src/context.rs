@@ -1,4 +1,4 @@
-//! What a run works with.
+//! Collaborators of a run: plan, provider, judge, profiler and store.
 
 use std::sync::atomic::AtomicBool;
 
@@ -8,21 +8,21 @@ use plimsoll_store::Store;
 use crate::host_provider::HostProvider;
 use crate::{Judge, Profiler};
 
-/// What a run works with, and its trials.
+/// Collaborators of a run and of its trials.
 #[derive(Clone, Copy)]
 pub struct Context<'r> {
-    /// What to carry out.
+    /// The experiment with its cells.
     pub plan: &'r Plan,
-    /// Where hosts come from.
+    /// Maker of hosts.
     pub provider: &'r dyn HostProvider,
-    /// Who knows whether a figure is good enough.
+    /// Judge of the figures.
     pub judge: &'r dyn Judge,
-    /// Who samples where the CPUs are while slices are measured; none where that cannot be done.
+    /// Sampler of the CPUs during slices; `None` if sampling is impossible.
     pub profiler: Option<&'r dyn Profiler>,
-    /// Where everything is stored.
+    /// Store of the results.
     pub store: &'r Store,
-    /// Set when the user wants it to end.
+    /// Set when the user interrupts the run.
     pub interrupt: &'r AtomicBool,
-    /// Set when the user wants the phase that is under way to end now. The trial goes on, and is not counted.
+    /// Set when the user skips the current phase. The trial goes on, and is not counted.
     pub skip: &'r AtomicBool,
 }

@@ -22,24 +22,24 @@ use crate::schedule::Schedule;
 use crate::trial::Trial;
 use crate::{exact_profile, hook, ladder, mail, together};
 
-/// Which trial of its run it is.
+/// Position of a trial in its run.
 pub(crate) struct TrialPosition {
     pub(crate) number: u32,
     pub(crate) block: u32,
     pub(crate) random: StdRng,
-    /// Whether to try the remedies should the figure not come back.
+    /// Whether to try the remedies if the figure does not come back.
     pub(crate) remedies: bool,
 }
 
-/// A trial that is over: what was observed, and why it ended early, if it did.
+/// A finished trial: its record, and the reason for an early end.
 pub(crate) struct Over {
     pub(crate) record: TrialRecord,
     pub(crate) stop: Option<TrialStop>,
-    /// What agents could not read.
+    /// Counters that agents could not read.
     pub(crate) absent: Vec<String>,
-    /// What a reader of the figures must know of the hosts.
+    /// Notes about the hosts for readers of the figures.
     pub(crate) notes: Vec<String>,
-    /// What shaped the links, where the trial came as far as to ask.
+    /// Shapers of the links; empty if the trial ended before it asked for them.
     pub(crate) links: Vec<ShapedLink>,
 }
 
@@ -90,7 +90,7 @@ fn all(trial: &mut Trial<'_>, links: &mut Vec<ShapedLink>, remedies: bool) -> Re
     together::ask_clocks(trial)?;
     exact_profile::profile_exactly(trial)?;
     describe_guests(trial)?;
-    // Of a trial that is not counted nobody can tell whether the figure came back.
+    // A trial that does not count cannot show whether the figure came back.
     let counts = trial.recorder.record.faults.is_empty();
     if remedies
         && counts
@@ -111,7 +111,7 @@ fn set_up(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     Ok(())
 }
 
-/// Keeps with the run what its guests are, once for each cell. At the end, so that it is in nothing that was measured.
+/// Stores the inventories of the run's guests, once for each cell. They are read at the end, outside of all measurements.
 fn describe_guests(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     if trial.recorder.record.block > 1 {
         return Ok(());
@@ -123,7 +123,7 @@ fn describe_guests(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     for name in names {
         let key = trial.rigs.deployment(Arm::Treatment).key(&name);
         let answer = trial.rigs.agents.ask(&key, ToAgent::Inventory)?;
-        // Where it cannot tell, nothing is told of it.
+        // An agent without an inventory is left out.
         if let FromAgent::Inventory(_, inventory) = answer {
             let of = if levels.is_empty() { name } else { format!("{name} ({levels})") };
             inventories.insert(of, inventory);
@@ -132,7 +132,7 @@ fn describe_guests(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     Ok(trial.recorder.store.put_inventories(trial.recorder.run, &inventories).map_err(RunError::from)?)
 }
 
-/// Where a load met errors, what services wrote may tell why.
+/// Notes the services' last words after errors of a load: they may give the reason.
 fn ask_for_words(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     let counted = trial.recorder.record.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
     let failed = counted.flat_map(|phase| &phase.slices).any(|slice| slice.result.failed() > 0);
@@ -145,7 +145,7 @@ fn ask_for_words(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
 
 /// A link that lost frames which it should have carried makes the trial worthless; one that was held up is worth a note.
 fn ask_links(trial: &mut Trial<'_>, links: &mut Vec<ShapedLink>) -> Result<(), TrialStop> {
-    // Those of the other rig are made in the same way.
+    // The other rig has the same shapers.
     if let Some(deployment) = trial.rigs.deployments.first_mut() {
         *links = deployment.shaped_links()?;
     }
@@ -163,13 +163,13 @@ fn ask_links(trial: &mut Trial<'_>, links: &mut Vec<ShapedLink>) -> Result<(), T
     Ok(())
 }
 
-/// Runs the hooks that clean up, where any host was prepared; what became of it.
+/// Runs the clean-up hooks, if any host was prepared.
 fn clean_up(trial: &mut Trial<'_>) -> Option<Result<(), TrialStop>> {
     let prepared = trial.rigs.prepared;
     prepared.then(|| hook::cleaning_up(trial, |trial| hook::hooks_of_hosts(trial, HookMoment::Cleanup)))
 }
 
-/// Takes everything down, and gives what was observed.
+/// Takes everything down, and returns the finished trial.
 fn finish(mut trial: Trial<'_>, links: Vec<ShapedLink>, mut stop: Option<TrialStop>) -> Over {
     let mut notes = Vec::new();
     if let Some(Err(failed)) = clean_up(&mut trial) {

@@ -16,7 +16,7 @@ use crate::certificate;
 use crate::error::{RunError, TrialStop};
 use crate::host_provider::{Hosts, LinkTrouble, ShapedLink};
 
-/// A service that runs.
+/// A running service.
 struct Started {
     id: Id,
     spec: ServiceSpec,
@@ -28,11 +28,11 @@ pub(crate) struct Deployment<'e> {
     experiment: &'e Experiment,
     hosts: Box<dyn Hosts>,
     services: BTreeMap<String, Started>,
-    /// What links are that were changed, by their place in the experiment.
+    /// State of the changed links, by their place in the experiment.
     links: BTreeMap<usize, LinkState>,
     /// The CPUs of each host.
     cpus: BTreeMap<String, Vec<u32>>,
-    /// What services show, where any speaks TLS.
+    /// Certificate of the services, if any speaks TLS.
     certificate: Option<Certificate>,
 }
 
@@ -64,7 +64,7 @@ impl<'e> Deployment<'e> {
         self.experiment.hosts.keys().map(|host| self.key(host)).collect()
     }
 
-    /// Says hello to the agents of all hosts. The answers are the pool's to wait for.
+    /// Greets the agents of all hosts. The pool awaits their replies.
     pub(crate) fn join(&mut self, agents: &mut AgentPool<'_>) -> Result<(), TrialStop> {
         for host in self.experiment.hosts.keys() {
             self.join_host(agents, host)?;
@@ -80,13 +80,13 @@ impl<'e> Deployment<'e> {
         Ok(agents.join(&key, &self.experiment.hosts[host], &self.cpus[host], pipes, machine)?)
     }
 
-    /// What a reader of the figures must know of the hosts.
+    /// Notes about the hosts for readers of the figures.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> + '_ {
         let hosts = self.experiment.hosts.keys();
         hosts.flat_map(|host| self.hosts.notes(host).into_iter().map(move |note| format!("`{host}`: {note}")))
     }
 
-    /// How the agent of a host ended by itself, in words; empty where that is not known.
+    /// How the agent of a host ended by itself, in words; empty if unknown.
     pub(crate) fn end_in_words(&mut self, host: &str) -> String {
         self.hosts.end_in_words(host)
     }
@@ -94,18 +94,18 @@ impl<'e> Deployment<'e> {
     /// The last lines of the consoles of hosts that have ended by themselves.
     pub(crate) fn last_lines(&mut self) -> String {
         let hosts = self.experiment.hosts.iter().filter(|(_, host)| host.kind.own().kernel);
-        let told = hosts.filter_map(|(host, _)| {
+        let texts = hosts.filter_map(|(host, _)| {
             let lines = self.hosts.last_lines(host);
-            let told = match self.experiment.is_remote() {
+            let text = match self.experiment.is_remote() {
                 true => format!("; `{host}`: {lines}"),
                 false => format!("; the last lines of the console of `{host}`:\n{lines}"),
             };
-            (!lines.is_empty()).then_some(told)
+            (!lines.is_empty()).then_some(text)
         });
-        told.collect()
+        texts.collect()
     }
 
-    /// Which links did not do what was asked of them, until now.
+    /// Links that have lost or delayed frames so far.
     pub(crate) fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, TrialStop> {
         Ok(self.hosts.link_troubles()?)
     }
@@ -173,7 +173,7 @@ impl<'e> Deployment<'e> {
         Ok(())
     }
 
-    /// What services have written to their standard error until now, by name; those that wrote nothing are left out.
+    /// Ends of the services' standard errors, by name, without empty ones.
     pub(crate) fn last_words(
         &self,
         agents: &mut AgentPool<'_>,
@@ -195,7 +195,7 @@ impl<'e> Deployment<'e> {
         self.start(agents, name)
     }
 
-    /// Stops a service; that it is stopped already makes no difference.
+    /// Stops a service, if it runs.
     pub(crate) fn stop(&mut self, agents: &mut AgentPool<'_>, name: &str) -> Result<(), TrialStop> {
         self.end_service(agents, name, false)
     }
@@ -230,12 +230,12 @@ impl<'e> Deployment<'e> {
         Ok(())
     }
 
-    /// Where the agent of its host finds a volume.
+    /// Path of a volume on its host.
     pub(crate) fn volume(&self, name: &str) -> Result<VolumePlace, TrialStop> {
         Ok(self.hosts.volume(name)?)
     }
 
-    /// The number by which the agent knows a service that was started.
+    /// Id of a started service.
     pub(crate) fn id_of(&self, service: &str) -> Option<Id> {
         self.services.get(service).map(|started| started.id)
     }
@@ -260,13 +260,13 @@ impl<'e> Deployment<'e> {
         Ok(())
     }
 
-    /// The addresses that a host has on its links to others; none where all of its links are meant.
+    /// Addresses of a host on its links to `towards`; empty for all links.
     pub(crate) fn addresses_towards(&self, host: &str, towards: &[String]) -> Result<Vec<IpAddr>, TrialStop> {
         let others = towards.iter().filter(|other| *other != host);
         Ok(others.map(|other| self.hosts.address(other, host)).collect::<Result<_, _>>()?)
     }
 
-    /// The ports of services; of all where none is named.
+    /// Ports of the named services; of all if none is named.
     pub(crate) fn ports(&self, services: &[String]) -> Vec<u16> {
         let wanted = self
             .services
@@ -304,7 +304,7 @@ impl<'e> Deployment<'e> {
         Ok(LoadSpec { name: name.to_owned(), targets, sources, trust, volume, kind })
     }
 
-    /// What a sink for mail has taken until now.
+    /// Ledger of a mail sink.
     pub(crate) fn ledger(&self, agents: &mut AgentPool<'_>, sink: &str) -> Result<MailLedger, TrialStop> {
         let host = &self.experiment.services[sink].on;
         let service = self.services[sink].id;
@@ -319,7 +319,7 @@ impl<'e> Deployment<'e> {
         }
     }
 
-    /// What relays for mail have flushed since this was asked last, by the relay's name.
+    /// Flushes of the mail relays since the last call, by the relay's name.
     pub(crate) fn flushes(
         &self,
         agents: &mut AgentPool<'_>,
@@ -342,7 +342,7 @@ impl<'e> Deployment<'e> {
         Ok(all)
     }
 
-    /// Where `from` reaches a service.
+    /// Addresses at which `from` reaches a service.
     fn reach(&self, from: &str, service: &str) -> Result<Vec<SocketAddr>, TrialStop> {
         let host = &self.experiment.services[service].on;
         let address = self.address_of(from, host)?;
@@ -350,7 +350,7 @@ impl<'e> Deployment<'e> {
         Ok(ports.map(|port| SocketAddr::new(address, port)).collect())
     }
 
-    /// What a service is, with its queue on the volume that it names, in a folder of its own.
+    /// The service with its queue in a folder of its own on the volume that it names.
     fn on_its_volume(&self, name: &str, service: &Service) -> Result<ServiceKind, TrialStop> {
         let kind = service.kind.clone();
         let Some(volume) = service.kind.volume() else { return Ok(kind) };
@@ -388,7 +388,7 @@ impl<'e> Deployment<'e> {
         })
     }
 
-    /// The configuration file of a service, with where the services are that it names.
+    /// Configuration file of a service, with the addresses of the services that it names.
     fn template(&self, service: &Service) -> Result<Option<ServiceTemplate>, TrialStop> {
         let (Some(text), Some(config)) = (&service.template, &service.config) else { return Ok(None) };
         let peer = |name: &String| Ok((name.clone(), self.reach(&service.on, name)?));
@@ -430,8 +430,8 @@ impl<'e> Deployment<'e> {
     }
 }
 
-/// The host whose agent reads the counters of the machine: of this one, where any host runs on it; else of the first guest, which is then the machine
-/// that all happens on. Of machines that are there already, it is the one with the service that the first load aims at.
+/// Host whose agent reads the machine's counters: a host on this machine, if there is one, else the first guest. Of remote machines, it is the
+/// one with the service that the first load aims at.
 pub(crate) fn machine_host(experiment: &Experiment) -> Key {
     let here = experiment.hosts.iter().find(|(_, host)| !host.kind.own().kernel).map(|(name, _)| name);
     let served = || {

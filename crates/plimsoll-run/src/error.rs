@@ -1,4 +1,4 @@
-//! What can go wrong while an experiment is carried out.
+//! Errors of a run.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use plimsoll_store::StoreError;
 
 use crate::host_provider::ProviderError;
 
-/// Why a run could not go on.
+/// Reason why a run could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// A host could not be made.
@@ -41,12 +41,12 @@ pub enum RunError {
         service: String,
         /// Its host.
         host: String,
-        /// Where it was tried from.
+        /// Host of the attempt.
         from: String,
         /// The failure; boxed, so that errors stay small.
         why: Box<Failure>,
     },
-    /// A host could not be set up, or could not do what it was asked to.
+    /// An agent could not set up its host, or failed at a request.
     #[error("the host `{host}`: {why}")]
     Agent {
         /// Its name.
@@ -54,10 +54,10 @@ pub enum RunError {
         /// Why.
         why: Failure,
     },
-    /// A program around what is measured failed.
+    /// A hook failed.
     #[error("the hook `{hook}` on `{host}`: {why}")]
     Hook {
-        /// Which: a path into the file.
+        /// Path of the hook in the experiment file.
         hook: String,
         /// The host.
         host: String,
@@ -93,7 +93,7 @@ pub enum RunError {
     /// Measurements could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A queue does not do what it is asked to.
+    /// A request to a queue failed.
     #[error(transparent)]
     Queue(#[from] QueueError),
     /// A task on a queue could not go on.
@@ -105,7 +105,7 @@ pub enum RunError {
         machine: String,
         /// Why.
         what: String,
-        /// What the user can do about it, where that is known.
+        /// Advice for the user, if there is any.
         advice: Option<String>,
     },
     /// Tasks of a queue end and leave nothing.
@@ -121,12 +121,12 @@ pub enum RunError {
     /// The queue starts nothing.
     #[error("the queue started nothing within {} s: the first task {why}", within.as_secs_f64())]
     NotStarted {
-        /// How long it was waited for.
+        /// Elapsed time of the wait.
         within: Duration,
-        /// Why, as the queue tells it.
+        /// Reason given by the queue.
         why: String,
     },
-    /// What tasks have left cannot be read.
+    /// Results of tasks cannot be read.
     #[error("reading the results of the tasks: {0}")]
     Results(io::Error),
 }
@@ -144,16 +144,16 @@ fn known_to(known: Option<(u64, u64)>) -> String {
 /// Why a trial ended before its end.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialStop {
-    /// The user wants it to end.
+    /// The user interrupts the run.
     #[error("interrupted")]
     Interrupted,
-    /// The user wants the phase to end that is under way; the trial goes on.
+    /// The user skips the current phase; the trial goes on.
     #[error("skipped")]
     Skipped,
-    /// Something happened that makes the trial worthless; the next may be better.
+    /// A fault makes the trial worthless; the next may be better.
     #[error("{}", .0.what)]
     Fault(Fault),
-    /// Something happened that would happen to the next trial, too.
+    /// An error would hit the next trial, too.
     #[error(transparent)]
     Error(#[from] RunError),
 }

@@ -6,42 +6,42 @@ use plimsoll_model::experiment::Rung;
 use plimsoll_model::observation::{Arm, Fault, PhaseKind, PhaseRecord, Progress, Sample, Slice, TrialRecord};
 use plimsoll_model::verdict::Verdict;
 
-/// Something that happened.
+/// An event.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A trial begins.
     TrialStarted {
         /// Its number, from 1.
         number: u32,
-        /// The most trials that there will be.
+        /// Largest number of trials.
         of: u32,
     },
     /// The hosts are up and the services ready.
     RigReady {
-        /// How long it took.
+        /// Elapsed time.
         took: Duration,
     },
     /// A phase begins.
     PhaseStarted {
         /// Its name.
         name: &'a str,
-        /// What it is for.
+        /// Purpose of the phase.
         kind: PhaseKind,
         /// The cycle, from 1; 0 outside of any.
         cycle: u32,
-        /// The number of cycles that there will be; 0 outside of any.
+        /// Number of cycles; 0 outside of any.
         cycles: u32,
     },
     /// A step is carried out.
     Step {
-        /// What it is called.
+        /// Its description.
         name: &'a str,
     },
     /// A load is under way.
     Progress {
         /// The rig that it runs on.
         arm: Arm,
-        /// Where it stands.
+        /// Its progress.
         progress: &'a Progress,
     },
     /// A slice has ended.
@@ -58,14 +58,14 @@ pub enum Event<'a> {
         /// In order of time; each holds only what is new.
         samples: &'a [Sample],
     },
-    /// Something is known of a phase that is being measured.
+    /// An interim result of the measured phase.
     SoFar {
-        /// What, in a sentence.
+        /// The result in a sentence.
         what: &'a str,
     },
     /// A phase has ended.
     PhaseEnded {
-        /// What happened in it.
+        /// Record of the phase.
         phase: &'a PhaseRecord,
     },
     /// A remedy is tried.
@@ -73,26 +73,26 @@ pub enum Event<'a> {
         /// Which.
         rung: Rung,
     },
-    /// Something makes the trial worthless.
+    /// A fault makes the trial worthless.
     Fault {
         /// What.
         fault: &'a Fault,
     },
     /// A trial has ended and is stored.
     TrialEnded {
-        /// What happened in it.
+        /// Record of the trial.
         trial: &'a TrialRecord,
     },
-    /// What the judge says of the trials so far.
+    /// Interim verdicts on the trials so far.
     Judged {
         /// One for each claim.
         verdicts: &'a [Verdict],
     },
 }
 
-/// Whoever wants to know.
+/// Receiver of events.
 pub trait Observer {
-    /// Something happened.
+    /// Handles an event.
     fn on(&mut self, event: &Event<'_>);
 }
 

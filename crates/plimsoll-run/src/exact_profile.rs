@@ -1,7 +1,7 @@
 //! Profiles of hosts whose time counts instructions.
 //!
-//! Sampling would be instructions as well, so nothing samples while something is measured there. At the end of the first trial of each cell what was
-//! measured is done once more, and of that only the profile counts: how often a function was met tells how many of the instructions were its own.
+//! Sampling takes instructions, so there is none during measurements. The end of each cell's first trial repeats the measured load for its
+//! profile alone: the samples in a function are proportional to its instructions.
 
 use std::time::Instant;
 

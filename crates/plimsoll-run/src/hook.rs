@@ -1,4 +1,4 @@
-//! Hooks: programs around what is measured. What cleans up runs whatever became of that.
+//! Hooks: programs around measurements. Clean-up hooks run also after a failure.
 
 use std::time::Instant;
 
@@ -50,7 +50,7 @@ fn run_hooks(trial: &mut Trial<'_>, arm: Arm, programs: &[RunProgram], hook: &st
     Ok(())
 }
 
-/// Does what has to be done however the trial ends, a Ctrl-C included.
+/// Runs `doing` to its end, also after a Ctrl-C.
 pub(crate) fn cleaning_up<T>(trial: &mut Trial<'_>, doing: impl FnOnce(&mut Trial<'_>) -> T) -> T {
     let before = trial.rigs.agents.may_be_interrupted(false);
     let done = doing(trial);

@@ -1,4 +1,4 @@
-//! Where hosts come from: a narrow trait, so that trials can be tested without namespaces.
+//! Providers of hosts: a narrow trait, so that trials can be tested without namespaces.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,14 +24,14 @@ pub struct Pipes {
     pub to: Box<dyn Write + Send>,
     /// The agent's stdout.
     pub from: Box<dyn Read + Send>,
-    /// How its clock stands to the controller's, where it is not the same.
+    /// Its clock, if it is not the controller's.
     pub clock: Option<Clock>,
 }
 
-/// Why hosts could not be made or used, whoever provides them.
+/// Error of a provider of hosts.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
-    /// Nobody wants it any more.
+    /// The user interrupted the run.
     #[error("interrupted")]
     Interrupted,
     /// The host has nothing of its own to rebuild.
@@ -40,18 +40,18 @@ pub enum ProviderError {
     /// There is no such volume.
     #[error("there is no volume `{0}`")]
     NoSuchVolume(String),
-    /// What the provider says.
+    /// An error of the provider's own.
     #[error("{source}")]
     Failed {
         /// Its own error.
         source: Box<dyn std::error::Error + Send + Sync>,
-        /// What the user can do about it, where that is known.
+        /// Advice for the user, if there is any.
         advice: Option<Cow<'static, str>>,
     },
 }
 
 impl ProviderError {
-    /// What the user can do about it, where that is known.
+    /// Advice for the user, if there is any.
     pub fn advice(&self) -> Option<Cow<'static, str>> {
         match self {
             Self::Failed { advice, .. } => advice.clone(),
@@ -80,12 +80,12 @@ impl From<RemoteError> for ProviderError {
     }
 }
 
-/// A link that did not do what was asked of it.
+/// A link that lost or delayed frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkTrouble {
-    /// Which, and what happened.
+    /// The link, and what happened.
     pub what: String,
-    /// Whether frames were lost that should not have been; else they were late.
+    /// Whether frames were lost; else they were late.
     pub lost_frames: bool,
 }
 
@@ -120,12 +120,12 @@ pub trait Changed {}
 
 impl Changed for UndoProcess {}
 
-/// What shaped a link, in words.
+/// Shaper of a link, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShapedLink {
-    /// What did, and why not something else. The same in all trials.
+    /// The shaper, with the reason for the choice. Equal in all trials.
     pub what: String,
-    /// From which packet rate on it would itself be the bottleneck, at the pace of this trial, where it is a process that could be.
+    /// Packet rate from which a link emulator would be the bottleneck itself, at the pace of this trial.
     pub pace: Option<String>,
 }
 
@@ -143,15 +143,15 @@ pub trait Hosts {
     /// When there is no such host, or no way between the two.
     fn address(&self, from: &str, to: &str) -> Result<IpAddr, ProviderError>;
 
-    /// Where services of a host listen that has no network of its own.
+    /// Listening address of services on a host without a network of its own.
     ///
     /// # Errors
-    /// When there is no such host, or nobody knows where it is reached.
+    /// When there is no such host, or its address is unknown.
     fn listen(&self, host: &str) -> Result<IpAddr, ProviderError> {
         self.address(host, host)
     }
 
-    /// What a reader of its figures must know of a host.
+    /// Notes about a host for readers of its figures.
     fn notes(&self, host: &str) -> Vec<String>;
 
     /// The addresses that a host has beside those of its links.
@@ -160,13 +160,13 @@ pub trait Hosts {
     /// When there is no such host.
     fn own_addresses(&self, host: &str) -> Result<Vec<IpAddr>, ProviderError>;
 
-    /// Where the agent of its host finds a volume.
+    /// Path of a volume on its host.
     ///
     /// # Errors
     /// When there is no such volume.
     fn volume(&self, name: &str) -> Result<VolumePlace, ProviderError>;
 
-    /// Which links did not do what was asked of them, until now.
+    /// Links that have lost or delayed frames so far.
     ///
     /// # Errors
     /// When a link cannot be asked.
@@ -188,11 +188,10 @@ pub trait Hosts {
     /// without its own namespace.
     fn network_namespace(&self, host: &str) -> Option<u64>;
 
-    /// The last lines of the console of a host that has ended by itself, or why a machine is not reached any more; empty where there is nothing to
-    /// tell.
+    /// Last lines of the console of a host that has ended by itself, or the reason why a machine is unreachable; empty for other hosts.
     fn last_lines(&mut self, host: &str) -> String;
 
-    /// How the agent of a host ended by itself, in words; empty where that is not known.
+    /// How the agent of a host ended by itself, in words; empty if unknown.
     fn end_in_words(&mut self, _host: &str) -> String {
         String::new()
     }
@@ -212,7 +211,7 @@ pub struct Namespaces {
     pub args: Vec<OsString>,
     /// Block devices of this machine that may be written to.
     pub destroy: Vec<PathBuf>,
-    /// Set when the user wants the run to end: hosts that are being made are then given up.
+    /// Set when the user interrupts the run: hosts in construction are then given up.
     pub interrupt: Arc<AtomicBool>,
 }
 
@@ -313,7 +312,7 @@ impl Hosts for Rig {
     }
 
     fn notes(&self, host: &str) -> Vec<String> {
-        // A host that is not there has nothing to tell.
+        // A missing host has no notes.
         Rig::notes(self, host).map(<[String]>::to_vec).unwrap_or_default()
     }
 
@@ -339,7 +338,7 @@ impl Hosts for Rig {
             .iter()
             .filter_map(|(link, counts)| Some((link.to_string(), counts.frames_per_second_at_most()?)))
             .collect();
-        let told = self.shaping().map(|(link, shaping)| {
+        let links = self.shaping().map(|(link, shaping)| {
             let by = match shaping.by {
                 LinkShaper::Netem => "the kernel's netem",
                 LinkShaper::Emulator => "a link emulator of Plimsoll's own",
@@ -350,7 +349,7 @@ impl Hosts for Rig {
             let pace = pace.map(|most| format!("would be the bottleneck from some {most} packets/s on"));
             ShapedLink { what, pace }
         });
-        Ok(told.collect())
+        Ok(links.collect())
     }
 
     fn change_link(&mut self, place: usize, ways: &[LinkDirection; 2]) -> Result<(), ProviderError> {
@@ -362,12 +361,12 @@ impl Hosts for Rig {
     }
 
     fn last_lines(&mut self, host: &str) -> String {
-        // A host that is not there any more has said all that it had to say.
+        // A removed host has no console.
         Rig::last_lines(self, host).unwrap_or_default()
     }
 
     fn end_in_words(&mut self, host: &str) -> String {
-        // A host that is not there any more has no end to tell of.
+        // The end of a removed host is unknown.
         Rig::end_in_words(self, host).unwrap_or_default()
     }
 

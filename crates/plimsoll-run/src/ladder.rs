@@ -1,4 +1,4 @@
-//! The remedies ladder: what brings the figure back says where the state lives.
+//! The remedies ladder: the remedy that brings the figure back shows where the state lives.
 
 use std::time::Instant;
 
@@ -17,8 +17,7 @@ use crate::trial::Trial;
 
 /// Tries one rung after the other and measures after each, until the figure is back.
 ///
-/// Each is applied to the control as well: what it has grown by being measured would otherwise stay in the control alone, and
-/// make the restored rig look better than its baseline.
+/// Each is applied to the control as well: state that measurements left there would make the restored rig look better than its baseline.
 pub(crate) fn climb(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     let experiment = trial.experiment;
     let Some(remedies) = &experiment.remedies else { return Ok(()) };
@@ -52,14 +51,14 @@ fn try_rung(
         return trial.recorder.end();
     }
     let limit = Instant::now() + PHASE_LIMIT;
-    // What was just started or made anew warms up first, in a slice that is not kept.
+    // Restarted services and rebuilt hosts warm up in a slice that is not kept.
     slices(trial, loads, &Extent::just(1), limit)?;
     trial.recorder.current().slices.clear();
     slices(trial, loads, extent, limit)?;
     trial.recorder.end()
 }
 
-/// Does what a rung says; a note where it cannot be done here.
+/// Applies a rung. Returns a note if that is impossible here.
 fn apply(trial: &mut Trial<'_>, rung: Rung, remedies: &Remedies) -> Result<Option<String>, TrialStop> {
     let experiment = trial.experiment;
     let host = &experiment.services[&remedies.service].on;

@@ -57,10 +57,10 @@ use plimsoll_model::verdict::Verdict;
 
 /// Samples where the CPUs spend their time.
 pub trait Profiler {
-    /// Begins to sample. Processes in these network namespaces, by inode, belong to hosts of that name.
+    /// Begins sampling. Processes in these network namespaces, by inode, belong to hosts of that name.
     fn start(&self, hosts: BTreeMap<u64, String>);
 
-    /// Ends it. What was sampled since it began belongs to this rig.
+    /// Ends sampling. The samples since its start belong to this rig.
     fn stop(&self, control: Arm);
 
     /// Takes the samples since the last call, as a profile for each rig.
@@ -69,7 +69,7 @@ pub trait Profiler {
 
 /// The run's questions about the figures that it measures.
 pub trait Judge {
-    /// Whether the slices of a measured phase tell its figure surely enough for the claims. To be answered from their scatter alone.
+    /// Whether the slices of a measured phase give a figure that is precise enough for the claims. Only their scatter may decide that.
     fn sure_enough(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> bool;
 
     /// Describes in a sentence how far a phase is while it is measured; `None` if there is nothing to say.
@@ -80,11 +80,11 @@ pub trait Judge {
     fn window_passes(&self, plan: &Plan, baseline: &[Slice], window: &Slice, control: Option<&Slice>)
     -> bool;
 
-    /// The rate of the next probe, in requests per second, of a phase that searches for a limit and has made these; nothing when it is
-    /// known well enough. To be answered from these probes alone.
+    /// Rate of the next probe, in requests per second, after these probes of a search; `None` if the limit is known well enough. Only the
+    /// probes may decide that.
     fn next_rate(&self, experiment: &Experiment, phase: &str, probes: &[Slice]) -> Option<f64>;
 
-    /// Whether the figure of this trial did not come back, as far as the trial alone can tell.
+    /// Whether the figure did not come back, judged from this trial alone.
     fn calls_for_remedies(&self, plan: &Plan, trial: &TrialRecord) -> bool;
 
     /// Whether the last rung of the ladder in this trial brought the figure back.
@@ -93,13 +93,13 @@ pub trait Judge {
     /// Whether the trials of block 0, which all carried out the same cell, show that the machine cannot carry an answer.
     fn unfit(&self, plan: &Plan, trials: &[TrialRecord]) -> bool;
 
-    /// What the packets of a capture tell of its connections.
+    /// Connections in the packets of a capture.
     ///
     /// # Errors
     /// When the file cannot be read, in words.
     fn read_packets(&self, file: &Path) -> Result<Traffic, String>;
 
-    /// What it would say of each claim if the run ended now.
+    /// Interim verdict on each claim.
     fn so_far_of_run(&self, plan: &Plan, trials: &[TrialRecord]) -> Vec<Verdict>;
 
     /// Whether every claim is decided by the trials so far.

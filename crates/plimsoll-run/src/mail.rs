@@ -1,4 +1,4 @@
-//! Mail: what was acknowledged to the sources, against what the sinks have taken.
+//! Mail: messages acknowledged to the sources, against those in the sinks.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,14 @@ use plimsoll_model::observation::{Arm, Fault, FaultKind, LoadResult, MailBalance
 use crate::error::TrialStop;
 use crate::trial::Trial;
 
-/// How often it is looked what has arrived.
+/// Time between two looks at the arrived mail.
 const POLL: Duration = Duration::from_millis(50);
-/// How long mail is waited for at the end of a trial that has no claim on it.
+/// Longest wait for mail at the end of a trial without a claim on it.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The most ids of lost messages that are reported.
-const TOLD: usize = 10;
+/// Largest number of reported ids of lost messages.
+const MOST_IDS: usize = 10;
 
-/// What became of the mail that was waited for.
+/// Arrived and missing mail after a wait.
 struct Arrival {
     acknowledged: IdSet,
     ledger: MailLedger,
@@ -29,7 +29,7 @@ impl Arrival {
     }
 }
 
-/// Waits until all mail that was acknowledged has arrived at a sink, on every rig, and notes how long it took.
+/// Waits until all acknowledged mail has arrived at a sink, on every rig, and notes the time.
 pub(crate) fn wait_for_mail(trial: &mut Trial<'_>, sink: &str, limit: Duration) -> Result<(), TrialStop> {
     for arm in trial.arms().collect::<Vec<_>>() {
         let arrival = arrival(trial, acknowledged(trial, arm, sink), arm, sink, limit)?;
@@ -65,7 +65,7 @@ pub(crate) fn balance_mail(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     Ok(())
 }
 
-/// Adds to the time of a load that was measured what it takes until all mail that was acknowledged in the trial has arrived.
+/// Adds to the time of a measured load the wait until all mail acknowledged in the trial has arrived.
 pub(crate) fn deliver(
     trial: &mut Trial<'_>,
     arm: Arm,
@@ -120,7 +120,7 @@ fn acknowledged(trial: &Trial<'_>, arm: Arm, sink: &str) -> IdSet {
     all
 }
 
-/// Whether what a load sends ends at a service.
+/// Whether the messages of a load end at a sink.
 fn leads_to(experiment: &Experiment, load: &str, sink: &str) -> bool {
     let Some(load) = experiment.loads.get(load) else { return false };
     let onward = |name: &&str| experiment.services[*name].onward();
@@ -130,7 +130,7 @@ fn leads_to(experiment: &Experiment, load: &str, sink: &str) -> bool {
 fn balance(sink: &str, arm: Arm, arrival: &Arrival) -> MailBalance {
     let Arrival { acknowledged, ledger, waited } = arrival;
     let (all, lost) = (acknowledged.len(), arrival.missing());
-    let lost_ids = acknowledged.missing_from(&ledger.arrived).take(TOLD);
+    let lost_ids = acknowledged.missing_from(&ledger.arrived).take(MOST_IDS);
     MailBalance {
         sink: sink.to_owned(),
         arm,
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_did_not_arrive_is_lost_and_what_nobody_was_told_of_is_counted_apart() {
+    fn missing_messages_are_lost_and_unacknowledged_ones_are_counted_apart() {
         let arrived = [1, 2, 3, 9].into_iter().collect();
         let ledger = MailLedger { arrived, doubled: 1, corrupted: 0, unknown: 0 };
         let acknowledged = [1, 2, 3, 0xa].into_iter().collect();

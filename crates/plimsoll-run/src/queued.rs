@@ -21,62 +21,61 @@ use crate::event::{Event, Observer};
 use crate::results::{Block, Results};
 use crate::{Ended, Judge, Limits, run};
 
-/// How often the queue is asked at first ..
+/// Time between two questions to the queue during [`AT_FIRST`].
 const SOON: Duration = Duration::from_millis(500);
-/// .. for so long ..
+/// Initial part of a run, with frequent questions to the queue.
 const AT_FIRST: Duration = Duration::from_secs(120);
-/// .. and how often then: others want to know something of it, too.
+/// Time between two later questions, as others ask the queue, too.
 const LATER: Duration = Duration::from_secs(5);
-/// How long another machine's file may take to appear here (nfs(5), `acdirmax`, is longer, except for folders that are
-/// opened).
+/// Time for another machine's file to appear here (nfs(5), `acdirmax`, is longer, except for opened folders).
 const SETTLES: Duration = Duration::from_secs(3);
-/// A block is not submitted again after its task ended this often without a result.
+/// Largest number of submissions of a block whose tasks leave no result.
 const TIMES: u32 = 3;
-/// How long a queue may not answer that has answered before.
+/// Longest silence of a queue that has answered before.
 const DEAF: Duration = Duration::from_secs(300);
-/// How long tasks may take to end that are cancelled.
+/// Deadline for cancelled tasks to end.
 const ENDING: Duration = Duration::from_secs(20);
-/// How often it is looked whether the run is still wanted.
+/// Time between two checks for an interrupt.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A run on a queue, to be carried out or to be gone on with.
+/// A new or resumed run on a queue.
 pub struct Queued<'r> {
-    /// What to carry out.
+    /// The experiment with its cells.
     pub plan: &'r Plan,
-    /// Who hands machines out.
+    /// The queue with the machines.
     pub queue: &'r dyn Queue,
-    /// Where tasks leave what they measured.
+    /// Results of the tasks.
     pub results: &'r Results,
-    /// Who knows whether a figure is good enough.
+    /// Judge of the figures.
     pub judge: &'r dyn Judge,
-    /// Where everything is stored.
+    /// Store of the run.
     pub store: &'r Store,
-    /// Set when the user wants it to end.
+    /// Set when the user interrupts the run.
     pub interrupt: &'r AtomicBool,
-    /// When to end.
+    /// Limits of the run.
     pub limits: Limits,
-    /// How long nothing may happen while all tasks wait.
+    /// Longest time in which all tasks wait.
     pub start_within: Option<Duration>,
 }
 
-/// What a run on a queue knows while it goes on.
-struct UnderWay<'u> {
+/// State of a run on a queue.
+struct Session<'u> {
     entry: &'u mut RunEntry,
     trials: &'u mut Vec<TrialRecord>,
     observer: &'u mut dyn Observer,
-    /// Called with each block that is taken in.
+    /// Called with each stored block.
     taken: &'u mut dyn FnMut(&Block) -> Result<(), StoreError>,
-    /// How often each block was submitted.
+    /// Number of submissions of each block.
     submitted: BTreeMap<u32, u32>,
-    /// Since when tasks are gone of which nothing is known.
+    /// Time at which a task disappeared without a result.
     gone: BTreeMap<u32, Instant>,
-    /// The blocks that were taken in, by the machine that carried them out.
+    /// Stored blocks, by machine.
     machines: BTreeMap<String, BTreeSet<u32>>,
-    /// The blocks that were looked at when they were over.
+    /// Finished blocks that were handled.
     closed: BTreeSet<u32>,
     /// The last reported progress.
-    told: String,
-    /// When something has moved last.
+    reported: String,
+    /// Time of the last change.
     moved: Instant,
     answered: Option<Instant>,
     began: Instant,
@@ -84,7 +83,7 @@ struct UnderWay<'u> {
 }
 
 impl Queued<'_> {
-    /// Carries out the blocks that are not stored yet. What was measured is in the answer, also when the run could not go on.
+    /// Carries out the blocks that are not stored yet. The result has all measurements, also after an error.
     pub fn carry_out(
         &self,
         mut entry: RunEntry,
@@ -96,7 +95,7 @@ impl Queued<'_> {
         let mut trials = Vec::new();
         let stop = self.begin(&entry).and_then(|stored| {
             trials = stored;
-            let mut under_way = UnderWay {
+            let mut session = Session {
                 entry: &mut entry,
                 trials: &mut trials,
                 observer,
@@ -105,23 +104,22 @@ impl Queued<'_> {
                 gone: BTreeMap::new(),
                 machines: BTreeMap::new(),
                 closed: BTreeSet::new(),
-                told: String::new(),
+                reported: String::new(),
                 moved: began,
                 answered: None,
                 began,
                 judged: 0,
             };
-            let stop = self.blocks(&mut under_way);
-            let ended = self.end(&mut under_way);
-            under_way.tell_machines();
+            let stop = self.blocks(&mut session);
+            let ended = self.end(&mut session);
+            session.note_machines();
             stop.and(ended)
         });
         entry.elapsed = before + began.elapsed();
         Ended::store(entry, trials, stop, self.store)
     }
 
-    /// Stores that the run goes on, and fetches the trials that it has already. Blocks that an error ended in an
-    /// earlier session are tried again.
+    /// Stores that the run goes on, and fetches its earlier trials. Blocks that ended with an error in an earlier session are tried again.
     fn begin(&self, entry: &RunEntry) -> Result<Vec<TrialRecord>, TrialStop> {
         let stored = run::begin(self.store, entry)?;
         for number in self.all() {
@@ -133,23 +131,23 @@ impl Queued<'_> {
         Ok(stored)
     }
 
-    fn blocks(&self, under_way: &mut UnderWay<'_>) -> Result<(), TrialStop> {
+    fn blocks(&self, session: &mut Session<'_>) -> Result<(), TrialStop> {
         loop {
             if self.interrupt.load(Ordering::Acquire) {
                 return Err(TrialStop::Interrupted);
             }
-            // Whatever ended before the queue was asked has left its result by then.
-            let tasks = self.tasks(under_way)?;
-            self.take_in(under_way)?;
-            let next = self.all().find(|block| !self.is_whole(*block, under_way.trials));
+            // Tasks that ended before this question have left their results.
+            let tasks = self.tasks(session)?;
+            self.take_in(session)?;
+            let next = self.all().find(|block| !self.is_whole(*block, session.trials));
             let Some(next) = next else { return Ok(()) };
-            if self.is_enough(next, under_way) {
+            if self.is_enough(next, session) {
                 return Ok(());
             }
-            self.submit_missing(next, &tasks, under_way)?;
-            self.tell(&tasks, under_way);
-            self.wait_for_start(&tasks, under_way)?;
-            let pause = if under_way.began.elapsed() < AT_FIRST { SOON } else { LATER };
+            self.submit_missing(next, &tasks, session)?;
+            self.report(&tasks, session);
+            self.wait_for_start(&tasks, session)?;
+            let pause = if session.began.elapsed() < AT_FIRST { SOON } else { LATER };
             let until = Instant::now() + pause;
             while Instant::now() < until && !self.interrupt.load(Ordering::Acquire) {
                 thread::sleep(LOOK);
@@ -157,14 +155,14 @@ impl Queued<'_> {
         }
     }
 
-    fn tasks(&self, under_way: &mut UnderWay<'_>) -> Result<BTreeMap<u32, TaskState>, TrialStop> {
+    fn tasks(&self, session: &mut Session<'_>) -> Result<BTreeMap<u32, TaskState>, TrialStop> {
         loop {
             match self.queue.tasks() {
                 Ok(tasks) => {
-                    under_way.answered = Some(Instant::now());
+                    session.answered = Some(Instant::now());
                     return Ok(tasks.into_iter().map(|task| (task.number, task.state)).collect());
                 }
-                Err(_) if under_way.answered.is_some_and(|at| at.elapsed() < DEAF) => {
+                Err(_) if session.answered.is_some_and(|at| at.elapsed() < DEAF) => {
                     if self.interrupt.load(Ordering::Acquire) {
                         return Err(TrialStop::Interrupted);
                     }
@@ -175,36 +173,33 @@ impl Queued<'_> {
         }
     }
 
-    /// Stores the blocks that are over.
-    fn take_in(&self, under_way: &mut UnderWay<'_>) -> Result<(), TrialStop> {
-        let open =
-            |block: &u32| !under_way.closed.contains(block) && !self.is_whole(*block, under_way.trials);
+    /// Stores finished blocks.
+    fn take_in(&self, session: &mut Session<'_>) -> Result<(), TrialStop> {
+        let open = |block: &u32| !session.closed.contains(block) && !self.is_whole(*block, session.trials);
         for number in self.all().filter(open).collect::<Vec<_>>() {
             let Some(block) = self.results.ended(number).map_err(unread)? else { continue };
-            under_way.closed.insert(number);
-            (under_way.taken)(&block)?;
-            under_way.moved = Instant::now();
+            session.closed.insert(number);
+            (session.taken)(&block)?;
+            session.moved = Instant::now();
             for note in &block.end.notes {
-                if !under_way.entry.notes.contains(note) {
-                    under_way.entry.notes.push(note.clone());
+                if !session.entry.notes.contains(note) {
+                    session.entry.notes.push(note.clone());
                 }
             }
             if let Some((what, advice)) = block.end.error {
                 let (machine, block) = (block.machine, number);
                 return Err(RunError::Task { block, machine, what, advice }.into());
             }
-            // What an earlier session gave up is carried out anew.
-            under_way.trials.retain(|trial| trial.block != number);
+            // Trials that an earlier session gave up are repeated.
+            session.trials.retain(|trial| trial.block != number);
             for trial in block.trials {
-                self.store.put_trial(&under_way.entry.id, &trial)?;
-                under_way
-                    .observer
-                    .on(&Event::TrialStarted { number: trial.number, of: self.trials_at_most() });
-                under_way.observer.on(&Event::TrialEnded { trial: &trial });
-                under_way.trials.push(trial);
+                self.store.put_trial(&session.entry.id, &trial)?;
+                session.observer.on(&Event::TrialStarted { number: trial.number, of: self.trials_at_most() });
+                session.observer.on(&Event::TrialEnded { trial: &trial });
+                session.trials.push(trial);
             }
-            under_way.trials.sort_by_key(|trial| trial.number);
-            under_way.machines.entry(block.machine).or_default().insert(number);
+            session.trials.sort_by_key(|trial| trial.number);
+            session.machines.entry(block.machine).or_default().insert(number);
             if let Some(fault) = block.end.fault {
                 return Err(TrialStop::Fault(fault));
             }
@@ -212,17 +207,17 @@ impl Queued<'_> {
         Ok(())
     }
 
-    /// Whether the run can end before this block, the first that is not there.
-    fn is_enough(&self, next: u32, under_way: &mut UnderWay<'_>) -> bool {
-        let before = under_way.trials.partition_point(|trial| trial.block < next);
-        if before == under_way.judged {
+    /// Whether the run can end before `next`, the first missing block.
+    fn is_enough(&self, next: u32, session: &mut Session<'_>) -> bool {
+        let before = session.trials.partition_point(|trial| trial.block < next);
+        if before == session.judged {
             return false;
         }
-        under_way.judged = before;
-        let elapsed = under_way.entry.elapsed + under_way.began.elapsed();
-        let trials = &under_way.trials[..before];
+        session.judged = before;
+        let elapsed = session.entry.elapsed + session.began.elapsed();
+        let trials = &session.trials[..before];
         let verdicts = self.judge.so_far_of_run(self.plan, trials);
-        under_way.observer.on(&Event::Judged { verdicts: &verdicts });
+        session.observer.on(&Event::Judged { verdicts: &verdicts });
         self.limits.enough(self.judge, self.plan, next, trials, elapsed)
     }
 
@@ -230,16 +225,16 @@ impl Queued<'_> {
         &self,
         next: u32,
         tasks: &BTreeMap<u32, TaskState>,
-        under_way: &mut UnderWay<'_>,
+        session: &mut Session<'_>,
     ) -> Result<(), TrialStop> {
         let wanted = self.all().take_while(|block| *block <= self.last_wanted(next));
         let missing =
-            wanted.filter(|block| !self.is_whole(*block, under_way.trials) && !tasks.contains_key(block));
+            wanted.filter(|block| !self.is_whole(*block, session.trials) && !tasks.contains_key(block));
         let mut numbers = Vec::new();
         for block in missing.collect::<Vec<_>>() {
-            let times = under_way.submitted.get(&block).copied().unwrap_or(0);
+            let times = session.submitted.get(&block).copied().unwrap_or(0);
             if times > 0 {
-                let since = *under_way.gone.entry(block).or_insert_with(Instant::now);
+                let since = *session.gone.entry(block).or_insert_with(Instant::now);
                 if since.elapsed() < SETTLES {
                     continue;
                 }
@@ -252,67 +247,67 @@ impl Queued<'_> {
         }
         let room = self.queue.at_once().map_or(usize::MAX, |most| most as usize);
         numbers.truncate(room.saturating_sub(tasks.len()));
-        under_way.gone.retain(|block, _| !tasks.contains_key(block) && !numbers.contains(block));
+        session.gone.retain(|block, _| !tasks.contains_key(block) && !numbers.contains(block));
         if numbers.is_empty() {
             return Ok(());
         }
         self.queue.submit(&numbers).map_err(RunError::from)?;
         for block in numbers {
-            let times = under_way.submitted.entry(block).or_default();
+            let times = session.submitted.entry(block).or_default();
             *times += 1;
             if *times > 1 {
                 let note = format!(
                     "block {block} was submitted again: its task was gone and had left no result, as when a machine is lost"
                 );
-                under_way.entry.notes.push(Note::from(note));
+                session.entry.notes.push(Note::from(note));
             }
         }
-        under_way.moved = Instant::now();
+        session.moved = Instant::now();
         Ok(())
     }
 
-    /// The last block that is wanted as long as nothing more is known.
+    /// The last block needed for the present state.
     fn last_wanted(&self, next: u32) -> u32 {
         let wave = self.limits.min_trials.max(1);
         match next {
-            // Whether the machine can carry an answer comes first.
+            // The comparison of the machine with itself comes first.
             0 => 0,
             next => next.div_ceil(wave).saturating_mul(wave).min(self.limits.max_trials),
         }
     }
 
-    fn tell(&self, tasks: &BTreeMap<u32, TaskState>, under_way: &mut UnderWay<'_>) {
+    fn report(&self, tasks: &BTreeMap<u32, TaskState>, session: &mut Session<'_>) {
         let running: Vec<&str> = tasks.values().filter_map(|state| state.machine()).collect();
         let waiting = tasks.values().find_map(|state| match state {
             TaskState::Waiting(why) if !why.is_empty() => Some(why.as_str()),
             TaskState::Waiting(_) | TaskState::Running(_) => None,
         });
         let begun: usize = tasks.keys().map(|block| self.results.begun(*block)).sum();
-        let mut told = format!("{} of {} blocks under way", running.len(), tasks.len());
+        let mut report = format!("{} of {} blocks under way", running.len(), tasks.len());
         if !running.is_empty() {
-            told += &format!(" on {}", running.join(", "));
+            report += &format!(" on {}", running.join(", "));
         }
         if begun > 0 {
-            told += &format!(", {begun} of their trials measured");
+            report += &format!(", {begun} of their trials measured");
         }
         if let Some(why) = waiting {
-            told += &format!("; the others wait ({why})");
+            report += &format!("; the others wait ({why})");
         }
-        if told != under_way.told {
-            under_way.observer.on(&Event::SoFar { what: &told });
-            under_way.told = told;
+        if report != session.reported {
+            session.observer.on(&Event::SoFar { what: &report });
+            session.reported = report;
         }
     }
 
     fn wait_for_start(
         &self,
         tasks: &BTreeMap<u32, TaskState>,
-        under_way: &mut UnderWay<'_>,
+        session: &mut Session<'_>,
     ) -> Result<(), TrialStop> {
         if tasks.is_empty() || tasks.values().any(|state| state.machine().is_some()) {
-            under_way.moved = Instant::now();
+            session.moved = Instant::now();
         }
-        match self.start_within.filter(|within| under_way.moved.elapsed() >= *within) {
+        match self.start_within.filter(|within| session.moved.elapsed() >= *within) {
             Some(within) => {
                 let why = tasks.values().next().map(ToString::to_string).unwrap_or_default();
                 Err(RunError::NotStarted { within, why }.into())
@@ -321,8 +316,8 @@ impl Queued<'_> {
         }
     }
 
-    /// Cancels what is still there, has the queue forget the rest, and takes in what ended meanwhile.
-    fn end(&self, under_way: &mut UnderWay<'_>) -> Result<(), TrialStop> {
+    /// Cancels remaining tasks, removes ended ones from the queue, and stores the last finished blocks.
+    fn end(&self, session: &mut Session<'_>) -> Result<(), TrialStop> {
         let is_there = || self.queue.tasks().is_ok_and(|tasks| !tasks.is_empty());
         if is_there() {
             self.queue.cancel().map_err(RunError::from)?;
@@ -332,10 +327,10 @@ impl Queued<'_> {
             }
         }
         if let Err(error) = self.queue.forget_ended() {
-            // All that was measured is there.
+            // All measurements are stored.
             tracing::warn!("the queue still knows the tasks that have ended: {error}");
         }
-        self.take_in(under_way)
+        self.take_in(session)
     }
 
     /// The blocks of the run, in order.
@@ -355,9 +350,9 @@ impl Queued<'_> {
     }
 }
 
-impl UnderWay<'_> {
-    /// Has the run tell which machines its blocks were carried out on.
-    fn tell_machines(&mut self) {
+impl Session<'_> {
+    /// Notes with the run the blocks of each machine.
+    fn note_machines(&mut self) {
         for (machine, blocks) in &self.machines {
             let blocks: Vec<String> = blocks.iter().map(ToString::to_string).collect();
             let plural = if blocks.len() == 1 { "" } else { "s" };

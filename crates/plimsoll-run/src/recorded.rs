@@ -1,11 +1,11 @@
-//! How phases are recorded that ran several loads at once.
+//! Records of phases with several loads at once.
 
 use std::mem::take;
 
 use plimsoll_model::experiment::recorded_as;
 use plimsoll_model::observation::PhaseRecord;
 
-/// The loads that the phase measured at once; none where it measured one.
+/// Loads that the phase measured at once; empty for a single load.
 pub(crate) fn loads_of(record: &PhaseRecord) -> Vec<String> {
     let mut loads: Vec<String> = Vec::new();
     for slice in &record.slices {
@@ -16,7 +16,7 @@ pub(crate) fn loads_of(record: &PhaseRecord) -> Vec<String> {
     loads
 }
 
-/// The phase as it is recorded: where it measured several loads at once, once for each. What is of no single load stands with the first.
+/// Records of a phase: one for each of its loads. Facts of no single load stand with the first.
 pub(crate) fn split(record: PhaseRecord) -> Vec<PhaseRecord> {
     let loads = loads_of(&record);
     if loads.is_empty() {

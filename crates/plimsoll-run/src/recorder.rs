@@ -25,7 +25,7 @@ pub(crate) struct Recorder<'t> {
     pub(crate) cycle: u32,
     pub(crate) cycles: u32,
     start: Instant,
-    /// How many phases are stored.
+    /// Number of stored phases.
     stored: usize,
     standstill: Standstill,
 }
@@ -112,7 +112,7 @@ impl<'t> Recorder<'t> {
         self.record.faults.push(fault);
     }
 
-    /// A pause of the controller makes worthless what was timed across it.
+    /// The fault of a pause of the controller: times across it are worthless.
     fn stood_still(&self) -> Option<Fault> {
         let pause = self.standstill.take()?;
         let what = format!(

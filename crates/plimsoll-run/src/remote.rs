@@ -1,4 +1,4 @@
-//! Machines that are there already, as a run knows them.
+//! Existing machines as hosts of a run.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,14 +11,14 @@ use plimsoll_model::frame::VolumePlace;
 
 use crate::host_provider::{Changed, HostProvider, Hosts, LinkTrouble, Pipes, ProviderError, ShapedLink};
 
-/// Hosts that are machines which are there already.
+/// Provider of existing machines as hosts.
 #[derive(Debug)]
 pub struct Machines {
-    /// What they are reached with.
+    /// Means to reach them.
     pub means: Means,
-    /// Addresses that loads may aim at though no machine of the experiment has them.
+    /// Addresses outside of the experiment's machines that loads may aim at.
     pub targets: Vec<IpAddr>,
-    /// Set when the user wants the run to end: hosts that are being reached are then given up.
+    /// Set when the user interrupts the run: connections in progress are then given up.
     pub interrupt: Arc<AtomicBool>,
 }
 

@@ -1,12 +1,12 @@
-//! What the tasks of a run on a queue measured, in a folder that all machines see.
+//! Measurements of the tasks of a run on a queue, in a folder that all machines see.
 //!
 //! ```text
 //! FOLDER/block-3/n1/trial-7.json     a trial that ended on n1
 //! FOLDER/block-3/n1/end.json         how the task ended on n1; written last
 //! ```
 //!
-//! A file is there whole or not at all. A block is of one machine: what another one has begun of it is never put together with it. A task that is
-//! started again on the same machine goes on.
+//! A file is there whole or not at all. A block belongs to one machine, and is never merged with another machine's part. A task that restarts on
+//! the same machine goes on.
 
 use std::fs::{self, File};
 use std::io;
@@ -26,20 +26,20 @@ pub struct Results(PathBuf);
 /// How a task ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskEnd {
-    /// Why the run cannot go on, and what the user can do about it, where that is so.
+    /// Reason why the run cannot go on, with advice for the user.
     pub error: Option<(String, Option<String>)>,
     /// The fault that spoilt consecutive trials, so that the task gave up.
     pub fault: Option<Fault>,
-    /// What a reader must know to read the figures.
+    /// Notes for readers of the figures.
     pub notes: Vec<Note>,
-    /// What it was measured on, for whoever stores that.
+    /// Description of the machine, for the store.
     pub measured_on: serde_json::Value,
 }
 
-/// A block that is over.
+/// A finished block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
-    /// Where it was carried out.
+    /// Its machine.
     pub machine: String,
     /// Its trials, in order.
     pub trials: Vec<TrialRecord>,
@@ -48,7 +48,7 @@ pub struct Block {
 }
 
 impl Results {
-    /// In this folder.
+    /// Results in this folder.
     #[must_use]
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self(folder.into())
@@ -86,8 +86,7 @@ impl Results {
         put(&folder.join(END), end)
     }
 
-    /// A block whose task has ended; none where that is still to come. Of several machines that had it, which takes a machine that was taken for lost
-    /// and was not, it is that of the first.
+    /// A block whose task has ended; `None` before that. Of several machines the first counts: one of them was only thought to be lost.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -103,14 +102,14 @@ impl Results {
         Ok(Some(Block { trials: self.trials(block, &machine)?, machine, end }))
     }
 
-    /// How many trials have ended of blocks that have not, as far as one machine has come.
+    /// Number of finished trials of an unfinished block, on the machine that is furthest.
     pub fn begun(&self, block: u32) -> usize {
         let folder = self.of_block(block);
         let of = |machine: &String| names_of_trials(&folder.join(machine)).map_or(0, |names| names.len());
         names(&folder).unwrap_or_default().iter().map(of).max().unwrap_or(0)
     }
 
-    /// Forgets how a task ended before it runs again.
+    /// Removes the end of a task before it runs again.
     ///
     /// # Errors
     /// When it cannot be removed.
@@ -131,7 +130,7 @@ impl Results {
     }
 }
 
-/// The names in a folder; none where there is no folder.
+/// Names in a folder; empty without the folder.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -143,7 +142,7 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
     }
 }
 
-/// The names of the files in which trials are.
+/// Names of the trials' files.
 fn names_of_trials(folder: &Path) -> io::Result<Vec<String>> {
     let is_of_trial = |name: &String| name.starts_with("trial-") && name.ends_with(".json");
     Ok(names(folder)?.into_iter().filter(is_of_trial).collect())
@@ -154,14 +153,14 @@ fn put(path: &Path, what: &impl Serialize) -> io::Result<()> {
     write_whole(path, |begun| fs::write(begun, &text))
 }
 
-/// Replaces a file with what `write` writes: the file is there whole or not at all.
+/// Replaces a file with the output of `write`: it is there whole or not at all.
 ///
 /// # Errors
 /// When it cannot be written.
 pub fn write_whole(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     let begun = path.with_extension("part");
     write(&begun)?;
-    // The name may be seen by other machines before what it names.
+    // Other machines may see the name before the contents.
     File::open(&begun)?.sync_all()?;
     fs::rename(&begun, path)
 }

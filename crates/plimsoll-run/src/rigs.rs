@@ -11,27 +11,27 @@ use crate::deployment::Deployment;
 use crate::error::{RunError, TrialStop};
 use crate::host_provider::{Changed, HostProvider};
 
-/// A background load that runs, on the hosts of every rig.
-pub(crate) struct Beside {
+/// A running background load, on the hosts of every rig.
+pub(crate) struct RunningBackground {
     pub(crate) name: String,
     pub(crate) loads: Vec<(Key, Id)>,
     /// Whether a step started it: then it stays until a step ends it.
     pub(crate) by_step: bool,
 }
 
-/// One rig, or two where the experiment has a control.
+/// One rig, or two in an experiment with a control.
 pub(crate) struct Rigs<'t> {
     pub(crate) agents: AgentPool<'t>,
     pub(crate) deployments: Vec<Deployment<'t>>,
     /// Background loads that run now.
-    pub(crate) background: Vec<Beside>,
+    pub(crate) background: Vec<RunningBackground>,
     /// Settings of the whole machine, which end with the trial.
     settings: Option<Box<dyn Changed>>,
     /// Whether hooks have begun to prepare hosts.
     pub(crate) prepared: bool,
 }
 
-/// How often counters are sampled, per second; 0 for not at all.
+/// Samples of the counters per second; 0 for none.
 pub(crate) fn sample_hz(experiment: &Experiment) -> u32 {
     if experiment.run.probes { experiment.run.sample_hz } else { 0 }
 }
@@ -98,7 +98,7 @@ impl<'t> Rigs<'t> {
         (deployment, &mut self.agents)
     }
 
-    /// How the lost agent ended, as the end of a sentence; empty where it is not known.
+    /// How the lost agent ended, as the end of a sentence; empty if unknown.
     pub(crate) fn end_of_agent(&mut self) -> String {
         let Some(Key { arm, host }) = self.agents.lost.take() else { return String::new() };
         let rig = self.deployments.iter_mut().find(|deployment| deployment.arm == arm);
@@ -111,7 +111,7 @@ impl<'t> Rigs<'t> {
         self.deployments.iter_mut().map(Deployment::last_lines).collect()
     }
 
-    /// Takes the hosts down and undoes settings of the machine; how long that took, in microseconds.
+    /// Takes the hosts down and restores settings of the machine. Returns the elapsed microseconds.
     pub(crate) fn take_down(&mut self) -> u64 {
         let start = Instant::now();
         self.deployments.clear();

@@ -18,22 +18,22 @@ use crate::course::{self, TrialPosition};
 use crate::error::{RunError, TrialStop};
 use crate::event::{Event, Observer};
 
-/// The consecutive trials that may fail before the run gives up.
+/// Number of consecutive faulty trials after which the run gives up.
 const FAULTS_IN_A_ROW: u32 = 2;
 
-/// The largest part of the time spent on interim verdicts: one in this many.
+/// Divisor of the elapsed time: the largest share for interim verdicts.
 const SHARE_OF_JUDGING: u32 = 50;
 
-/// When a run ends.
+/// Limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The fewest trials of each cell.
     pub min_trials: u32,
     /// The most trials of each cell.
     pub max_trials: u32,
-    /// No trial begins after the run has gone on for so long, in all of its sessions together.
+    /// Elapsed time of all sessions after which no trial begins.
     pub budget: Option<Duration>,
-    /// The trials of the first cell before all others, as block 0. They differ by the machine's doing alone.
+    /// Number of trials of the first cell before all others, as block 0. Only the machine makes them differ.
     pub aa_test: u32,
 }
 
@@ -54,31 +54,31 @@ impl Limits {
     }
 }
 
-/// A run to be carried out, or to be gone on with.
+/// A new or resumed run.
 pub struct Run<'r> {
-    /// What the run works with.
+    /// Its collaborators.
     pub context: Context<'r>,
-    /// Set when the user wants it to end after the trial that is under way.
+    /// Set when the user ends the run after the current trial.
     pub last_trial: &'r AtomicBool,
-    /// When to end.
+    /// Its limits.
     pub limits: Limits,
-    /// The only block to carry out, where others are carried out elsewhere.
+    /// The only block of a task; `None` for all blocks.
     pub only: Option<u32>,
 }
 
-/// A run that is over.
+/// An ended run.
 #[derive(Debug)]
 pub struct Ended {
     /// The run as it is stored.
     pub entry: RunEntry,
     /// All of its trials, with those of earlier sessions.
     pub trials: Vec<TrialRecord>,
-    /// Why it could not go on, where it could not.
+    /// Reason for an early end.
     pub error: Option<RunError>,
 }
 
 impl Ended {
-    /// Stores how a run ended that stopped for this reason.
+    /// Stores the end of a run with this reason.
     pub(crate) fn store(
         mut entry: RunEntry,
         trials: Vec<TrialRecord>,
@@ -100,7 +100,7 @@ impl Ended {
     }
 }
 
-/// Stores that a run goes on, and fetches the trials that it has already.
+/// Stores that a run goes on, and fetches its earlier trials.
 pub(crate) fn begin(store: &Store, entry: &RunEntry) -> Result<Vec<TrialRecord>, TrialStop> {
     store.put_run(&RunEntry { status: RunStatus::Interrupted, ..entry.clone() })?;
     store.forget_unended(&entry.id)?;
@@ -108,7 +108,7 @@ pub(crate) fn begin(store: &Store, entry: &RunEntry) -> Result<Vec<TrialRecord>,
 }
 
 impl Run<'_> {
-    /// Carries out the trials that are not stored yet. What was measured is in the answer, also when the run could not go on.
+    /// Carries out the trials that are not stored yet. The result has all measurements, also after an error.
     pub fn carry_out(&self, mut entry: RunEntry, observer: &mut dyn Observer) -> Ended {
         let start = Instant::now();
         let before = entry.elapsed;
@@ -129,7 +129,7 @@ impl Run<'_> {
     ) -> Result<(), TrialStop> {
         let start = Instant::now();
         let cells = u32::try_from(self.context.plan.cells.len()).unwrap_or(u32::MAX);
-        // A run that is gone on with keeps the numbers of what it has.
+        // A resumed run keeps the numbers of its trials.
         let aa_test = match trials.is_empty() || self.only.is_some() {
             true => self.limits.aa_test,
             false => {
@@ -174,11 +174,11 @@ impl Run<'_> {
                 }
             }
             for link in over.links {
-                // The pace differs from trial to trial; one tells enough.
+                // The pace differs from trial to trial; one is enough.
                 let kind = NoteKind::Link { link: link.what.clone() };
                 if !entry.notes.iter().any(|note| note.kind == kind) {
-                    let told: Vec<String> = [Some(link.what), link.pace].into_iter().flatten().collect();
-                    entry.notes.push(Note { kind, text: told.join("; it ") });
+                    let parts: Vec<String> = [Some(link.what), link.pace].into_iter().flatten().collect();
+                    entry.notes.push(Note { kind, text: parts.join("; it ") });
                 }
             }
             faults = if matches!(over.stop, Some(TrialStop::Fault(_))) { faults + 1 } else { 0 };
@@ -213,8 +213,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The cells in the order of carrying out, block by block, each with the randomness of its trial; before them, the first cell
-    /// `aa_test` times. The same seed gives the same order, from wherever it is taken up.
+    /// Cells in the order of execution, block by block, each with the random generator of its trial, after `aa_test` times the first cell.
+    /// Equal seeds give equal orders, also in resumed runs.
     fn order(&self, seed: u64, aa_test: u32) -> impl Iterator<Item = (usize, StdRng)> {
         let mut random = StdRng::seed_from_u64(seed);
         let cells = self.context.plan.cells.len();

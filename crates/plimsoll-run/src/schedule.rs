@@ -6,28 +6,28 @@ use std::time::{Duration, Instant};
 use plimsoll_model::experiment::{Action, Phase};
 use plimsoll_model::observation::Arm;
 
-/// How long a phase may take that does not say so itself.
+/// Time limit of a phase without its own.
 pub(crate) const PHASE_LIMIT: Duration = Duration::from_secs(600);
 /// Steps that are pending while the load of a phase runs.
 #[derive(Default)]
 pub(crate) struct Schedule<'t> {
-    /// In order of time.
+    /// The steps, in order of time.
     pub(crate) waiting: VecDeque<(Duration, &'t Action)>,
-    /// On these rigs.
+    /// Rigs of the steps.
     pub(crate) arms: Vec<Arm>,
-    /// When the load began.
+    /// Start of the load.
     pub(crate) began: Option<Instant>,
 }
 
 impl Schedule<'_> {
-    /// When the next thing is due; nothing where none is, or no load runs yet.
+    /// Due time of the next step; `None` if there is none, or before the load starts.
     pub(crate) fn due(&self) -> Option<Instant> {
         let (after, _) = self.waiting.front()?;
         Some(self.began? + *after)
     }
 }
 
-/// When a phase that begins now has to be over.
+/// Deadline of a phase that begins now.
 pub(crate) fn deadline(phase: &Phase) -> Instant {
     Instant::now() + phase.at_most.map_or(PHASE_LIMIT, |most| most.0)
 }

@@ -1,5 +1,5 @@
-//! A phase that the user ends before its end. What was measured in the trial is not what was asked for, in this phase and in all that come after it: the
-//! trial goes on, so that its other phases can be seen, and is not counted.
+//! A phase that the user skips. From there on, the trial's measurements differ from the plan: the trial goes on, so its other phases can be seen,
+//! and is not counted.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::schedule::Schedule;
 use crate::trial::Trial;
 
-/// Waits for something that may be left undone.
+/// Runs a step that a skip request may end.
 pub(crate) fn skippable<T>(
     trial: &mut Trial<'_>,
     waiting: impl FnOnce(&mut Trial<'_>) -> Result<T, TrialStop>,
@@ -22,7 +22,7 @@ pub(crate) fn skippable<T>(
     done
 }
 
-/// Goes on where a phase was skipped.
+/// Turns a skip into the end of its phase.
 pub(crate) fn unless_skipped(trial: &mut Trial<'_>, done: Result<(), TrialStop>) -> Result<(), TrialStop> {
     match done {
         Err(TrialStop::Skipped) => skipped(trial),
@@ -30,9 +30,9 @@ pub(crate) fn unless_skipped(trial: &mut Trial<'_>, done: Result<(), TrialStop>)
     }
 }
 
-/// Ends the phase that was begun last, which is not over.
+/// Ends the latest phase, which is still running.
 fn skipped(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
-    trial.rigs.agents.skips();
+    trial.rigs.agents.take_skip();
     trial.schedule = Schedule::default();
     background::stop_background(trial, Ok(()))?;
     let (phase, began) = (trial.recorder.latest().name.clone(), trial.recorder.latest().start_ns);

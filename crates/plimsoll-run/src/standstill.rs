@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
-/// How often the watching thread looks at the clock.
+/// Time between two looks of the watching thread at the clock.
 const EVERY: Duration = Duration::from_millis(100);
-/// A pause is reported from this length on if the kernel says how long the thread waited for a CPU ..
+/// Shortest reported pause, if the kernel says how long the thread waited for a CPU.
 const LEAST: Duration = Duration::from_secs(1);
-/// .. and where it does not, so that a busy machine is not taken for one that stood still.
+/// Shortest reported pause without that figure, so that a busy machine is not taken for one that stood still.
 const LEAST_BY_CLOCK_ALONE: Duration = Duration::from_secs(10);
 
 /// Watches the clock from a thread of its own until it is dropped.
@@ -26,7 +26,7 @@ pub(crate) struct Standstill {
 }
 
 impl Standstill {
-    /// Begins to watch. Without a thread to be had, nothing is noticed.
+    /// Begins to watch. If no thread can start, no pause is noticed.
     pub(crate) fn watch() -> Self {
         let longest_ns = Arc::new(AtomicU64::new(0));
         let over = Arc::new(AtomicBool::new(false));
@@ -45,7 +45,7 @@ impl Standstill {
         Self { longest_ns, over, thread: thread.ok() }
     }
 
-    /// The longest pause since this was last asked; nothing where there was none.
+    /// The longest pause since the last call, if there was one.
     pub(crate) fn take(&self) -> Option<Duration> {
         let longest = self.longest_ns.swap(0, Ordering::AcqRel);
         (longest > 0).then(|| Duration::from_nanos(longest))
@@ -79,8 +79,7 @@ impl Reading {
         Self { at_ns, waited_ns: waited_for_cpu() }
     }
 
-    /// How much longer it took until `later` than it should have, and than the wait for a CPU explains, in nanoseconds; nothing where
-    /// that is little.
+    /// Delay of `later` beyond its due time and the wait for a CPU, in nanoseconds; `None` if it is short.
     fn pause_until(self, later: Self) -> Option<u64> {
         let waited = later.waited_ns.zip(self.waited_ns).map(|(now, before)| now.saturating_sub(before));
         let least = if waited.is_some() { LEAST } else { LEAST_BY_CLOCK_ALONE };
@@ -90,7 +89,7 @@ impl Reading {
     }
 }
 
-/// How long the calling thread stood ready while others ran, in nanoseconds: the second figure of its `schedstat`.
+/// Nanoseconds that the calling thread waited for a CPU: the second figure of its `schedstat`.
 fn waited_for_cpu() -> Option<u64> {
     fs::read_to_string("/proc/thread-self/schedstat").ok()?.split_whitespace().nth(1)?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! Steps: what is done in the middle of a trial, in a phase of its own or while a load runs.
+//! Steps: actions in the middle of a trial, in a phase of their own or while a load runs.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use plimsoll_model::experiment::{Action, ActionKind, Phase};
 use plimsoll_model::frame::{FromAgent, ToAgent};
 use plimsoll_model::observation::{Arm, Fault, FaultKind, PhaseKind, StepEvent};
 
-use crate::agent_pool::{AgentPool, Heard, Key, Request, off_the_mark, too_long};
+use crate::agent_pool::{AgentPool, Key, Request, Update, off_the_mark, too_long};
 use crate::background;
 use crate::deployment::Deployment;
 use crate::error::{RunError, TrialStop};
@@ -14,7 +14,7 @@ use crate::event::Event;
 use crate::schedule::{PHASE_LIMIT, Schedule, deadline};
 use crate::trial::Trial;
 
-/// Does what a phase says, one thing after the other, on the rigs that do not sit it out.
+/// Carries out the actions of a phase in order, on the rigs that take part.
 pub(crate) fn act<'t>(
     trial: &mut Trial<'t>,
     phase: &'t Phase,
@@ -27,7 +27,7 @@ pub(crate) fn act<'t>(
     let deadline = deadline(phase);
     for action in actions.iter().filter(|action| !action.skip) {
         // A step is not left half done.
-        if trial.rigs.agents.skips() {
+        if trial.rigs.agents.take_skip() {
             return Err(TrialStop::Skipped);
         }
         carry_out(trial, action, &trial.taking_part(phase), deadline)?;
@@ -35,12 +35,12 @@ pub(crate) fn act<'t>(
     trial.recorder.end()
 }
 
-/// Stops a service, on the rigs that do not sit this phase out.
+/// Stops a service, on the rigs that take part in the phase.
 pub(crate) fn stop_service(trial: &mut Trial<'_>, phase: &Phase, service: &str) -> Result<(), TrialStop> {
     on_each(trial, phase, &format!("stop {service}"), |deployment, agents| deployment.stop(agents, service))
 }
 
-/// Starts a service again that was stopped.
+/// Restarts a stopped service.
 pub(crate) fn start_service(trial: &mut Trial<'_>, phase: &Phase, service: &str) -> Result<(), TrialStop> {
     on_each(trial, phase, &format!("start {service}"), |deployment, agents| {
         deployment.restart(agents, service)
@@ -71,7 +71,7 @@ pub(crate) fn set_schedule<'t>(trial: &mut Trial<'t>, phase: &'t Phase, arms: Ve
     trial.schedule = Schedule { waiting: waiting.into(), arms, began: None };
 }
 
-/// The load is over: so has to be what was to be done meanwhile.
+/// Requires at the end of a load that all its steps are done.
 pub(crate) fn schedule_is_over(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     let schedule = std::mem::take(&mut trial.schedule);
     let Some((at, action)) = schedule.waiting.front() else { return Ok(()) };
@@ -84,7 +84,7 @@ pub(crate) fn schedule_is_over(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     Err(TrialStop::Fault(Fault { phase: String::new(), kind: FaultKind::StepMissed, what }))
 }
 
-/// Does what is due by now, between two slices of a load.
+/// Carries out due steps, between two slices of a load.
 pub(crate) fn do_what_is_due(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     while trial.schedule.due().is_some_and(|due| due <= Instant::now()) {
         next_step(trial)?;
@@ -98,7 +98,7 @@ fn next_step(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     carry_out(trial, action, &arms, Instant::now() + PHASE_LIMIT)
 }
 
-/// Asks agents to run loads and waits for their answers. What is due meanwhile is done meanwhile.
+/// Requests loads and waits for their results. Carries out steps that come due meanwhile.
 pub(crate) fn ask_and_do_what_is_due(
     trial: &mut Trial<'_>,
     requests: &[Request],
@@ -110,14 +110,14 @@ pub(crate) fn ask_and_do_what_is_due(
         let due = trial.schedule.due();
         let until = due.map_or(deadline, |due| due.min(deadline));
         let observer = &mut trial.recorder.observer;
-        let mut tell = |key: &Key, heard: Heard<'_>| match heard {
-            Heard::Progress(progress) => observer.on(&Event::Progress { arm: key.arm, progress }),
-            Heard::Samples(samples) => {
+        let mut on_update = |key: &Key, update: Update<'_>| match update {
+            Update::Progress(progress) => observer.on(&Event::Progress { arm: key.arm, progress }),
+            Update::Samples(samples) => {
                 observer.on(&Event::Sampled { arm: key.arm, host: &key.host, samples });
             }
         };
         let before = trial.rigs.agents.may_be_skipped(true);
-        let collected = trial.rigs.agents.collect(&asked, until, &mut tell);
+        let collected = trial.rigs.agents.collect(&asked, until, &mut on_update);
         trial.rigs.agents.may_be_skipped(before);
         match collected {
             Ok(Some(answers)) => return Ok(answers),
@@ -156,7 +156,7 @@ fn carry_out(
     Ok(())
 }
 
-/// Does something, and notes in the timeline when.
+/// Carries out an action, and notes its time in the timeline.
 fn timed<T>(
     trial: &mut Trial<'_>,
     arm: Arm,
@@ -173,7 +173,7 @@ fn timed<T>(
     Ok(done)
 }
 
-/// Does it on one rig; what a reader should know of it, which is often nothing.
+/// Carries out an action on one rig. Returns a note for readers, which is often empty.
 fn do_on(
     trial: &mut Trial<'_>,
     arm: Arm,
@@ -198,7 +198,7 @@ fn do_on(
     done.map(|()| String::new())
 }
 
-/// Has the agent of its host do it.
+/// Lets the agent of the host carry out an action.
 pub(crate) fn done_by_agent(
     trial: &mut Trial<'_>,
     arm: Arm,

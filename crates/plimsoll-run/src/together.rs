@@ -12,16 +12,15 @@ use crate::deployment::Deployment;
 use crate::error::{RunError, TrialStop};
 use crate::trial::Trial;
 
-/// How long before its start each of them gets the order, besides the time of the path: agents pass a load to a thread
-/// of its own.
+/// Time between order and start, besides the path's delay: agents pass a load to a thread of its own.
 const AHEAD: Duration = Duration::from_millis(20);
 
-/// How long it is waited until clocks are known well enough.
+/// Longest wait for clocks that are known well enough.
 const KNOWN_WITHIN: Duration = Duration::from_secs(3);
-/// How often that is looked at.
+/// Time between two looks at the clocks.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Has what several machines are asked to run begin at one moment. What one machine runs begins at once, as everywhere.
+/// Gives the loads of several machines a common start. A load of one machine begins at once.
 pub(crate) fn begin_together(trial: &mut Trial<'_>, requests: &mut [Request]) -> Result<(), TrialStop> {
     trial.rigs.agents.forget_starts();
     let several = requests.iter().any(|(key, ..)| *key != requests[0].0);
@@ -41,7 +40,7 @@ pub(crate) fn begin_together(trial: &mut Trial<'_>, requests: &mut [Request]) ->
     Ok(())
 }
 
-/// How the clocks of those stand that are asked, once all are known well enough.
+/// Offsets of the clocks of these hosts, once all are known well enough.
 fn clocks_of(trial: &Trial<'_>, requests: &[Request]) -> Result<Vec<Offset>, TrialStop> {
     let good = |offset: &Offset| offset.within_ns.saturating_mul(2) <= TOGETHER_NS;
     let give_up = Instant::now() + KNOWN_WITHIN;
@@ -54,12 +53,12 @@ fn clocks_of(trial: &Trial<'_>, requests: &[Request]) -> Result<Vec<Offset>, Tri
             let known = known(key).map(|offset| (offset.within_ns, offset.round_trip_ns));
             return Err(RunError::Clock { host: key.host.clone(), known }.into());
         }
-        // The next answer may come a shorter way.
+        // The next answer may have a shorter round trip.
         thread::sleep(LOOK);
     }
 }
 
-/// What several hosts found that ran a load together, as one.
+/// Merges the results of several hosts that ran a load together.
 pub(crate) fn of_all(trial: &Trial<'_>, each: Vec<(Key, LoadResult)>) -> LoadResult {
     if !trial.experiment.is_remote() || each.len() < 2 {
         return LoadResult::of_group(each.into_iter().map(|(_, result)| result).collect());
@@ -71,7 +70,7 @@ pub(crate) fn of_all(trial: &Trial<'_>, each: Vec<(Key, LoadResult)>) -> LoadRes
     LoadResult::of_machines(known.collect())
 }
 
-/// Notes how the clocks of other machines stand. One that jumped makes worthless what was timed with it.
+/// Notes the offsets of other machines' clocks. Times of a clock that jumped are worthless.
 pub(crate) fn ask_clocks(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     let keys: Vec<Key> = trial.rigs.deployments.iter().flat_map(Deployment::keys).collect();
     for key in keys {

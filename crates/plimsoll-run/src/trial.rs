@@ -24,7 +24,7 @@ impl Trial<'_> {
     /// Begins a phase, or a rung of the ladder.
     pub(crate) fn begin(&mut self, name: &str, kind: PhaseKind, rung: Option<Rung>) {
         // A request to skip an earlier phase does not concern this one.
-        self.rigs.agents.skips();
+        self.rigs.agents.take_skip();
         self.recorder.begin(name, kind, rung);
     }
 
@@ -36,7 +36,7 @@ impl Trial<'_> {
         self.experiment.loads[load].kind.clone()
     }
 
-    /// The rigs that do not sit a phase out.
+    /// Rigs that take part in a phase.
     pub(crate) fn taking_part(&self, phase: &Phase) -> Vec<Arm> {
         let idle =
             self.experiment.control.as_ref().is_some_and(|control| control.idle_in.contains(&phase.name));
