@@ -1,4 +1,4 @@
-//! What this process may do: make namespaces as root, make them inside a user namespace, or neither.
+//! Rights of this process: it makes namespaces as root, inside a user namespace, or not at all.
 
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ use crate::error::HostError;
 use crate::forbidden::{Forbidden, note_what_root_lacks};
 use crate::reexec::Stage;
 
-/// Everything that a namespace host has of its own.
+/// Namespaces of a namespace host.
 pub(crate) const HOST_NAMESPACES: CloneFlags = CloneFlags::CLONE_NEWNET
     .union(CloneFlags::CLONE_NEWPID)
     .union(CloneFlags::CLONE_NEWNS)
@@ -36,7 +36,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// Finds out, without changing this process: where capabilities are missing, a child process tries.
+    /// Detects it without changing this process: if capabilities are missing, a child process tries.
     ///
     /// # Errors
     /// When `/proc` cannot be read or no child can be started.
@@ -83,7 +83,7 @@ pub(crate) fn require_namespaces() -> Result<(), HostError> {
     })
 }
 
-/// In the child that tries: all that a controller and a host's start would do.
+/// Tries in a child all steps of a controller and of a host's start.
 pub(crate) fn attempt() -> Result<(), (&'static str, Errno)> {
     enter_user_namespace()?;
     unshare(HOST_NAMESPACES).map_err(|errno| ("making namespaces inside a user namespace", errno))
@@ -106,13 +106,13 @@ fn has_capabilities() -> Result<bool, HostError> {
     Ok(effective_capabilities(&read("/proc/self/status")?) & NEEDED == NEEDED)
 }
 
-/// The CapEff mask of `/proc/PID/status`; none where there is no such line, as in a kernel without it nothing is granted either.
+/// The CapEff mask of `/proc/PID/status`; 0 without that line.
 fn effective_capabilities(status: &str) -> u64 {
     let mask = status.lines().find_map(|l| l.strip_prefix("CapEff:"));
     mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// The names of those that a mask has not got.
+/// Names of the capabilities that a mask lacks.
 fn lacking(mask: u64) -> String {
     let names = CAPABILITIES.iter().filter(|(_, bit)| mask & bit == 0).map(|(name, _)| *name);
     names.collect::<Vec<_>>().join(" and ")
@@ -127,7 +127,7 @@ fn in_first_user_namespace() -> Result<bool, HostError> {
     }
 }
 
-/// Whether a uid_map is the first user namespace's: every id (but the last, which means "none") stands for itself.
+/// Whether a uid_map is the first user namespace's: it maps every id to itself, except the last, which means "none".
 fn maps_everybody(map: &str) -> bool {
     map.split_whitespace().eq(["0", "0", "4294967295"])
 }

@@ -1,11 +1,11 @@
-//! The program's memory: the system's, with an end in words where it has none left.
+//! The system's allocator, with a message when memory runs out.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
 
 use nix::libc;
 
-/// Exit status of a program that could not do what it was asked to do.
+/// Exit status of a program that could not carry out its command.
 const COULD_NOT: i32 = 3;
 
 /// The system's allocator. Where it refuses, Rust would abort the process; this one prints a message, and ends the program.

@@ -1,11 +1,11 @@
-//! How processes of one run talk, and what the undo process writes down: each message is a line of JSON.
+//! Messages between processes of one run, and journals of the undo process: each message is a line of JSON.
 
 use std::io;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// A message as a line, with its end. JSON has no end of line but within a text, where it is escaped.
+/// A message as a line, with its end. JSON escapes ends of lines in texts, and has no others.
 ///
 /// # Errors
 /// When a path in it is no UTF-8.

@@ -1,7 +1,7 @@
 //! The socket between the controller and the first process of a host: messages while the host is created. Closing the
 //! socket ends the host.
 //!
-//! The host's side says [`Word`]s and the controller's side [`Order`]s, each a line of the [`codec`]. One argument of a
+//! The host's side sends [`Word`]s and the controller's side [`Order`]s, each a line of the [`codec`]. One argument of a
 //! stage has its orders, in the same form ([`orders`], [`read_orders`]).
 
 use std::ffi::{OsStr, OsString};
@@ -21,31 +21,31 @@ use crate::guest_error::BootFailure;
 
 /// The longest order, in bytes.
 const LONGEST_ORDER: usize = 4096;
-/// How long a host may take over one step of its start. It takes milliseconds; this is for a machine that stands still.
+/// Deadline for one step of a host's start. It takes milliseconds, except on a machine that stands still.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Whether nothing was said in time.
+/// Whether no message came in time.
 pub(crate) fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
-/// What the controller's side says.
+/// Message of the controller's side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Order {
-    /// The network is there, and the agent may start; an emulator that runs tells what it has counted.
+    /// The network is there, and the agent may start; a running emulator sends its counts.
     Go,
-    /// Something changes.
+    /// A change of the shape.
     Change(Value),
 }
 
-/// What the host's side says.
+/// Message of the host's side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Word {
     /// The process id of the host's first process, as the controller sees it.
     Pid(u32),
-    /// Something that had to be done differently, in words.
+    /// Note for the user about something done differently.
     Note(String),
     /// Namespaces and settings are there; waiting for [`Order::Go`].
     Ready,
@@ -55,7 +55,7 @@ pub(crate) enum Word {
     Failed {
         /// The operation that failed.
         operation: String,
-        /// What the kernel said.
+        /// The kernel's error.
         errno: i32,
     },
     /// The host stops, because a guest did not come up.
@@ -67,9 +67,9 @@ pub(crate) enum Word {
     },
     /// A guest that ran has ended; these are the last lines of its console.
     LastLines(String),
-    /// A guest asks its host's init for CLOCK_MONOTONIC_RAW of the machine; the answer is a line with the nanoseconds.
+    /// A guest asks its host's init for CLOCK_MONOTONIC_RAW of the machine; the reply is a line with the nanoseconds.
     Time,
-    /// What an emulator has counted.
+    /// Counts of an emulator.
     Counts(EmulatorCounts),
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn orders(orders: &impl Serialize) -> OsString {
     serde_json::to_string(orders).expect("orders are texts and numbers").into()
 }
 
-/// Reads what [`orders`] wrote; none where it is something else.
+/// Reads the output of [`orders`]; `None` if it is something else.
 pub(crate) fn read_orders<T: DeserializeOwned>(argument: &OsStr) -> Option<T> {
     serde_json::from_str(argument.to_str()?).ok()
 }
@@ -94,7 +94,7 @@ pub(crate) fn read_orders<T: DeserializeOwned>(argument: &OsStr) -> Option<T> {
 pub(crate) struct ControllerEnd(BufReader<UnixStream>);
 
 impl ControllerEnd {
-    /// The next word; none when the host's side is gone.
+    /// The next word; `None` when the host's side is gone.
     pub(crate) fn hear(&mut self) -> io::Result<Option<Word>> {
         let mut line = String::new();
         if self.0.read_line(&mut line)? == 0 {
@@ -103,7 +103,7 @@ impl ControllerEnd {
         codec::from_line(&line).map(Some)
     }
 
-    /// What the host's side has said and nobody has heard yet, until it is gone or says nothing for so long.
+    /// The unread words of the host's side, until it is gone or silent for `patience`.
     pub(crate) fn hear_rest(&mut self, patience: Duration) -> io::Result<Vec<Word>> {
         self.set_patience(patience)?;
         let mut heard = Vec::new();
@@ -119,12 +119,12 @@ impl ControllerEnd {
         ended.map(|()| heard)
     }
 
-    /// Lets [`Self::hear`] wait for so long from now on.
+    /// Sets how long [`Self::hear`] waits.
     pub(crate) fn set_patience(&self, patience: Duration) -> io::Result<()> {
         self.0.get_ref().set_read_timeout(Some(patience))
     }
 
-    /// Tells a change, in one line.
+    /// Orders a change.
     pub(crate) fn change(&self, what: &impl Serialize) -> io::Result<()> {
         self.order(&Order::Change(serde_json::to_value(what)?))
     }
@@ -139,14 +139,14 @@ impl ControllerEnd {
     }
 }
 
-/// What the controller says to a stage that has something else to do meanwhile.
+/// What a stage with other work finds on its control socket.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Heard {
-    /// Nothing.
+pub(crate) enum ControllerEvent {
+    /// No order.
     Nothing,
     /// The controller asks for the counters.
     Question,
-    /// Something changes.
+    /// The controller orders a change.
     Change(Value),
     /// The controller has closed its end.
     End,
@@ -162,23 +162,23 @@ impl HostEnd {
         Self(socket.into())
     }
 
-    /// Says something. A controller that is gone is noticed by who waits for it, not here.
+    /// Sends a word. The death of the controller is noticed elsewhere.
     pub(crate) fn say(&self, word: &Word) {
         let _gone = (&self.0).write_all(word.to_line().as_bytes());
     }
 
-    /// Says that an operation failed.
+    /// Reports a failed operation.
     pub(crate) fn fail(&self, operation: impl Into<String>, errno: Errno) {
         self.say(&Word::Failed { operation: operation.into(), errno: errno as i32 });
     }
 
-    /// The socket itself, for a stage that has something else to wait for beside the controller.
+    /// The socket itself, for a stage that waits for other events, too.
     pub(crate) fn stream(&self) -> &UnixStream {
         &self.0
     }
 
-    /// What the controller says, if it says anything now. The rest of an order that has begun is waited for: it is under way.
-    pub(crate) fn heard(&self) -> io::Result<Heard> {
+    /// Takes the pending order, if any. Waits for the rest of an order that has begun.
+    pub(crate) fn poll(&self) -> io::Result<ControllerEvent> {
         let mut first = [0; 1];
         match (&self.0).read(&mut first) {
             Ok(1) => {
@@ -186,16 +186,16 @@ impl HostEnd {
                 let order = self.order(&first);
                 self.0.set_nonblocking(true)?;
                 order.map(|order| match order {
-                    Order::Go => Heard::Question,
-                    Order::Change(what) => Heard::Change(what),
+                    Order::Go => ControllerEvent::Question,
+                    Order::Change(what) => ControllerEvent::Change(what),
                 })
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Heard::Nothing),
-            _ => Ok(Heard::End),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(ControllerEvent::Nothing),
+            _ => Ok(ControllerEvent::End),
         }
     }
 
-    /// Waits for an order that begins so, and takes nothing of what comes after it.
+    /// Waits for the rest of an order that begins with `begun`, and reads no further.
     fn order(&self, begun: &[u8]) -> io::Result<Order> {
         let mut line = String::new();
         let mut rest = BufReader::with_capacity(1, begun.chain(&self.0)).take(LONGEST_ORDER as u64);
@@ -203,7 +203,7 @@ impl HostEnd {
         codec::from_line(&line)
     }
 
-    /// Waits for the controller's word; false when the controller is gone.
+    /// Waits for [`Order::Go`]; false when the controller is gone.
     pub(crate) fn wait_for_go(&self) -> bool {
         matches!(self.order(&[]), Ok(Order::Go))
     }
@@ -215,7 +215,7 @@ impl AsFd for HostEnd {
     }
 }
 
-/// Both ends; neither is inherited over an exec unless its owner says so.
+/// Both ends. Both close at an exec.
 pub(crate) fn pair() -> io::Result<(ControllerEnd, OwnedFd)> {
     let (ours, theirs) = UnixStream::pair()?;
     ours.set_read_timeout(Some(PATIENCE))?;
@@ -255,13 +255,13 @@ mod tests {
         let (controller, host) = pair().expect("a socket pair");
         let host = HostEnd::new(host);
         host.stream().set_nonblocking(true).expect("set");
-        assert_eq!(host.heard().expect("heard"), Heard::Nothing);
+        assert_eq!(host.poll().expect("heard"), ControllerEvent::Nothing);
         controller.change(&[1, 2]).expect("written");
         controller.go().expect("written");
-        assert_eq!(host.heard().expect("heard"), Heard::Change(Value::from([1, 2].as_slice())));
-        assert_eq!(host.heard().expect("heard"), Heard::Question);
+        assert_eq!(host.poll().expect("heard"), ControllerEvent::Change(Value::from([1, 2].as_slice())));
+        assert_eq!(host.poll().expect("heard"), ControllerEvent::Question);
         drop(controller);
-        assert_eq!(host.heard().expect("heard"), Heard::End);
+        assert_eq!(host.poll().expect("heard"), ControllerEvent::End);
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! What an emulator counted, and what that says about it.
+//! Counts of an emulator, and faults that they show.
 
 use serde::{Deserialize, Serialize};
 
-/// More late or lost frames than this share, and the link was not what was asked for.
+/// Largest share of late or lost frames of a link that works as described.
 const BEARABLE: f64 = 0.01;
 
-/// What an emulator has counted since it was made, both directions together.
+/// Counts of an emulator since its start, both directions together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EmulatorCounts {
     /// Frames that arrived.
     pub frames: u64,
-    /// Of these, lost by chance as was asked for.
+    /// Of these, lost by chance, as the link's description says.
     pub lost: u64,
     /// Of these, dropped because the queue was full.
     pub queue_drops: u64,
@@ -20,9 +20,9 @@ pub struct EmulatorCounts {
     pub refused: u64,
     /// Frames that came out more than a millisecond too late.
     pub late: u64,
-    /// The most that a frame came out too late, in nanoseconds.
+    /// Largest delay of a frame beyond its due time, in nanoseconds.
     pub latest_ns: u64,
-    /// How long the emulator has worked, without waiting, in nanoseconds.
+    /// Nanoseconds of work, without waits.
     pub handling_ns: u64,
 }
 
@@ -35,7 +35,7 @@ impl EmulatorCounts {
         u64::try_from((pace + step / 2) / step * step).ok()
     }
 
-    /// Why what was measured over the emulator is not what was asked for; nothing when it is.
+    /// Reason why the emulated link differed from its description, if it did.
     pub fn trouble(&self) -> Option<String> {
         let all = (self.frames + self.overruns).max(1) as f64;
         let at_most = self.frames_per_second_at_most().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What can go wrong with hosts, each with the place, the operation, and what the user can do.
+//! Errors of hosts, with place, operation and advice.
 
 use std::borrow::Cow;
 use std::io;
@@ -13,10 +13,10 @@ use crate::spec::SpecError;
 /// See `Documentation/admin-guide/sysctl/vm.rst`.
 pub(crate) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// Why hosts could not be made, used or removed.
+/// Error at making, using or removing hosts.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    /// The user wants it to end.
+    /// The user interrupted it.
     #[error("interrupted")]
     Interrupted,
     /// The description of the rig makes no sense.
@@ -33,7 +33,7 @@ pub enum HostError {
     Enter {
         /// The operation that failed.
         operation: &'static str,
-        /// What the kernel said; EINVAL when this process has threads already.
+        /// The kernel's error; EINVAL when this process has threads already.
         errno: Errno,
     },
     /// A file of the kernel could not be read.
@@ -41,7 +41,7 @@ pub enum HostError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A process or thread of the controller could not be started.
@@ -49,7 +49,7 @@ pub enum HostError {
     Process {
         /// The operation that failed.
         operation: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Making or removing a host failed.
@@ -59,7 +59,7 @@ pub enum HostError {
         host: String,
         /// The operation that failed.
         operation: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Making or removing a link failed.
@@ -69,10 +69,10 @@ pub enum HostError {
         link: String,
         /// The operation that failed.
         operation: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The kernel cannot shape a link that only it is to shape.
+    /// The kernel cannot shape a link whose description asks for that.
     #[error("link {link}: the experiment asks for netem, but {why}")]
     NoNetem {
         /// The hosts that it joins.
@@ -80,7 +80,7 @@ pub enum HostError {
         /// Why the kernel cannot.
         why: String,
     },
-    /// The host ended by itself, such as by its agent's end, when it was needed.
+    /// The host ended by itself before it was closed, for example with its agent.
     #[error("host {host}: it ended while {doing} ({how})")]
     Ended {
         /// The host.
@@ -98,7 +98,7 @@ pub enum HostError {
         /// Why not.
         source: Box<KernelError>,
     },
-    /// The program that runs guests is not there.
+    /// The program that runs guests is missing.
     #[error("host {0} is a virtual machine, but there is no program `qemu-system-x86_64`")]
     NoQemu(String),
     /// Files of others cannot be shown to a guest.
@@ -106,13 +106,13 @@ pub enum HostError {
         "host {0} is a virtual machine that runs programs of this machine, but only root can show it the machine's files"
     )]
     ShareNeedsRoot(String),
-    /// The program that shows a guest the machine's files is not there.
+    /// The program that shows a guest the machine's files is missing.
     #[error(
         "host {0} is a virtual machine that runs programs of this machine, but there is no program `virtiofsd`"
     )]
     NoVirtiofsd(String),
     /// A guest did not come up.
-    #[error("host {host}: its guest did not start: {why}{}", told_by(console))]
+    #[error("host {host}: its guest did not start: {why}{}", quoted_console(console))]
     Boot {
         /// The host.
         host: String,
@@ -127,9 +127,9 @@ pub enum HostError {
     /// No link or chain of forwarding hosts leads there.
     #[error("`{from}` cannot reach `{to}`: no chain of links and forwarding hosts joins them")]
     Unreachable {
-        /// Where the way would begin.
+        /// Start of the path.
         from: String,
-        /// Where it would end.
+        /// End of the path.
         to: String,
     },
     /// The pipes were handed out before, or the host was closed.
@@ -152,11 +152,11 @@ pub enum HostError {
     Setting {
         /// The setting or folder.
         path: PathBuf,
-        /// The value that it was to have.
+        /// The requested value.
         value: String,
         /// Why not.
         why: String,
-        /// Whether it takes more rights than this user has.
+        /// Whether this user lacks the rights for it.
         forbidden: bool,
     },
     /// A volume could not be made, used or removed.
@@ -166,18 +166,18 @@ pub enum HostError {
         volume: String,
         /// The operation that failed.
         operation: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A volume needs more than this user may do.
+    /// A volume needs rights that this user lacks.
     #[error("volume {volume}: {what} needs root of the machine (CAP_SYS_ADMIN)")]
     VolumeNeedsRoot {
         /// The volume.
         volume: String,
-        /// What needs it.
+        /// The part that needs them.
         what: &'static str,
     },
-    /// A host's allowance needs more than this user may do.
+    /// A host's limits need rights that this user lacks.
     #[error(
         "host {0}: limiting what it may use needs root of the machine (write access to its control groups)"
     )]
@@ -192,7 +192,7 @@ pub enum HostError {
         /// The controller.
         controller: &'static str,
     },
-    /// The program that makes a file system is not there.
+    /// The program that makes a file system is missing.
     #[error("volume {volume}: there is no program `{program}`; it comes with the Debian package `{package}`")]
     NoMkfs {
         /// The volume.
@@ -202,14 +202,14 @@ pub enum HostError {
         /// The Debian package that has it.
         package: &'static str,
     },
-    /// A block device that was to be written to is used by something.
+    /// A block device to write to is in use.
     #[error("volume {volume}: {device} must not be written to: {why}")]
     DeviceInUse {
         /// The volume.
         volume: String,
         /// The device.
         device: PathBuf,
-        /// Who uses it.
+        /// Its user.
         why: String,
     },
     /// The rig has no such volume.
@@ -218,21 +218,21 @@ pub enum HostError {
     /// Only root of the machine may drop its caches.
     #[error("dropping the kernel's caches ({}): {source}", DROP_CACHES)]
     DropCaches {
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A process that a killed run left could not be ended.
+    /// A leftover process of a killed run could not be ended.
     #[error("ending process {pid}, left by a run that was killed: {source}")]
     Leftover {
         /// The process.
         pid: u32,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl HostError {
-    /// What the user can do about it, if that is known. Root gets no advice to be root, but the right that is missing.
+    /// Advice for the user, if there is any. Root is advised of the missing right.
     pub fn advice(&self) -> Option<Cow<'static, str>> {
         let usual = self.usual_advice()?;
         Some(match root_lacks() {
@@ -243,7 +243,7 @@ impl HostError {
         })
     }
 
-    /// Whether root could have done it.
+    /// Whether root would succeed.
     fn needs_root(&self) -> bool {
         match self {
             Self::Forbidden(_) | Self::VolumeNeedsRoot { .. } | Self::Setting { forbidden: true, .. } => true,
@@ -301,8 +301,8 @@ impl HostError {
     }
 }
 
-/// The last lines of a console, after what is said of them.
-fn told_by(console: &str) -> String {
+/// Last lines of a console, with an introduction.
+fn quoted_console(console: &str) -> String {
     match console {
         "" => "; its console says nothing".into(),
         lines => format!("; the last lines of its console:\n{lines}"),
@@ -315,14 +315,14 @@ fn setting(path: &Path, value: &str) -> String {
     if value.is_empty() { name } else { format!("setting {name} = {value}") }
 }
 
-/// What people call a setting: by its dotted name where it is below `/proc/sys`, else by its path.
+/// Name of a setting for people: its dotted name below `/proc/sys`, else its path.
 pub(crate) fn setting_name(path: &Path) -> String {
     let dotted =
         path.strip_prefix("/proc/sys").ok().and_then(Path::to_str).filter(|name| !name.contains('.'));
     dotted.map_or_else(|| path.display().to_string(), |name| name.replace('/', "."))
 }
 
-/// Whether it takes more rights than this process has.
+/// Whether the error is a missing right.
 pub(crate) fn is_permission(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }

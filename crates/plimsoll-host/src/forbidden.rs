@@ -1,23 +1,23 @@
-//! What this process may not do.
+//! Missing rights of this process.
 
 use std::fmt;
 use std::io;
 use std::sync::OnceLock;
 
-/// What root had not got when this process was started as root: in a user namespace of its own everybody is root, and has it all.
+/// Capabilities that root lacked at the start of this process. In a user namespace of its own every user is root, and has them all.
 static ROOT_LACKS: OnceLock<String> = OnceLock::new();
 
-/// The capabilities that a process which was started by root had not got, as in a container; none where an ordinary user started it.
+/// Capabilities that root lacked at the start, as in a container; `None` for an ordinary user.
 pub fn root_lacks() -> Option<&'static str> {
     ROOT_LACKS.get().map(String::as_str)
 }
 
-/// Notes what root has not got, once.
+/// Notes once the capabilities that root lacks.
 pub(crate) fn note_what_root_lacks(names: impl FnOnce() -> String) {
     ROOT_LACKS.get_or_init(names);
 }
 
-/// Why there can be no namespaces here.
+/// Reason why namespaces are impossible here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Forbidden {
     /// `kernel.unprivileged_userns_clone` is 0 (Debian's patch).
@@ -26,11 +26,11 @@ pub enum Forbidden {
     MaxUserNamespaces,
     /// `kernel.apparmor_restrict_unprivileged_userns` is 1 (Ubuntu).
     AppArmor,
-    /// The kernel refused for no reason that a setting gives away: seccomp in a container, a limit that is reached, a chroot.
+    /// The kernel refused without a setting that explains it: seccomp in a container, a reached limit, a chroot.
     Refused {
         /// The operation that failed.
         operation: String,
-        /// What the kernel said.
+        /// The kernel's error.
         errno: i32,
     },
 }

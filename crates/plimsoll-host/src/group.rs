@@ -1,4 +1,4 @@
-//! Control groups (cgroups(7)): what the processes of a host may use, and what a device may do.
+//! Control groups (cgroups(7)): limits of a host's processes, and of devices.
 //!
 //! Versions 1 and 2 are distinguished for each controller, since a machine may have some in either. Groups, and limits
 //! that stand outside of any group of ours, are the [`UndoProcess`]'s to remove.
@@ -14,7 +14,7 @@ use plimsoll_model::experiment::DeviceLimit;
 use crate::error::{HostError, is_permission};
 use crate::undo::UndoProcess;
 
-/// Where a controller's groups are.
+/// Place of a controller's groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Hierarchy {
     /// Version 1: the root group, and the group that this process is in. New groups are made in that, so that its limits hold for them, too.
@@ -25,7 +25,7 @@ pub(crate) enum Hierarchy {
 }
 
 impl Hierarchy {
-    /// That of a controller below `root`; nothing where this process may not make groups that it controls.
+    /// Hierarchy of a controller below `root`; `None` if this process may not make groups in it.
     pub(crate) fn of(root: &Path, controller: &str) -> Option<Self> {
         let mounts = fs::read_to_string(root.join("proc/self/mountinfo")).ok()?;
         let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
@@ -40,7 +40,7 @@ impl Hierarchy {
     }
 }
 
-/// Whether this process may make control groups that a controller holds to limits: `memory`, or `io`.
+/// Whether this process may make control groups with limits of a controller: `memory`, or `io`.
 pub fn has_controller(controller: &str) -> bool {
     Hierarchy::of(Path::new("/"), controller).is_some_and(|hierarchy| hierarchy.is_writable())
 }
@@ -109,12 +109,12 @@ fn io_max(number: (u64, u64), limit: DeviceLimit) -> String {
     line
 }
 
-/// What the processes of a host may use.
+/// Limits of a host's processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Allowance {
     /// Memory in bytes.
     pub(crate) memory: Option<u64>,
-    /// Devices by their numbers, where only the host's own group can limit them.
+    /// Devices, by their numbers, that only the host's own group can limit.
     pub(crate) devices: Vec<((u64, u64), DeviceLimit)>,
 }
 
@@ -127,7 +127,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Makes a group with an allowance; none where nothing is limited.
+    /// Makes a group with limits; `None` without any.
     pub(crate) fn make(host: &str, allowance: &Allowance) -> Result<Option<Self>, HostError> {
         if *allowance == Allowance::default() {
             return Ok(None);
@@ -155,7 +155,7 @@ impl Group {
         Ok(Some(group))
     }
 
-    /// What a process writes `0` to in order to join it.
+    /// The file to which a process writes `0` in order to join.
     pub(crate) fn door(&self) -> io::Result<File> {
         File::options().write(true).open(self.folder.join("cgroup.procs"))
     }
@@ -163,7 +163,7 @@ impl Group {
 
 type Settings = Vec<(&'static str, String, bool)>;
 
-/// Where the group is, and what is written to which of its files; the last says whether it can't be done without.
+/// Path of the group, and the values of its files, each with whether it is indispensable.
 fn settings(hierarchy: &Hierarchy, name: &str, allowance: &Allowance) -> (PathBuf, Settings) {
     let memory = allowance.memory.map(|bytes| bytes.to_string());
     match hierarchy {

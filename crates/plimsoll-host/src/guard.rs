@@ -1,8 +1,8 @@
-//! Ends the commands that a controller runs beside itself when the controller dies, however it dies.
+//! Ends a controller's commands when the controller dies, for whatever reason.
 //!
-//! The **guard** is a stage of the controller's own executable that waits for the end of a pipe which only the controller holds open. Commands are
-//! known to it by their process group, which stands in a file without a name that both share, so that nothing wakes it while something is
-//! measured; and by a mark in their environment, which what they start inherits, wherever it goes.
+//! The **guard** is a stage of the controller's own executable that waits for the end of a pipe which only the controller holds open. It knows
+//! commands by their process group, in a nameless file that both share, so that nothing wakes it during measurements; and by a mark in their
+//! environment, which all their children inherit.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -21,29 +21,29 @@ use crate::error::HostError;
 use crate::leftovers;
 use crate::reexec::Stage;
 
-/// The environment variable by which commands and what they start are known. Its value is that of [`crate::MARKER`], which the doctor looks
-/// for; but what a command leaves behind when all went well, such as a server for further measurements, is none of the doctor's business.
+/// Environment variable of commands and their children. Its value is that of [`crate::MARKER`], but the doctor does not look for this one: a
+/// command may leave a process behind on purpose, such as a server for further measurements.
 const MARK: &str = "PLIMSOLL_COMMAND_OF";
-/// What the guard reads when there is nothing to end.
+/// Message to a guard without anything to end.
 const DISMISSED: u8 = b'd';
-/// So often it looks for processes that were started meanwhile, ...
+/// Number of searches for processes that were started meanwhile.
 const ROUNDS: usize = 50;
-/// ... with such a pause.
+/// Pause between two searches.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Ends commands when it is dropped, or when the process dies.
 #[derive(Debug)]
 pub struct Guard {
     child: Child,
-    /// Gone once the guard has its orders.
+    /// `None` once the guard has its order.
     pipe: Option<ChildStdin>,
-    /// The process group of the command that runs; 0 where none does.
+    /// Process group of the running command, or 0.
     group: File,
     mark: String,
 }
 
 impl Guard {
-    /// Starts one that has nothing to end yet.
+    /// Starts a guard without a command.
     ///
     /// # Errors
     /// When the process cannot be started.
@@ -72,15 +72,15 @@ impl Guard {
         command.env(MARK, &self.mark);
     }
 
-    /// Names the process group of the command that runs from here on.
+    /// Sets the process group of the running command.
     ///
     /// # Errors
-    /// When it cannot be written down.
+    /// When it cannot be written.
     pub fn watch(&self, group: i32) -> io::Result<()> {
         self.group.write_all_at(&group.to_ne_bytes(), 0)
     }
 
-    /// Lets what the commands left behind live on.
+    /// Ends the guard, but no process.
     pub fn dismiss(&mut self) {
         if let Some(mut pipe) = self.pipe.take() {
             // A guard that is gone ends nothing either.
@@ -96,28 +96,28 @@ impl Drop for Guard {
     }
 }
 
-/// Waits for the controller's end, and ends what it left.
+/// Waits for the controller's end, and ends its processes.
 pub(crate) fn stage(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let mut deaf = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGPIPE, Signal::SIGQUIT] {
         deaf.add(signal);
     }
     let (Ok(()), Some(mark)) = (deaf.thread_block(), args.next()) else { return ExitCode::FAILURE };
-    let mut told = Vec::new();
+    let mut order = Vec::new();
     // A pipe that cannot be read has no controller at its other end.
-    io::stdin().read_to_end(&mut told).ok();
-    if told == [DISMISSED] {
+    io::stdin().read_to_end(&mut order).ok();
+    if order == [DISMISSED] {
         return ExitCode::SUCCESS;
     }
     if let Some(group) = watched().filter(|group| *group > 1) {
-        // A group that is gone needs no end.
+        // The group may be gone.
         killpg(nix::unistd::Pid::from_raw(group), Signal::SIGKILL).ok();
     }
     let entry = [MARK.as_bytes(), b"=", mark.as_encoded_bytes()].concat();
     let mut without = 0;
     for _ in 0..ROUNDS {
         without = if end_marked(&entry) == 0 { without + 1 } else { 0 };
-        // A process that is becoming another program just now has no environment that could be read: once more.
+        // A process in the middle of an exec has no readable environment, so the search is repeated.
         if without == 2 {
             return ExitCode::SUCCESS;
         }
@@ -126,7 +126,7 @@ pub(crate) fn stage(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The process group that stands in the shared file.
+/// Process group in the shared file.
 fn watched() -> Option<i32> {
     let file = File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);
     let mut bytes = [0; 4];
@@ -134,15 +134,14 @@ fn watched() -> Option<i32> {
     Some(i32::from_ne_bytes(bytes))
 }
 
-/// Kills all processes with this entry in their environment, and says how many there were.
+/// Kills all processes with this entry in their environment. Returns their number.
 fn end_marked(entry: &[u8]) -> usize {
     let Ok(entries) = fs::read_dir("/proc") else { return 0 };
     let pids = entries.flatten().filter_map(|file| file.file_name().to_str()?.parse::<i32>().ok());
     pids.filter(|pid| end_if_marked(*pid, entry).is_some()).count()
 }
 
-/// Kills one process if it has the entry. Once the descriptor is open it stands for one process, whatever becomes of the number; so the look
-/// comes after.
+/// Kills one process if it has the entry. The look comes after the open: the descriptor stands for one process, even if its number is reused.
 fn end_if_marked(pid: i32, entry: &[u8]) -> Option<()> {
     let process = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
@@ -162,9 +161,9 @@ mod tests {
         let mut marked = sleeper(format!("test:{}", std::process::id()));
         let mut other = sleeper(format!("test:{}0", std::process::id()));
         // A child that has just started its program has no environment yet.
-        let is_told =
+        let has_started =
             |child: &Child| fs::read(format!("/proc/{}/environ", child.id())).is_ok_and(|it| !it.is_empty());
-        while !(is_told(&marked) && is_told(&other)) {
+        while !(has_started(&marked) && has_started(&other)) {
             thread::sleep(PAUSE);
         }
         assert_eq!(end_marked(entry.as_bytes()), 1);

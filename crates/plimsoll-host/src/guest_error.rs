@@ -1,11 +1,11 @@
-//! What can go wrong with guests: their kernels, and their boot.
+//! Errors of guests: their kernels, and their boot.
 
 use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Why there is no such kernel.
+/// Reason for a missing kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// The file is not there, or cannot be read.
@@ -13,7 +13,7 @@ pub enum KernelError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The file is something else.
@@ -34,7 +34,7 @@ pub enum KernelError {
 }
 
 impl KernelError {
-    /// What the user can do about it, where that is known.
+    /// Advice for the user, if there is any.
     pub(crate) fn advice(&self) -> Option<&'static str> {
         match self {
             Self::NoImage { .. } => Some(
@@ -46,7 +46,7 @@ impl KernelError {
     }
 }
 
-/// Why there is no such package.
+/// Reason for a missing package.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageError {
     /// A program of the system's cannot be run.
@@ -56,7 +56,7 @@ pub enum PackageError {
         kernel: String,
         /// The program.
         program: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A program of the system's failed.
@@ -66,17 +66,17 @@ pub enum PackageError {
         kernel: String,
         /// The program and its arguments.
         command: String,
-        /// The last that it said.
+        /// Last line of its output.
         told: String,
     },
     /// apt knows no such kernel.
     #[error("kernel debian:{version}: apt knows no package `{pattern}`; it knows {known}")]
     Unknown {
-        /// The version that was asked for.
+        /// The requested version.
         version: String,
-        /// What the package would be called.
+        /// Pattern of the package's name.
         pattern: String,
-        /// Which versions there are.
+        /// The available versions.
         known: String,
     },
     /// The folder for kernels cannot be used.
@@ -86,7 +86,7 @@ pub enum PackageError {
         kernel: String,
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -103,14 +103,14 @@ impl PackageError {
     }
 }
 
-/// Why a guest did not come up.
+/// Reason why a guest did not boot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BootFailure {
     /// The guest took too long.
     #[error("its agent did not run within {within_s} s")]
     TooLong {
-        /// How long it was waited for, in seconds.
+        /// Elapsed seconds of the wait.
         within_s: u64,
     },
     /// The kernel ended: by a panic, or by the end of its init.
@@ -125,12 +125,12 @@ pub enum BootFailure {
     /// Its init could not go on.
     #[error("{0}")]
     Init(String),
-    /// Something of the machine that was to run it failed.
+    /// An operation on the machine failed.
     #[error("{operation}: {error}")]
     Machine {
         /// The operation that failed.
         operation: String,
-        /// What the system said.
+        /// The system's error.
         error: String,
     },
 }

@@ -1,10 +1,10 @@
-//! Whether the user still wants what is being made.
+//! Interrupts of a construction.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::HostError;
 
-/// Ends what is being made, where that is wanted.
+/// Fails once the user has interrupted it.
 pub(crate) fn go_on(interrupt: &AtomicBool) -> Result<(), HostError> {
     if interrupt.load(Ordering::Acquire) { Err(HostError::Interrupted) } else { Ok(()) }
 }

@@ -9,7 +9,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::error::HostError;
 
-/// The environment variable by which every process of a host is known; its value names the controller: process id, start time (in
+/// Environment variable of every process of a host; its value names the controller: process id, start time (in
 /// clock ticks since boot), and the inode of the process namespace in which the id is valid.
 pub const MARKER: &str = "PLIMSOLL_CONTROLLER";
 
@@ -24,7 +24,7 @@ pub struct Leftover {
     pub controller: u32,
 }
 
-/// Who made a host.
+/// The controller of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pid: u32,
@@ -96,7 +96,7 @@ pub fn leftovers() -> Result<Vec<Leftover>, HostError> {
     Ok(pids.filter_map(orphan).collect())
 }
 
-/// The process, if its controller is gone. One that has ended meanwhile, or belongs to somebody else, is none of ours.
+/// The process, if its controller is gone; `None` for one that has ended meanwhile, or belongs to another user.
 fn orphan(pid: u32) -> Option<Leftover> {
     let mark = Mark::from_environment(&fs::read(format!("/proc/{pid}/environ")).ok()?)?;
     if !mark.is_gone() {
@@ -115,7 +115,7 @@ impl Leftover {
     pub fn remove(&self) -> Result<(), HostError> {
         let failed = |source: io::Error| HostError::Leftover { pid: self.pid, source };
         let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
-        // Once the descriptor is open it stands for one process, whatever becomes of the number; so the look comes after.
+        // The look comes after the open: the descriptor stands for one process, even if its number is reused.
         let process = match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(process) => process,
             Err(rustix::io::Errno::SRCH) => return Ok(()),

@@ -1,7 +1,7 @@
 //! Makes and removes hosts: namespaces, links, addresses, and the processes of agents.
 //!
 //! A [`Rig`] is a set of hosts with the links between them. Each host runs one agent, a program whose standard streams are pipes to
-//! the controller; what is said over them is none of this crate's business.
+//! the controller; this crate does not read them.
 //!
 //! ```text
 //! controller ── supervisor ── init (process 1 of the host) ── agent ── whatever the agent starts

@@ -14,7 +14,7 @@ use crate::undo::{Patience, UndoProcess};
 /// The CPUs that this process may use, by rising number.
 ///
 /// # Errors
-/// When the kernel does not tell.
+/// When the kernel does not answer.
 pub fn usable_cpus() -> Result<Vec<u32>, HostError> {
     let failed = |errno: Errno| HostError::Process {
         operation: "asking which CPUs may be used",

@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Translation {
     /// The networks that packets come from, each with the length of its prefix.
     pub(crate) sources: Vec<(Ipv4Addr, u8)>,
-    /// The first and last address of the pool; the address of the link that a packet leaves by where there is none.
+    /// First and last address of the pool; without a pool, the address of the link by which a packet leaves.
     pub(crate) pool: Option<(Ipv4Addr, Ipv4Addr)>,
-    /// The first and last port of the pool; where there is none, a port is kept if it is free.
+    /// First and last port of the pool; without one, a free port is kept.
     pub(crate) ports: Option<(u16, u16)>,
 }
 
@@ -60,7 +60,7 @@ fn rule(matches: &[Attributes], translation: &Translation, ports: Option<(u16, u
     Attributes::new().text(1, TABLE).text(2, CHAIN).nested(4, &list)
 }
 
-/// The registers that expressions hand values to each other in (enum nft_registers): one for each end of a range.
+/// Registers for values between expressions (enum nft_registers): one for each end of a range.
 const ADDRESS: [u32; 2] = [1, 2];
 const PORT: [u32; 2] = [3, 4];
 

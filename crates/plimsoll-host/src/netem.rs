@@ -6,8 +6,8 @@
 //!
 //! Netem does the same to a packet as an [emulator](crate::emulator), except for the length of the queue: netem counts
 //! the packets that travel among those that wait. So a link that has both a rate and a delay gets two of them, one
-//! inside the other: packets first travel, and then wait to be sent, which makes no difference at the far end. What
-//! netem cannot say at all is refused by [`AskedOfNetem::granted`].
+//! inside the other: packets first travel, and then wait to be sent, which makes no difference at the far end.
+//! [`AskedOfNetem::granted`] refuses shapes that netem lacks.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -101,7 +101,7 @@ pub(crate) fn qdiscs(shape: &LinkShape, seed: u64) -> Result<Vec<Netem>, &'stati
     })
 }
 
-/// As many of 2³² - 1.
+/// The share as a part of 2³² - 1.
 fn of_all(share: f64) -> u32 {
     (share.clamp(0.0, 1.0) * f64::from(u32::MAX)).round() as u32
 }
@@ -115,15 +115,14 @@ fn loss(shape: &LinkShape) -> Loss {
     }
 }
 
-/// Puts these at an interface of the calling thread's network namespace, which must have none yet.
+/// Adds these to an interface of the calling thread's network namespace, which must have none.
 pub(crate) fn add(interface: u32, qdiscs: &[Netem]) -> io::Result<()> {
     qdiscs.iter().enumerate().try_for_each(|(depth, netem)| {
         netlink::ask(SockProtocol::NetlinkRoute, &netem.message(interface, depth as u32), 1)
     })
 }
 
-/// Changes what shapes an interface of another network namespace. Where as many disciplines stand there as before, packets on their way
-/// stay on it; else they are lost.
+/// Changes the disciplines of an interface of another network namespace. Travelling packets survive if the number of disciplines stays.
 pub(crate) fn change_in(
     namespace: &OwnedFd,
     interface: u32,
@@ -154,7 +153,7 @@ fn change(interface: u32, before: &[Netem], after: &[Netem]) -> io::Result<()> {
     add(interface, after)
 }
 
-/// RTM_DELQDISC of what stands at the root, with all that is in it.
+/// RTM_DELQDISC of the root discipline, with all inside of it.
 fn removal(interface: u32) -> Vec<u8> {
     const RTM_DELQDISC: u16 = 37;
     let mut body = vec![0; 4];
@@ -162,7 +161,7 @@ fn removal(interface: u32) -> Vec<u8> {
     netlink::message(RTM_DELQDISC, NLM_F_ACK, 0, &body)
 }
 
-/// Why the kernel cannot shape links, in words; nothing where it can. It is tried once, in a network namespace that is then gone.
+/// Reason why the kernel cannot shape links, if it cannot. A single attempt in a temporary network namespace decides.
 ///
 /// To be called after [`enter`](crate::enter): without permission for namespaces, the answer is that the kernel
 /// refuses.
@@ -173,7 +172,7 @@ pub fn missing() -> Option<&'static str> {
 
 fn why_not(error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw) {
-        // What the kernel says of a kind that it does not know.
+        // The kernel's errors for an unknown kind.
         Some(Errno::ENOENT | Errno::EOPNOTSUPP) => "this kernel has no netem".to_owned(),
         _ => format!("this kernel refuses netem: {error}"),
     }
@@ -210,7 +209,7 @@ impl Netem {
         netlink::message(RTM_NEWQDISC, flags, 0, &body)
     }
 
-    /// `struct tc_netem_qopt`, and the attributes of what does not fit into it.
+    /// `struct tc_netem_qopt`, and attributes for further options.
     fn options(&self) -> Vec<u8> {
         const TCA_NETEM_REORDER: u16 = 3;
         const TCA_NETEM_LOSS: u16 = 5;
@@ -228,7 +227,7 @@ impl Netem {
         let mut more = Attributes::new()
             .bytes(TCA_NETEM_LATENCY64, &self.delay_ns.to_ne_bytes())
             .bytes(TCA_NETEM_JITTER64, &self.jitter_ns.to_ne_bytes())
-            // Kernels before Linux 6.7 do not know it, and take what chance they have.
+            // Kernels before Linux 6.7 ignore the seed.
             .bytes(TCA_NETEM_PRNG_SEED, &self.seed.to_ne_bytes());
         if self.reorder > 0 {
             // `struct tc_netem_reorder`: probability, correlation
@@ -263,7 +262,7 @@ mod tests {
         all.remove(0)
     }
 
-    /// Bytes as they stand in a message on a machine whose numbers begin with their lowest byte.
+    /// Bytes of a message on a little-endian machine.
     fn bytes(hex: &str) -> Vec<u8> {
         let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
         let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
@@ -361,8 +360,8 @@ mod tests {
             ),
         ];
         for (shape, expected) in cases {
-            let told = qdiscs(&shape, 0).expect_err(expected);
-            assert!(told.contains(expected), "{told}");
+            let refusal = qdiscs(&shape, 0).expect_err(expected);
+            assert!(refusal.contains(expected), "{refusal}");
         }
         assert_eq!(qdiscs(&LinkShape::default(), 0), Ok(vec![]));
         assert_eq!(
@@ -380,9 +379,9 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_netem_is_told_from_one_that_refuses_it() {
-        let told = |errno: Errno| why_not(&errno.into());
-        assert_eq!(told(Errno::ENOENT), "this kernel has no netem");
-        assert!(told(Errno::EPERM).starts_with("this kernel refuses netem: "), "{}", told(Errno::EPERM));
+    fn a_kernel_without_netem_is_distinguished_from_one_that_refuses_it() {
+        let reason = |errno: Errno| why_not(&errno.into());
+        assert_eq!(reason(Errno::ENOENT), "this kernel has no netem");
+        assert!(reason(Errno::EPERM).starts_with("this kernel refuses netem: "), "{}", reason(Errno::EPERM));
     }
 }

@@ -37,17 +37,16 @@ pub(crate) struct Job<'a> {
     pub(crate) fresh: Vec<usize>,
     /// The network namespaces of the emulators that are made into links, by link.
     pub(crate) emulators: BTreeMap<usize, OwnedFd>,
-    /// What shapes links, by link.
+    /// Shapers, by link.
     pub(crate) shaped: &'a BTreeMap<usize, (Shaping, Means)>,
-    /// Links to make; what is left of them at a host that is not fresh is removed first.
+    /// Links to make. Their leftovers at hosts that are not fresh are removed first.
     pub(crate) links: Vec<usize>,
-    /// Set when they are not wanted any more.
+    /// Set when the user interrupts it.
     pub(crate) interrupt: &'a AtomicBool,
 }
 
 impl Job<'_> {
-    /// Makes the links and all that belongs to them. The caller's own namespace is not touched: it happens in a thread of its own,
-    /// which ends with the call.
+    /// Makes the links with their addresses and routes, in a thread of its own, which leaves the caller's namespace alone and ends with the call.
     pub(crate) fn run(&self) -> Result<(), HostError> {
         let failed = |source| HostError::Process { operation: "starting a thread to set up links", source };
         thread::scope(|scope| {
@@ -120,7 +119,7 @@ impl Job<'_> {
         nat::make(&translation).map_err(at("making rules of address translation (nf_tables)"))
     }
 
-    /// A guest's kernel has what a host's namespace has else: addresses, routes and translation.
+    /// Whether a guest's kernel has the addresses, routes and translation in place of the host's namespace.
     fn is_guest(&self, host: usize) -> bool {
         self.spec.hosts[host].guest.is_some()
     }
@@ -230,8 +229,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Removes the end that a host kept when the host across was ended: the kernel takes it away by and by, and until then its name
-    /// and index are in use.
+    /// Removes the end that a host kept at the end of its neighbour: the kernel removes it late, and its name and index stay in use until then.
     async fn remove_leftover(&self, netlink: &Handle, link: &Link, end: &End) -> Result<(), HostError> {
         match netlink.link().del(end.index).execute().await.map_err(to_io) {
             Err(e) if e.raw_os_error() != Some(Errno::ENODEV as i32) => {
@@ -241,7 +239,7 @@ impl Job<'_> {
         }
     }
 
-    /// The host's routes over the links that are made; those over its other links it has already.
+    /// Makes the host's routes over new links. It has the others already.
     async fn make_routes(&self, host: usize, netlink: &Handle) -> Result<(), HostError> {
         for route in self.topology.routes(host).iter().filter(|r| self.links.contains(&r.link)) {
             let message = RouteMessageBuilder::<Ipv4Addr>::new()
@@ -269,7 +267,7 @@ impl Job<'_> {
     }
 }
 
-/// What a host makes of the addresses of packets that it forwards, where it changes them.
+/// Address translation of a forwarding host, if it has one.
 pub(crate) fn translation(spec: &RigSpec, topology: &Topology, host: usize) -> Option<Translation> {
     let nat = spec.hosts[host].nat.as_ref()?;
     let mut pool = topology.own_addresses(host);
@@ -289,7 +287,7 @@ fn open_netlink(namespace: &OwnedFd) -> io::Result<Handle> {
     Ok(handle)
 }
 
-/// What an end of a virtual link is called.
+/// Name and index of a virtual link's end.
 struct Interface<'n> {
     name: &'n str,
     index: u32,
@@ -301,8 +299,8 @@ impl<'e> From<&'e End> for Interface<'e> {
     }
 }
 
-/// Both ends at once, each in its namespace, so that they never stand in a third one. They cannot be made up: the kernel refuses to
-/// bring up an end as long as it has no peer.
+/// Creates both ends at once, each in its namespace, so that they never appear in a third one. They are brought up later: the kernel refuses to
+/// bring up an end without a peer.
 fn veth(near: &Interface<'_>, far: &Interface<'_>, far_namespace: &OwnedFd, mtu: Option<u32>) -> LinkMessage {
     let mut peer = LinkMessageBuilder::<LinkUnspec>::new()
         .name(far.name.to_owned())

@@ -1,5 +1,5 @@
-//! What a network card does for the kernel (ethtool(8) -K; linux/ethtool.h). On a link that does something to packets it is switched off, so that
-//! frames are as long as on a cable and carry their own checksums; elsewhere as the experiment asks.
+//! Offloads of a network card (ethtool(8) -K; linux/ethtool.h). On shaped links they are off, so frames are as long as on a cable and carry their
+//! own checksums; elsewhere the experiment decides.
 
 use std::io;
 use std::mem::zeroed;
@@ -16,7 +16,7 @@ struct Value {
     data: u32,
 }
 
-/// Something that can be switched by itself.
+/// A single offload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub(crate) enum Feature {
@@ -31,7 +31,7 @@ pub(crate) enum Feature {
 }
 
 impl Feature {
-    /// What it is called.
+    /// Its name.
     pub(crate) fn name(self) -> &'static str {
         self.into()
     }
@@ -86,7 +86,7 @@ pub(crate) fn switch_off(interface: &str) -> io::Result<()> {
         .try_for_each(|command| ask(&socket, interface, command, 0).map(drop))
 }
 
-/// What an interface answers to a command with a number.
+/// Reply of an interface to a command with a number.
 fn ask(socket: &OwnedFd, interface: &str, command: u32, data: u32) -> io::Result<u32> {
     let mut value = Value { command, data };
     #[expect(unsafe_code, reason = "a C structure of numbers and a union of such")]

@@ -1,4 +1,4 @@
-//! What every host has of its own, whether its kernel is this machine's or a guest's.
+//! Settings and variables of every host, with this machine's kernel or a guest's.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use nix::errno::Errno;
 
 use crate::reexec::errno_of;
 
-/// The environment variable that tells the agent where it is.
+/// Environment variable with the folder for the files of the host's services.
 pub(crate) const SCRATCH: &str = "PLIMSOLL_SCRATCH";
 
 /// Settings of the new network namespace that it would else inherit from the machine, or that would send packets of their own; and one
@@ -20,7 +20,7 @@ const SETTINGS: [(&str, &str); 4] = [
 /// Also inherited; written after the others, since it resets some of them to a router's or a host's defaults (RFC 1812, RFC 1122).
 const FORWARD: &str = "/proc/sys/net/ipv4/ip_forward";
 
-/// What a host has of its own, whether its kernel is this machine's or a guest's.
+/// Applies the settings of a host.
 pub(crate) fn settings(forward: bool) -> Result<(), (String, Errno)> {
     for (path, value) in SETTINGS {
         set(path, value)?;

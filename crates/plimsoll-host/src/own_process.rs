@@ -1,4 +1,4 @@
-//! What a process of this program does to itself, by system calls that have no safe wrapper.
+//! System calls without a safe wrapper that change the calling process.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ pub(crate) fn inherit_nothing() {
     }
 }
 
-/// Does that on kernels before 5.11.
+/// Fallback for kernels before 5.11.
 fn mark_each() {
     let numbers = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<libc::c_int>().ok());
@@ -31,7 +31,7 @@ fn mark_each() {
     }
 }
 
-/// Keeps a descriptor open at the next `execve`, which was passed by its number.
+/// Keeps a descriptor open at the next `execve`, for a program that gets its number.
 pub(crate) fn keep_at_exec(number: libc::c_int) {
     #[expect(unsafe_code, reason = "descriptors that were inherited are known by their numbers alone")]
     // SAFETY: F_SETFD sets a flag of a descriptor, closes none, and reads no memory.

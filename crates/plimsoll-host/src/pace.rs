@@ -1,4 +1,4 @@
-//! How much an emulator carries on this machine.
+//! Capacity of an emulator on this machine.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, UdpSocket};
@@ -16,7 +16,7 @@ use crate::spec::{AgentStderr, HostSpec, LinkShape, LinkSpec, RigSpec};
 
 /// Long enough for tens of thousands of frames.
 const DURATION: Duration = Duration::from_millis(300);
-/// Bytes of each datagram: as small as TCP's acknowledgements, because it is packets that cost, and not their bytes.
+/// Bytes of each datagram: as small as TCP's acknowledgements, as the cost is per packet.
 const SIZE: usize = 24;
 
 /// The number of small frames per second that an emulator can carry here. Two hosts are created to measure it for a
@@ -61,7 +61,7 @@ pub(crate) fn pour() -> ExitCode {
         let socket = UdpSocket::bind("0.0.0.0:0")?;
         let began = Instant::now();
         while began.elapsed() < DURATION {
-            // Nobody listens there, and the kernel tells of that now and then.
+            // No socket listens there, and the kernel reports that now and then.
             let _refused = socket.send_to(&[0; SIZE], to);
         }
         println!("poured");

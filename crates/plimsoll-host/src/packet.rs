@@ -13,7 +13,7 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, RecvMsg, recvmsg, send, se
 const PACKET_STATISTICS: libc::c_int = 6;
 const PACKET_QDISC_BYPASS: libc::c_int = 20;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// Enough for the bursts that arrive while who reads them is not scheduled, in bytes.
+/// Bytes of the receive buffer, enough for bursts while the reader is not scheduled.
 const BUFFER: usize = 16 << 20;
 
 /// Which way frames leave an interface.
@@ -67,7 +67,7 @@ impl PacketSocket {
         };
         let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
         #[expect(unsafe_code, reason = "nix has no way to make such an address")]
-        // SAFETY: the address lives across the call, and its length is told.
+        // SAFETY: the address lives across the call, and its length is passed.
         let done = unsafe { libc::bind(self.0.as_raw_fd(), (&raw const address).cast(), length) };
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
@@ -75,14 +75,14 @@ impl PacketSocket {
     fn set(&self, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
         let length = size_of::<libc::c_int>() as libc::socklen_t;
         #[expect(unsafe_code, reason = "nix does not know the options of packet sockets")]
-        // SAFETY: the value lives across the call, and its length is told.
+        // SAFETY: the value lives across the call, and its length is passed.
         let done = unsafe {
             libc::setsockopt(self.0.as_raw_fd(), libc::SOL_PACKET, option, (&raw const value).cast(), length)
         };
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// The next frame that has arrived: its length, and when it did, in nanoseconds of CLOCK_REALTIME; none when there is none.
+    /// Length and arrival of the next frame, in nanoseconds of CLOCK_REALTIME; `None` if there is no frame.
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<(usize, u64)>> {
         match self.try_receive(buffer) {
             // The interface went down: it is being removed with its host, and nothing more will come.
@@ -127,7 +127,7 @@ impl PacketSocket {
         send(self.0.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT).is_ok()
     }
 
-    /// How many frames the kernel had no room for since this was asked last.
+    /// Number of frames since the last call for which the kernel had no room.
     pub(crate) fn overruns(&self) -> u64 {
         // `struct tpacket_stats`: packets, drops.
         let mut counts = [0u32; 2];

@@ -21,38 +21,38 @@ use crate::reexec::{self, Stage, spawn_with};
 use crate::spec::{AgentStderr, HostSpec, RigSpec};
 use crate::supervisor::{self, HostOrders};
 
-/// How long a host may take to end before its supervisor is killed.
+/// Deadline for a host's end, before its supervisor is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How long the init of a guest that has ended may take to say its last words.
+/// Deadline for the last words of an ended guest's init.
 const ENDING: Duration = Duration::from_millis(500);
-/// How often it is looked whether a host that boots is still wanted.
+/// Time between two checks for an interrupt during a boot.
 const PIECE: Duration = Duration::from_millis(100);
 
 /// The agent's standard streams.
 #[derive(Debug)]
 pub struct Pipes {
-    /// What the controller writes, the agent reads. The agent is to end when it is closed.
+    /// The agent's input. The agent ends when it is closed.
     pub stdin: ChildStdin,
-    /// What the agent writes, the controller reads.
+    /// The agent's output.
     pub stdout: ChildStdout,
-    /// The agent's standard error, where the rig's description asked for a pipe.
+    /// The agent's standard error, if the rig's description asks for a pipe.
     pub stderr: Option<ChildStderr>,
 }
 
-/// A host whose processes were started. Dropping it ends them.
+/// A host with running processes. Dropping it ends them.
 #[derive(Debug)]
 pub(crate) struct Process {
     host: String,
     is_guest: bool,
-    /// Whether the kernel ends all of its processes with the first; else that is the supervisor's.
+    /// Whether the kernel ends all of its processes with the first; else the supervisor does.
     own_processes: bool,
     supervisor: Child,
-    /// Gone once the host has the order to end.
+    /// `None` once the host has the order to end.
     control: Option<ControllerEnd>,
     pid: Option<u32>,
     notes: Vec<String>,
-    /// Processes of the machine that its OOM killer had killed before, where the kernel counts them.
+    /// Count of the machine's OOM kills before the start, if the kernel has one.
     oom_killed_before: Option<u64>,
 }
 
@@ -97,7 +97,7 @@ impl Process {
         control.go().map_err(|source| self.error("letting the agent start", source))
     }
 
-    /// Waits until the agent was started; for so long, where that takes a boot, and unless it is not wanted any more.
+    /// Waits until the agent was started. With a boot, the wait has a limit and can be interrupted.
     pub(crate) fn wait_started(&mut self, boot: Option<(Duration, &AtomicBool)>) -> Result<(), HostError> {
         let mut started = false;
         self.hear_until("its agent was started", boot, |word, pid| {
@@ -141,19 +141,19 @@ impl Process {
         self.control.as_mut().ok_or_else(|| HostError::Closed(self.host.clone()))
     }
 
-    /// The next word, waited for in pieces, so that the user need not wait for it.
+    /// The next word, awaited in pieces, so that the user can interrupt the wait.
     fn hear_within(
         &mut self,
         patience: Duration,
         interrupt: &AtomicBool,
     ) -> Result<io::Result<Option<Word>>, HostError> {
         let give_up = Instant::now() + patience;
-        let told = |heard: &io::Result<_>| !heard.as_ref().is_err_and(is_timeout);
+        let is_over = |heard: &io::Result<_>| !heard.as_ref().is_err_and(is_timeout);
         loop {
             go_on(interrupt)?;
             let control = self.control()?;
             let heard = control.set_patience(PIECE).and_then(|()| control.hear());
-            if told(&heard) || Instant::now() > give_up {
+            if is_over(&heard) || Instant::now() > give_up {
                 return Ok(heard);
             }
         }
@@ -164,7 +164,7 @@ impl Process {
         if !self.is_guest {
             return String::new();
         }
-        // A host that does not answer has no last words either.
+        // A silent host has no last words.
         let said =
             self.control.as_mut().and_then(|control| control.hear_rest(ENDING).ok()).unwrap_or_default();
         let mut lines = said.into_iter().filter_map(|word| match word {
@@ -190,7 +190,7 @@ impl Process {
         }
     }
 
-    /// Adds to what a reader of its figures must know.
+    /// Adds a note for readers of its figures.
     pub(crate) fn note(&mut self, note: String) {
         self.notes.push(note);
     }
@@ -222,7 +222,7 @@ impl Process {
         self.pid
     }
 
-    /// What had to be done differently.
+    /// Notes for readers of its figures.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -239,14 +239,14 @@ impl Process {
         self.supervisor.try_wait().map_err(|source| self.error("asking after its supervisor", source))
     }
 
-    /// Tells the host to end. Telling all hosts of a rig before waiting for the first makes them end side by side.
-    pub(crate) fn tell_to_end(&mut self) {
+    /// Orders the host to end. Ordering all hosts of a rig before waiting for the first makes them end side by side.
+    pub(crate) fn request_end(&mut self) {
         self.control = None;
     }
 
     /// Ends the host and waits until its last process is gone.
     pub(crate) fn end(&mut self) -> Result<(), HostError> {
-        self.tell_to_end();
+        self.request_end();
         let give_up = Instant::now() + GRACE;
         let mut pause = Duration::from_micros(200);
         while self.status()?.is_none() {
@@ -259,8 +259,8 @@ impl Process {
         Ok(())
     }
 
-    /// Kills the supervisor of a namespace host: init dies with it, and all others with init. The supervisor of a local host goes on, since
-    /// what it waits for would be nobody's child without it.
+    /// Kills the supervisor of a namespace host: init dies with it, and all others with init. The supervisor of a local host goes on, since it
+    /// collects the remaining processes.
     fn end_by_force(&mut self) -> Result<(), HostError> {
         if !self.own_processes {
             let source = io::Error::new(io::ErrorKind::TimedOut, "a process does not die, even when killed");
@@ -277,9 +277,9 @@ fn oom_killed() -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
 }
 
-/// The end of an agent whose supervisor exited like this, and what the OOM killer has done meanwhile.
+/// The end of an agent, from its supervisor's exit status and the OOM kills meanwhile.
 fn end_in_words(status: ExitStatus, oom_killed: Option<u64>) -> String {
-    // A shell's way to tell a signal, which the supervisor follows.
+    // As in a shell, 128 and more stand for a signal.
     let number = status.signal().or_else(|| status.code()?.checked_sub(128));
     let signal = number.and_then(|number| Signal::try_from(number).ok());
     let Some(signal) = signal else { return format!("its process ended with {status}") };
@@ -298,7 +298,7 @@ fn end_in_words(status: ExitStatus, oom_killed: Option<u64>) -> String {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Nobody is left to be told; the controller's own end does the same once more.
+        // An error has no reader here, and the controller's end ends the host in any case.
         let _unheard = self.end();
     }
 }

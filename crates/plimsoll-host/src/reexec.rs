@@ -1,4 +1,4 @@
-//! How a process starts itself again as something else: the stages, and what all of them do first.
+//! Stages: processes of this program in another role, and their common start.
 
 use std::ffi::OsString;
 use std::io;
@@ -20,7 +20,7 @@ use crate::control::HostEnd;
 /// The first argument of every stage; the second is its name.
 const STAGE: &str = "__plimsoll-host";
 
-/// What a process is started as beside being what it is. The [dispatch](crate::stage()) says what each does.
+/// Role of a process of this program. The [dispatch](crate::stage()) names the function of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub(crate) enum Stage {
@@ -45,13 +45,12 @@ pub(crate) enum Stage {
 impl Stage {
     const ALL: &'static [Self] = Self::VARIANTS;
 
-    /// The arguments that ask for it; its own follow.
+    /// Arguments that request the stage; its own follow.
     pub(crate) fn args(self) -> [&'static str; 2] {
         [STAGE, self.into()]
     }
 
-    /// The stage that the arguments of a process ask for, without its name; none where they ask for none, and an error where they name one that
-    /// there is not.
+    /// Stage that the arguments of a process request, without its name; `None` for no request, and an error for an unknown stage.
     pub(crate) fn asked(args: &mut impl Iterator<Item = OsString>) -> Option<Result<Self, ExitCode>> {
         if args.next()? != STAGE {
             return None;
@@ -68,17 +67,17 @@ impl Stage {
     }
 }
 
-/// How a process starts itself again, also after its file was replaced.
+/// Path of the running executable, also after its file was replaced.
 pub(crate) const THIS_EXECUTABLE: &str = "/proc/self/exe";
-/// The exit status of a stage that could not do its work; why was said over the control socket.
+/// Exit status of a failed stage. The reason went over the control socket.
 pub(crate) const FAILED: u8 = 125;
 
 /// The socket whose number is the next argument.
 pub(crate) fn take_socket(args: &mut impl Iterator<Item = OsString>) -> Option<OwnedFd> {
     let number = args.next()?.to_str()?.parse::<i32>().ok()?;
     #[expect(unsafe_code, reason = "a descriptor that was inherited is known by its number alone")]
-    // SAFETY: the controller opened this descriptor for this process and told its number; nothing else here knows it, so it is
-    // ours alone. Arguments that somebody made up can at worst name a descriptor of this very stage, which then fails.
+    // SAFETY: the controller opened this descriptor for this process and passed its number; nothing else here knows it, so it is
+    // ours alone. Forged arguments can at worst name a descriptor of this very stage, which then fails.
     Some(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
@@ -89,7 +88,7 @@ pub(crate) fn take_control(args: &mut impl Iterator<Item = OsString>) -> Option<
     Some((HostEnd::new(control), Pid::from_raw(controller)))
 }
 
-/// Dies when the parent does; false if it had died before.
+/// Lets this process die with its parent; false if the parent had died before.
 ///
 /// The signal is sent when the *thread* that forked this process ends, so that has to be one that lives as long as the controller.
 pub(crate) fn die_with(parent: Pid, signal: Signal) -> Result<bool, Errno> {
@@ -120,7 +119,7 @@ pub(crate) fn spawn_with(mut command: Command, control: OwnedFd) -> io::Result<C
 
 type Order = (Command, mpsc::Sender<io::Result<Child>>);
 
-/// Starts a process from a thread that lives as long as this process: PR_SET_PDEATHSIG tells of the end of the thread that forked,
+/// Starts a process from a thread that lives as long as this process: PR_SET_PDEATHSIG reports the end of the thread that forked,
 /// and the caller's thread may end long before.
 fn spawn(command: Command) -> io::Result<Child> {
     static SPAWNER: OnceLock<Mutex<mpsc::Sender<Order>>> = OnceLock::new();
@@ -142,7 +141,7 @@ fn start_spawner() -> io::Result<mpsc::Sender<Order>> {
     let (orders, queue) = mpsc::channel::<Order>();
     thread::Builder::new().name("host-spawner".into()).spawn(move || {
         for (mut command, answer) in queue {
-            // Who asked has stopped waiting only if it died; then the child's control socket is closed, and it ends.
+            // The caller has stopped waiting only if it died; then the child's control socket is closed, and the child ends.
             let _unheard = answer.send(command.spawn());
         }
     })?;

@@ -1,4 +1,4 @@
-//! A set of hosts that exist.
+//! A rig: a set of existing hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -29,7 +29,7 @@ use crate::supervisor::HostOrders;
 use crate::topology::Topology;
 use crate::volume::Volumes;
 
-/// How much longer a guest is waited for than it may take.
+/// Time by which the wait for a guest exceeds its own deadline.
 const BOOT_SPARE: Duration = Duration::from_secs(30);
 
 /// Hosts with their links and agents. Several rigs can exist at once; those with namespace hosts then have the same addresses.
@@ -39,31 +39,30 @@ pub struct Rig {
     spec: RigSpec,
     names: Vec<String>,
     topology: Topology,
-    /// Where the local hosts' addresses come from, if there are any.
+    /// Network of the local hosts, if there are any.
     local: Option<LoopbackNetwork>,
-    /// What shapes the links that do something to packets, by link.
+    /// Shapers, by link.
     shaped: BTreeMap<usize, (Shaping, Means)>,
     /// The emulators between hosts, by link.
     emulators: BTreeMap<usize, EmulatorProcess>,
-    /// By host; none once it was closed.
+    /// Processes by host; `None` once it was closed.
     processes: Vec<Option<Process>>,
     /// The control groups of hosts that have one. Dropped after the processes in them.
     groups: BTreeMap<usize, Group>,
-    /// What the hosts have to store on. Dropped after the processes that use it.
+    /// Volumes of the hosts. Dropped after the processes that use them.
     volumes: Volumes,
     /// Facts about the hosts that are guests.
     guests: BTreeMap<usize, guest::Prepared>,
-    /// Set when what is being made is not wanted any more.
+    /// Set when the user interrupts it.
     interrupt: Arc<AtomicBool>,
 }
 
 impl Rig {
-    /// Makes the hosts side by side, then the links, then starts the agents. When it returns, every host can be reached from every
-    /// other to which a way leads, and all agents run.
+    /// Makes the hosts side by side, then the links, then starts the agents. When it returns, all agents run, and all connected hosts reach each
+    /// other.
     ///
     /// # Errors
-    /// When the description makes no sense, namespaces are forbidden, or the kernel refuses something. What was made until then is
-    /// removed.
+    /// When the description makes no sense, namespaces are forbidden, or the kernel refuses something. All parts made so far are removed.
     pub fn build(spec: &RigSpec) -> Result<Self, HostError> {
         Self::build_unless(&Arc::default(), spec)
     }
@@ -93,7 +92,7 @@ impl Rig {
         let mut groups = BTreeMap::new();
         for (place, host) in spec.hosts.iter().enumerate() {
             go_on(interrupt)?;
-            // A guest's memory is what QEMU makes of it.
+            // QEMU limits a guest's memory.
             let memory = host.memory.filter(|_| host.guest.is_none());
             let allowance = Allowance { memory, devices: volumes.limits(&host.name) };
             if allowance.memory.is_some() && access::Access::detect()? != access::Access::Root {
@@ -155,7 +154,7 @@ impl Rig {
         }
         let interrupt = Arc::clone(&self.interrupt);
         for host in fresh {
-            // Its own deadline comes first, and knows more to tell.
+            // Its own deadline comes first, and has a better message.
             let boot = self.guests.get(host).map(|guest| (guest.boot_within * 2 + BOOT_SPARE, &*interrupt));
             self.process_mut(*host)?.wait_started(boot)?;
             tracing::debug!("host {} is up after {} ms", self.names[*host], began.elapsed().as_millis());
@@ -202,7 +201,7 @@ impl Rig {
     /// When it fails the host is left closed, and another call may succeed.
     ///
     /// # Errors
-    /// For a local host, for one that there is not, and when the kernel refuses something.
+    /// For a local or missing host, and when the kernel refuses something.
     pub fn rebuild(&mut self, host: &str) -> Result<(), HostError> {
         let position = self.position(host)?;
         if self.is_local(position) {
@@ -226,7 +225,7 @@ impl Rig {
         made
     }
 
-    /// The address by which other hosts reach this one: of its first link. [`Self::address_towards`] is exact where it has several.
+    /// The address of a host's first link. [`Self::address_towards`] is exact for hosts with several links.
     ///
     /// # Errors
     /// When there is no such host.
@@ -243,10 +242,10 @@ impl Rig {
         Ok(self.topology.own_addresses(self.position(host)?).map(IpAddr::V4).collect())
     }
 
-    /// The address of `host` on the link by which packets from `from` arrive there.
+    /// The address of `host` on the link over which packets from `from` arrive.
     ///
     /// # Errors
-    /// When there is no such host, or no way leads there.
+    /// When there is no such host, or no path.
     pub fn address_towards(&self, from: &str, host: &str) -> Result<IpAddr, HostError> {
         let (start, end) = (self.position(from)?, self.position(host)?);
         if start == end || (self.is_local(start) && self.is_local(end)) {
@@ -256,7 +255,7 @@ impl Rig {
         address.ok_or_else(|| HostError::Unreachable { from: from.into(), to: host.into() })
     }
 
-    /// A namespace without links is reached by nobody but itself.
+    /// Address of a namespace without links, which only reaches itself.
     fn own_address(&self, host: usize) -> Ipv4Addr {
         match &self.local {
             Some(network) if self.is_local(host) => {
@@ -277,7 +276,7 @@ impl Rig {
         pipes.ok_or_else(|| HostError::NoPipes(host.into()))
     }
 
-    /// Where the agent of its host finds a volume, and whether it may write there.
+    /// Path of a volume on its host, and whether the agent may write there.
     ///
     /// # Errors
     /// When there is no such volume.
@@ -295,7 +294,7 @@ impl Rig {
         process.pid().ok_or_else(|| HostError::Closed(host.into()))
     }
 
-    /// The inode of the host's network namespace; none for a host that shares the machine's, or that is not there.
+    /// The inode of the host's network namespace; `None` for a host that shares the machine's, or is missing.
     pub fn network_namespace(&self, host: &str) -> Option<u64> {
         let inode = |process: &str| Some(fs::metadata(format!("/proc/{process}/ns/net")).ok()?.ino());
         let of_host = inode(&self.pid(host).ok()?.to_string())?;
@@ -321,7 +320,7 @@ impl Rig {
         Ok(self.process_mut(position)?.end_in_words())
     }
 
-    /// What had to be done differently for this host, in words for the user: such as that `/proc` is the machine's.
+    /// Notes for the user about deviations of this host, such as that `/proc` is the machine's.
     ///
     /// # Errors
     /// When there is no such host, or it is closed.
@@ -338,17 +337,16 @@ impl Rig {
         Ok(self.process_mut(position)?.last_lines())
     }
 
-    /// What shapes the links that do something to packets, each with its link.
+    /// Shapers with their links.
     pub fn shaping(&self) -> impl Iterator<Item = (&LinkSpec, &Shaping)> {
         self.shaped.iter().map(|(link, (shaping, _))| (&self.spec.links[*link], shaping))
     }
 
-    /// Changes what happens to packets on a link, the one of this number in the rig's description, from now on. Packets that are on their
-    /// way arrive as they were to, where that is possible.
+    /// Changes the shape of a link, by its number in the rig's description, for later packets. Travelling packets keep their times where that is
+    /// possible.
     ///
     /// # Errors
-    /// When there is no such link, it was not said in its description that it may change to this, and when the kernel or the emulator
-    /// refuses.
+    /// When there is no such link, its description does not declare this change, or the kernel or the emulator refuses.
     pub fn reshape(&mut self, link: usize, shape: &[LinkShape; 2]) -> Result<(), HostError> {
         let spec = self.spec.links.get_mut(link).ok_or(HostError::NotReshapeable(link))?;
         let seed = spec.seed;
@@ -381,8 +379,7 @@ impl Rig {
         }
     }
 
-    /// What the emulators have counted since they were made, each with its link. Links that do nothing to packets have no emulator, nor have those
-    /// that the kernel shapes.
+    /// Counts of the emulators since their start, with their links. Plain links and links that the kernel shapes have no emulator.
     ///
     /// # Errors
     /// When an emulator does not answer.
@@ -403,12 +400,12 @@ impl Rig {
     /// Ends all hosts side by side, and waits until their processes are gone. Closing it again does nothing.
     ///
     /// # Errors
-    /// The first of what went wrong; the other hosts are ended all the same.
+    /// The first error; the other hosts are ended all the same.
     pub fn close(&mut self) -> Result<(), HostError> {
         self.volumes.lift_limits();
         let began = Instant::now();
         let mut processes: Vec<Process> = self.processes.iter_mut().filter_map(Option::take).collect();
-        processes.iter_mut().for_each(Process::tell_to_end);
+        processes.iter_mut().for_each(Process::request_end);
         let ended: Vec<_> = processes.iter_mut().map(Process::end).collect();
         self.emulators.clear();
         if !ended.is_empty() {
@@ -416,7 +413,7 @@ impl Rig {
         }
         let ended: Result<(), HostError> = ended.into_iter().collect();
         self.groups.clear();
-        // Only now does nobody use them any more.
+        // No process uses the volumes any more.
         ended.and(self.volumes.close())
     }
 
@@ -439,7 +436,7 @@ impl Rig {
 
 impl Drop for Rig {
     fn drop(&mut self) {
-        // Whoever wants to know calls close; the hosts' own end does the same once more.
+        // Callers that need the error call `close`; dropping the hosts ends them in any case.
         let _unheard = self.close();
     }
 }

@@ -1,4 +1,4 @@
-//! What happens to packets on one direction of a link.
+//! Shapes of one direction of a link.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 pub struct LinkShape {
     /// The rate of Ethernet frames, in bits per second; without it, any.
     pub rate_bits: Option<u64>,
-    /// How long a frame travels, in nanoseconds.
+    /// Travel time of a frame, in nanoseconds.
     pub delay_ns: u64,
-    /// How much longer or shorter it may travel, in nanoseconds; every value is as likely, and frames keep their order.
+    /// Largest deviation of the travel time, uniformly distributed, in nanoseconds; frames keep their order.
     pub jitter_ns: u64,
     /// The share of frames that are lost (0 to 1).
     pub loss: f64,
-    /// How many frames are lost in a row, on average; less than by chance alone is by chance alone.
+    /// Mean number of frames lost in a row; a value below that of pure chance means pure chance.
     pub loss_burst: f64,
     /// The share of frames that do not travel but come out as soon as they are sent, and so overtake others (0 to 1).
     pub reorder: f64,
-    /// What may wait to be sent, where there is a rate.
+    /// Limit of the queue of a link with a rate.
     pub queue: Queue,
 }
 
-/// How much may wait to be sent, beside the frame that is being sent.
+/// Limit of a queue, beside the frame that is being sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Queue {
     /// A number of frames.

@@ -1,4 +1,4 @@
-//! What shapes the packets of a link: the kernel, or an emulator.
+//! Shapers of a link: the kernel, or an emulator.
 
 use plimsoll_model::experiment::LinkShaper;
 
@@ -6,30 +6,30 @@ use crate::error::HostError;
 use crate::netem::{self, Netem};
 use crate::spec::{LinkShape, LinkSpec};
 
-/// What shapes a link, and why not something else.
+/// Shaper of a link, with the reason for the choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shaping {
-    /// What shapes it.
+    /// The shaper.
     pub by: LinkShaper,
-    /// Why it is not the kernel, in words; nothing where it is, or where it was asked for.
+    /// Reason why it is not the kernel; `None` if it is, or if the experiment chose it.
     pub why: Option<String>,
 }
 
-/// How a link is made.
+/// Means to shape a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Means {
-    /// By the kernel: what stands at its first end, and at its second.
+    /// The kernel, with the disciplines at both ends.
     Netem([Vec<Netem>; 2]),
-    /// By a process.
+    /// A process.
     Emulator,
 }
 
-/// Chooses what shapes a link; nothing for one that does nothing to packets.
+/// Chooses the shaper of a link; `None` for a plain link.
 pub(crate) fn choose(link: &LinkSpec) -> Result<Option<(Shaping, Means)>, HostError> {
     choose_where(netem::missing, link)
 }
 
-/// What shapes both directions, where the kernel does.
+/// The kernel's disciplines for both directions.
 pub(crate) fn qdiscs(shape: &[LinkShape; 2], seed: u64) -> Result<[Vec<Netem>; 2], &'static str> {
     let [there, back] = shape;
     Ok([netem::qdiscs(there, seed)?, netem::qdiscs(back, !seed)?])
@@ -103,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn what_only_netem_is_to_shape_is_refused_where_there_is_none() {
+    fn a_link_that_asks_for_netem_is_refused_without_it() {
         let delay = LinkShape { delay_ns: 1, ..LinkShape::default() };
-        let told = choose_where(|| NO, &link(delay, Some(LinkShaper::Netem))).unwrap_err();
+        let error = choose_where(|| NO, &link(delay, Some(LinkShaper::Netem))).unwrap_err();
         assert_eq!(
-            told.to_string(),
+            error.to_string(),
             "link a - b: the experiment asks for netem, but this kernel has no netem"
         );
-        assert!(told.advice().is_some_and(|advice| advice.contains("leave `shaper` out")));
+        assert!(error.advice().is_some_and(|advice| advice.contains("leave `shaper` out")));
     }
 }

@@ -1,11 +1,11 @@
-//! What all calls of Slurm's own commands have in common.
+//! Common parts of all calls of Slurm's own commands.
 
 use std::process::Command;
 
-/// Which cluster it is, and how to prove who one is, is known by these also outside of a job.
+/// Variables that also count outside of a job: the cluster's configuration, and the user's credentials.
 const KEPT: [&str; 2] = ["SLURM_CONF", "SLURM_JWT"];
 
-/// Whoever starts a run in a job of his own has options of that job in the environment, which would hold for what is asked for now.
+/// Removes the variables of a surrounding job, whose options would also apply to new requests.
 pub(crate) fn leave_job(command: &mut Command) {
     if std::env::var_os("SLURM_JOB_ID").is_none() {
         return;

@@ -9,21 +9,21 @@ use plimsoll_model::experiment::{HostKind, LinkShaper, Offloads, Volume};
 
 pub use crate::shape::{LinkShape, Queue};
 
-/// How many local hosts one rig can have.
+/// Largest number of local hosts of a rig.
 pub(crate) const MOST_LOCAL_HOSTS: usize = 254;
 
-/// How many links fit into a /16.
+/// Number of links that fit into a /16.
 pub(crate) const MOST_LINKS: usize = 1 << 14;
 
-/// How many such networks there can be.
+/// Largest number of networks of own addresses.
 pub(crate) const MOST_NETWORKS: usize = 256;
 
-/// How many addresses fit into one, with some to spare for those that a network keeps to itself.
+/// Largest number of addresses in one, without those that a network reserves.
 pub(crate) const MOST_ADDRESSES: usize = 250;
 
 /// The longest host name that the kernel takes, in bytes (`__NEW_UTS_LEN`).
 const LONGEST_NAME: usize = 64;
-/// What an Ethernet link can carry at the least and at the most, in bytes (`ETH_MIN_MTU`, `ETH_MAX_MTU`).
+/// Smallest and largest MTU of an Ethernet link, in bytes (`ETH_MIN_MTU`, `ETH_MAX_MTU`).
 const MTU: std::ops::RangeInclusive<u32> = 68..=65535;
 
 /// Hosts, the links between them, and the program that runs in each.
@@ -39,7 +39,7 @@ pub struct RigSpec {
     pub program: PathBuf,
     /// The agent's arguments, without its own name.
     pub args: Vec<OsString>,
-    /// Where the agent's standard error goes.
+    /// Target of the agent's standard error.
     pub stderr: AgentStderr,
     /// The executable whose main calls [`stage`](crate::stage); this very executable when absent.
     pub supervisor: Option<PathBuf>,
@@ -50,13 +50,13 @@ pub struct RigSpec {
 pub struct HostSpec {
     /// Its name (1 to 64 bytes), which is also the host name that its processes see.
     pub name: String,
-    /// What it is made of.
+    /// Its kind.
     pub kind: HostKind,
     /// Whether it forwards IPv4 packets between its links.
     pub forward: bool,
-    /// How many addresses it has beside those of its links (0 to 250); namespace hosts only.
+    /// Number of addresses beside those of its links (0 to 250); namespace hosts only.
     pub addresses: u32,
-    /// Whose packets it translates when it forwards them.
+    /// Translation of the packets that it forwards.
     pub nat: Option<NatSpec>,
     /// The memory that its processes may use, in bytes; needs root. A guest's is its own.
     pub memory: Option<u64>,
@@ -90,39 +90,38 @@ pub struct GuestSpec {
     pub kernel: String,
     /// Its memory, in bytes.
     pub memory: u64,
-    /// How many processors it has.
+    /// Number of its processors.
     pub cpus: u32,
     /// Boot parameters beside Plimsoll's own (Documentation/admin-guide/kernel-parameters.rst).
     pub append: String,
     /// Whether its time is the number of instructions that it has executed.
     pub virtual_clock: bool,
-    /// How long it may take until its agent runs.
+    /// Deadline for the start of its agent.
     pub boot_within: Duration,
-    /// Whether it has the files of the machine, so that programs of the machine run in it. What is written to them stays in the guest.
+    /// Whether it has the files of the machine, so that programs of the machine run in it. Writes stay in the guest.
     pub machine_files: bool,
     /// Modules that its kernel needs beside those that every guest needs, where they are not built in.
     pub modules: Vec<String>,
 }
 
-/// A volume that a host has.
+/// A volume of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VolumeSpec {
     /// Its name.
     pub name: String,
-    /// What it is made of; [`Volume::on`] names a host of the rig.
+    /// Its description; [`Volume::on`] names a host of the rig.
     pub volume: Volume,
-    /// Whether a block device of the machine may be written to; it is then refused where anything uses it. What is made for the rig may
-    /// always be written to.
+    /// Whether a block device of the machine may be written to; a device in use is then refused. Volumes made for the rig are always writable.
     pub destroy: bool,
 }
 
-/// Translation of source addresses to the host's own addresses beside those of its links, or, where there are none, to that of the link
-/// that a packet leaves by.
+/// Translation of source addresses to the host's own addresses beside those of its links, or without any, to the address of the outgoing
+/// link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NatSpec {
-    /// The hosts whose packets are translated, by name.
+    /// Names of the hosts whose packets are translated.
     pub of: Vec<String>,
-    /// The first and the last port of the pool; none to keep ports where they are free.
+    /// First and last port of the pool; `None` keeps free ports.
     pub ports: Option<(u16, u16)>,
 }
 
@@ -137,13 +136,13 @@ pub struct LinkSpec {
     pub mtu: Option<u32>,
     /// The shapes of the directions from `a` to `b` and from `b` to `a`.
     pub shape: [LinkShape; 2],
-    /// Where chance begins, for losses and jitter. Netem knows it from Linux 6.7 on.
+    /// Seed of losses and jitter. Netem takes it from Linux 6.7 on.
     pub seed: u64,
     /// The shaper; by default the kernel where it can, and an emulator where not.
     pub shaper: Option<LinkShaper>,
-    /// What its ends do in the place of the kernel.
+    /// Offloads of its ends.
     pub offload: Option<Offloads>,
-    /// What [`Rig::reshape`](crate::Rig::reshape) may make of it while the rig exists.
+    /// Shapes that [`Rig::reshape`](crate::Rig::reshape) may give it while the rig exists.
     pub later: Vec<[LinkShape; 2]>,
 }
 
@@ -163,7 +162,7 @@ impl LinkSpec {
         }
     }
 
-    /// Whether anything happens to packets that a mere virtual link does not do, now or later.
+    /// Whether the link shapes packets, now or later.
     pub fn is_shaped(&self) -> bool {
         !self.later.is_empty() || self.shape.iter().any(|shape| *shape != LinkShape::default())
     }
@@ -175,17 +174,17 @@ impl std::fmt::Display for LinkSpec {
     }
 }
 
-/// Where an agent's standard error goes.
+/// Target of an agent's standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AgentStderr {
-    /// Where the controller's own goes.
+    /// The controller's own standard error.
     #[default]
     Inherit,
-    /// Into a pipe, which [`Rig::pipes`](crate::Rig::pipes) hands out.
+    /// A pipe, which [`Rig::pipes`](crate::Rig::pipes) returns.
     Pipe,
 }
 
-/// Why a rig cannot be made as it was asked for.
+/// Reason why a rig cannot be made as described.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// Two hosts have one name.
@@ -194,7 +193,7 @@ pub enum SpecError {
     /// The kernel would not take the name.
     #[error("host name `{0}`: a name has 1 to {LONGEST_NAME} bytes, none of them zero")]
     BadName(String),
-    /// A link ends at a host that there is not.
+    /// A link ends at a missing host.
     #[error("link {link}: there is no host `{host}`")]
     NoSuchHost {
         /// The link.
@@ -202,7 +201,7 @@ pub enum SpecError {
         /// The name that was not found.
         host: String,
     },
-    /// A host translates the packets of one that there is not.
+    /// A host translates the packets of a missing one.
     #[error("host {translator}: it is to translate packets of `{host}`, which is not there")]
     NoSuchSource {
         /// The host that translates.
@@ -210,7 +209,7 @@ pub enum SpecError {
         /// The name that was not found.
         host: String,
     },
-    /// A volume belongs to a host that there is not.
+    /// A volume belongs to a missing host.
     #[error("volume {volume}: there is no host `{host}`")]
     NoSuchOwner {
         /// The volume.
@@ -242,22 +241,22 @@ pub enum SpecError {
     /// There are not enough addresses.
     #[error("{count} {what}; a rig can have {most}")]
     TooMany {
-        /// Of what there are too many.
+        /// Name of the counted things.
         what: &'static str,
-        /// How many there are.
+        /// Their number.
         count: usize,
-        /// How many there can be.
+        /// Their largest number.
         most: usize,
     },
 }
 
 impl RigSpec {
-    /// Where in `hosts` the host of this name stands.
+    /// Index in `hosts` of the host with this name.
     pub(crate) fn position(&self, host: &str) -> Option<usize> {
         self.hosts.iter().position(|h| h.name == host)
     }
 
-    /// Refuses what could not be made, before anything is made.
+    /// Refuses impossible descriptions before anything is made.
     pub(crate) fn validate(&self) -> Result<(), SpecError> {
         let mut seen = BTreeSet::new();
         for host in &self.hosts {
@@ -363,15 +362,15 @@ mod tests {
             ),
         ];
         for (hosts, links, expected) in cases {
-            let told = refusal(hosts, links).unwrap_or_default();
-            assert!(told.contains(expected), "expected `{expected}`, was told `{told}`");
+            let refused = refusal(hosts, links).unwrap_or_default();
+            assert!(refused.contains(expected), "expected `{expected}`, got `{refused}`");
         }
     }
 
     #[test]
     fn more_links_than_addresses_are_refused() {
         let hosts = vec![host("a", HostKind::Namespace), host("b", HostKind::Namespace)];
-        let told = refusal(hosts, vec![link("a", "b", None); MOST_LINKS + 1]);
-        assert_eq!(told.as_deref(), Some("16385 links; a rig can have 16384"));
+        let refused = refusal(hosts, vec![link("a", "b", None); MOST_LINKS + 1]);
+        assert_eq!(refused.as_deref(), Some("16385 links; a rig can have 16384"));
     }
 }

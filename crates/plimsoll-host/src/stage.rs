@@ -1,4 +1,4 @@
-//! The stages that the program is started as beside being what it is: which arguments ask for which.
+//! Dispatch of the hidden stages by the program's arguments.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -8,8 +8,8 @@ use nix::sys::signal::Signal;
 use crate::reexec::{FAILED, Stage, die_with, failed, take_control, take_socket};
 use crate::{access, codec, emulator, guard, guest, own_process, pace, supervisor, undo};
 
-/// Runs the hidden stage that these arguments (of the process, with its name) ask for; none if they ask for none, and the process is
-/// to go on as what it is. Either way, no descriptor above standard error reaches what this process starts.
+/// Runs the hidden stage that these arguments (of the process, with its name) request; returns `None` without a request. Either way, children
+/// of this process inherit no descriptor above standard error.
 ///
 /// To be called first in `main`, before any thread is started.
 pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {

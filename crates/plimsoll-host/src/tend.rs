@@ -15,17 +15,17 @@ use nix::unistd::{Pid, getpid};
 /// Collects every process that ends, until the agent does or the controller is gone.
 ///
 /// # Returns
-/// How the agent ended, or `StillAlive` when the controller went first.
+/// The agent's end, or `StillAlive` when the controller went first.
 pub(crate) fn tend(agent: Pid, control: impl AsFd) -> Result<WaitStatus, Errno> {
     let mask = tended();
-    // Blocked only now, so that the agent does not start with blocked signals; what ended before is found by the first reap.
+    // Blocked only now, so that the agent does not start with blocked signals. The first reap finds earlier ends.
     mask.thread_block()?;
     let signals = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
     loop {
         if let Some(status) = reap(agent)? {
             return Ok(status);
         }
-        // The controller says nothing more; asking for no event, only its hanging up is reported.
+        // The controller sends nothing more: without a requested event, poll reports only its hanging up.
         let mut wait = [
             PollFd::new(signals.as_fd(), PollFlags::POLLIN),
             PollFd::new(control.as_fd(), PollFlags::empty()),
@@ -34,13 +34,13 @@ pub(crate) fn tend(agent: Pid, control: impl AsFd) -> Result<WaitStatus, Errno> 
             Ok(_) | Err(Errno::EINTR) => {}
             Err(errno) => return Err(errno),
         }
-        if wait[1].revents().is_some_and(|r| !r.is_empty()) || told_to_end(&signals)? {
+        if wait[1].revents().is_some_and(|r| !r.is_empty()) || took_sigterm(&signals)? {
             return Ok(WaitStatus::StillAlive);
         }
     }
 }
 
-/// The signals by which a first process learns what it waits for.
+/// Signals that a first process waits for.
 fn tended() -> SigSet {
     let mut mask = SigSet::empty();
     mask.add(Signal::SIGCHLD);
@@ -48,17 +48,16 @@ fn tended() -> SigSet {
     mask
 }
 
-/// Starts a thread of a first process. It never has these signals unblocked: one that was sent to the process could reach it there, where nobody
-/// waits for it, and be lost.
+/// Starts a thread of a first process. It never unblocks these signals: one that was sent to the process could reach that thread and be lost.
 pub(crate) fn thread_beside(name: impl Into<String>, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    // A thread begins with what is blocked where it is started.
+    // A thread inherits the mask of its parent.
     let before = tended().thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
     let started = thread::Builder::new().name(name.into()).spawn(work);
     before.thread_set_mask()?;
     started.map(drop)
 }
 
-/// Collects what has ended; the agent's status if it was among it.
+/// Collects ended processes. Returns the agent's status if it was among them.
 fn reap(agent: Pid) -> Result<Option<WaitStatus>, Errno> {
     loop {
         match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -70,17 +69,17 @@ fn reap(agent: Pid) -> Result<Option<WaitStatus>, Errno> {
     }
 }
 
-/// Empties the queue of signals; whether SIGTERM, which the controller's death sends to a local supervisor, was in it.
-fn told_to_end(signals: &SignalFd) -> Result<bool, Errno> {
-    let mut told = false;
+/// Empties the queue of signals. Returns whether it had SIGTERM, which the controller's death sends to a local supervisor.
+fn took_sigterm(signals: &SignalFd) -> Result<bool, Errno> {
+    let mut found = false;
     while let Some(signal) = signals.read_signal()? {
-        told |= signal.ssi_signo.cast_signed() == Signal::SIGTERM as i32;
+        found |= signal.ssi_signo.cast_signed() == Signal::SIGTERM as i32;
     }
-    Ok(told)
+    Ok(found)
 }
 
-/// Kills all descendants. Those of a killed one become children of this process, which is their subreaper, so killing its children
-/// until it has none reaches all, also what forks meanwhile.
+/// Kills all descendants. This process is their subreaper, so the children of a killed one become its own: killing until it has none reaches all,
+/// also processes forked meanwhile.
 pub(crate) fn kill_descendants() -> io::Result<()> {
     loop {
         for child in children_of(getpid())? {
@@ -100,7 +99,7 @@ pub(crate) fn kill_descendants() -> io::Result<()> {
     }
 }
 
-/// The processes of which this one is the parent.
+/// Children of a process.
 fn children_of(parent: Pid) -> io::Result<Vec<Pid>> {
     let pids = fs::read_dir("/proc")?.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
     // One that has ended since the directory was read has no stat any more.
@@ -121,9 +120,9 @@ mod tests {
     #[test]
     fn a_thread_of_a_first_process_takes_none_of_its_signals() {
         let before = SigSet::thread_get_mask().unwrap();
-        let (tell, told) = std::sync::mpsc::channel();
-        thread_beside("beside", move || tell.send(SigSet::thread_get_mask().unwrap()).unwrap()).unwrap();
-        let there = told.recv().unwrap();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        thread_beside("beside", move || sender.send(SigSet::thread_get_mask().unwrap()).unwrap()).unwrap();
+        let there = receiver.recv().unwrap();
         assert!(there.contains(Signal::SIGCHLD) && there.contains(Signal::SIGTERM));
         assert_eq!(SigSet::thread_get_mask().unwrap(), before, "what is started from here on has them");
     }

@@ -1,4 +1,4 @@
-//! Who is where: addresses and interfaces of links, and the routes that follow from them. A pure function of the rig's description.
+//! Addresses and interfaces of links, and the routes that follow from them. A pure function of the rig's description.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -36,7 +36,7 @@ pub(crate) struct End {
 pub(crate) struct Link {
     /// The end at `a`, then the one at `b`.
     pub(crate) ends: [End; 2],
-    /// The largest packet, in bytes, where it is not the kernel's choice.
+    /// The largest packet, in bytes; `None` for the kernel's choice.
     pub(crate) mtu: Option<u32>,
 }
 
@@ -51,7 +51,7 @@ impl Link {
     }
 }
 
-/// The way to addresses that are not on a link of the host's own.
+/// Route to addresses beyond the host's own links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Route {
     /// The address or network to reach.
@@ -64,25 +64,25 @@ pub(crate) struct Route {
     pub(crate) link: usize,
 }
 
-/// The first and the last link on the way from one host to another.
+/// First and last link of the path from one host to another.
 #[derive(Clone, Copy, Debug)]
 struct EndLinks {
     first: usize,
     last: usize,
 }
 
-/// All links of a rig, and all ways through it.
+/// All links of a rig, and all paths through it.
 #[derive(Clone, Debug)]
 pub(crate) struct Topology {
     pub(crate) links: Vec<Link>,
     /// By host: the network and number of the addresses that it has beside those of its links.
     own: Vec<Option<(Ipv4Addr, u32)>>,
-    /// `ways[from][to]`: none from a host to itself, or where no way leads.
+    /// `ways[from][to]`: `None` from a host to itself, or without a path.
     ways: Vec<Vec<Option<EndLinks>>>,
 }
 
 impl Topology {
-    /// Numbers the links and finds the ways. The description must be valid.
+    /// Numbers the links and finds the paths. The description must be valid.
     pub(crate) fn new(spec: &RigSpec) -> Self {
         let mut interfaces = vec![0u32; spec.hosts.len()];
         let mut links = Vec::with_capacity(spec.links.len());
@@ -128,7 +128,7 @@ impl Topology {
         self.links.iter().find_map(|l| l.seen_from(host)).map(|(near, _)| near.address)
     }
 
-    /// The address of `host` on the link over which it is reached from `from`; none where no way leads.
+    /// Address of `host` on the last link of the path from `from`, if there is a path.
     pub(crate) fn address_towards(&self, from: usize, host: usize) -> Option<Ipv4Addr> {
         if from == host {
             return self.address(host);
@@ -137,7 +137,7 @@ impl Topology {
         self.links[way.last].seen_from(host).map(|(near, _)| near.address)
     }
 
-    /// The host's routes: to each address of each host that it can reach, other than over its own links.
+    /// Routes of a host: to each address of each reachable host beyond its own links.
     pub(crate) fn routes(&self, from: usize) -> Vec<Route> {
         let foreign = self.links.iter().filter(|l| l.seen_from(from).is_none());
         let ends = foreign.flat_map(|l| &l.ends).map(|end| (end.host, end.address, 32));

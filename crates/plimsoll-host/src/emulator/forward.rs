@@ -1,4 +1,4 @@
-//! The emulator's own loop: take frames in at both ends, let them out when they are due.
+//! The emulator's loop: receive frames at both ends, send them when they are due.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ use nix::time::{ClockId, clock_gettime};
 use serde_json::Value;
 
 use super::shaper::{Drop, Shaper};
-use crate::control::{Heard, HostEnd, Word};
+use crate::control::{ControllerEvent, HostEnd, Word};
 use crate::counts::EmulatorCounts;
 use crate::packet::PacketSocket;
 use crate::spec::LinkShape;
@@ -22,17 +22,18 @@ use crate::spec::LinkShape;
 const LONGEST_FRAME: usize = 65_535 + 14 + 4;
 /// The most frames that are received before due ones are sent.
 const AT_A_TIME: usize = 64;
-/// The kernel wakes a process some microseconds late; it is woken so much earlier, at the least, and waits for the rest without sleeping.
+/// Nanoseconds before a due time at which a sleep ends at the latest, as the kernel wakes a process some microseconds late. The rest is spent in
+/// a busy wait.
 const AWAKE_BEFORE: u64 = 30_000;
-/// An idle processor falls asleep, the more deeply the longer it is idle, and its hypervisor with it: a long sleep ends earlier, by this part
-/// of it ..
+/// Divisor of a long sleep, which ends earlier by that part: an idle processor sleeps the more deeply the longer it is idle, and its hypervisor
+/// with it.
 const AWAKE_BEFORE_PART: u64 = 16;
-/// .. but by no more than this.
+/// Upper limit of that part.
 const AWAKE_BEFORE_MOST: u64 = 250_000;
-/// A frame that comes out this much too late was held up by the emulator itself.
+/// Delay from which a frame was held up by the emulator itself.
 const LATE: u64 = 1_000_000;
 
-/// A frame on its way. The number keeps those that are due together in order.
+/// A travelling frame. Its number orders frames with the same due time.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Travelling {
     due: u64,
@@ -52,11 +53,11 @@ pub(super) struct Emulator {
     ends: [PacketSocket; 2],
     /// From each end to the other.
     directions: [Direction; 2],
-    /// Frames to be used again.
+    /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
     buffer: Vec<u8>,
     counts: EmulatorCounts,
-    /// How long before the next frame is due it does not sleep any more, in nanoseconds.
+    /// Nanoseconds before the next due time in which it does not sleep.
     awake_before: u64,
 }
 
@@ -73,7 +74,7 @@ impl Emulator {
         }
     }
 
-    /// Forwards until the controller is gone. A question is answered by the counts, a change by that it holds from now on.
+    /// Forwards until the controller is gone. Replies to questions with the counts, and to changes when they hold.
     pub(super) fn forward(&mut self, control: &HostEnd) -> io::Result<()> {
         control.stream().set_nonblocking(true)?;
         loop {
@@ -84,21 +85,21 @@ impl Emulator {
                 continue;
             }
             match self.wait(control)? {
-                Heard::Nothing => {}
-                Heard::Question => {
+                ControllerEvent::Nothing => {}
+                ControllerEvent::Question => {
                     self.counts.overruns += self.ends.iter().map(PacketSocket::overruns).sum::<u64>();
                     control.say(&Word::Counts(self.counts));
                 }
-                Heard::Change(shapes) => match self.change(shapes) {
+                ControllerEvent::Change(shapes) => match self.change(shapes) {
                     Some(()) => control.say(&Word::Ready),
                     None => control.fail("reading the emulator's new shape", Errno::EINVAL),
                 },
-                Heard::End => return Ok(()),
+                ControllerEvent::End => return Ok(()),
             }
         }
     }
 
-    /// Frames that arrive from now on are treated otherwise; those on their way are not.
+    /// Changes the shapes for later frames; travelling ones keep theirs.
     fn change(&mut self, shapes: Value) -> Option<()> {
         let shapes: [LinkShape; 2] = serde_json::from_value(shapes).ok()?;
         for (direction, shape) in self.directions.iter_mut().zip(shapes) {
@@ -107,7 +108,7 @@ impl Emulator {
         Some(())
     }
 
-    /// Takes frames in at both ends, and says how many.
+    /// Receives frames at both ends. Returns their number.
     fn take_in(&mut self) -> io::Result<u64> {
         let mut taken = 0;
         let (monotonic, real) = (now(ClockId::CLOCK_MONOTONIC)?, now(ClockId::CLOCK_REALTIME)?);
@@ -116,7 +117,7 @@ impl Emulator {
                 let Some((length, stamp)) = end.receive(&mut self.buffer)? else { break };
                 taken += 1;
                 self.counts.frames += 1;
-                // Counted from when the kernel had the frame, not from when this process came to see it.
+                // The time at which the kernel received the frame, not this process.
                 let arrived = monotonic.saturating_sub(real.saturating_sub(stamp).min(monotonic));
                 let arrived = if stamp == 0 { monotonic } else { arrived };
                 match direction.shaper.admit(arrived, length as u64) {
@@ -136,7 +137,7 @@ impl Emulator {
         Ok(taken)
     }
 
-    /// Lets out what is due, and says how many frames.
+    /// Sends due frames. Returns their number.
     fn let_out(&mut self, now: u64) -> u64 {
         let mut let_out = 0;
         let [a, b] = &self.ends;
@@ -159,8 +160,8 @@ impl Emulator {
         let_out
     }
 
-    /// Sleeps until a frame comes, one is due, or the controller says something.
-    fn wait(&mut self, control: &HostEnd) -> io::Result<Heard> {
+    /// Sleeps until a frame comes, one is due, or the controller sends an order.
+    fn wait(&mut self, control: &HostEnd) -> io::Result<ControllerEvent> {
         let due = self.directions.iter().filter_map(|d| Some(d.travelling.peek()?.0.due)).min();
         let left = match due {
             None => None,
@@ -168,7 +169,7 @@ impl Emulator {
         };
         if left.is_some_and(|left| left <= self.awake_before) {
             std::hint::spin_loop();
-            return Ok(Heard::Nothing);
+            return Ok(ControllerEvent::Nothing);
         }
         if let Some(left) = left {
             self.awake_before = awake_before(left);
@@ -185,10 +186,10 @@ impl Emulator {
             Err(error) => return Err(error.into()),
         }
         if wait[2].revents().is_none_or(|events| events.is_empty()) {
-            // An interface that is gone is readable for ever; it is this emulator's end, too, if nothing is on its way.
-            return Ok(Heard::Nothing);
+            // A removed interface is readable for ever. Without travelling frames the emulator ends with it.
+            return Ok(ControllerEvent::Nothing);
         }
-        control.heard()
+        control.poll()
     }
 }
 

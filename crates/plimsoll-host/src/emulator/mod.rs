@@ -1,12 +1,12 @@
-//! An emulator of our own between two hosts, for what the kernel cannot do, because it has no netem or netem has no words for it: rate, delay,
-//! jitter, loss, reordering, a queue.
+//! An emulator of our own between two hosts, for kernels without netem and for shapes that netem lacks: rate, delay, jitter, loss, reordering, a
+//! queue.
 //!
 //! ```text
 //! host a: eth0 ── veth ── end0 [ emulator: a process in a network namespace of its own ] end1 ── veth ── eth0 :host b
 //! ```
 //!
-//! Every frame passes through the process, which takes it in and lets it out by packet sockets. The ends in the hosts have segmentation
-//! and checksum offload switched off, so that what travels is what would be on a cable.
+//! Every frame passes through the process by packet sockets. The ends in the hosts have segmentation and checksum offload switched off, so
+//! frames are as on a cable.
 //!
 //! The process is a hidden stage of the controller's executable, as a host's supervisor is, and dies with the controller as surely.
 
@@ -57,7 +57,7 @@ pub(crate) fn stage(control: &HostEnd, mut args: impl Iterator<Item = OsString>)
     if let Err(errno) = unshare(CloneFlags::CLONE_NEWNET) {
         return reexec::failed(control, "making its namespace", errno);
     }
-    // The ends are to send nothing of their own.
+    // The ends must send nothing of their own.
     match fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1") {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             return reexec::failed(control, "switching IPv6 off", errno_of(&error));
@@ -109,7 +109,7 @@ impl EmulatorProcess {
         Ok(emulator)
     }
 
-    /// Lets it open its ends, which must be there by now, and forward.
+    /// Lets it open its ends, which must exist, and forward.
     pub(crate) fn go(&mut self) -> Result<(), HostError> {
         self.control.go().map_err(|source| error(&self.link, "starting the emulator", source))?;
         self.hear(&Word::Started).map(drop)
@@ -123,7 +123,7 @@ impl EmulatorProcess {
             .map_err(|source| error(&self.link, &format!("opening {path}"), source))
     }
 
-    /// What it has counted until now.
+    /// Its counts so far.
     pub(crate) fn counts(&mut self) -> Result<EmulatorCounts, HostError> {
         let asking = "asking the emulator for its counters";
         self.control.go().map_err(|source| error(&self.link, asking, source))?;
@@ -134,12 +134,12 @@ impl EmulatorProcess {
         }
     }
 
-    /// Changes what it does to frames that arrive from now on.
+    /// Changes the shapes for frames that arrive later.
     pub(crate) fn reshape(&mut self, shape: &[LinkShape; 2]) -> Result<(), HostError> {
         let changing = "changing the emulator's shape";
         self.link.shape = shape.clone();
-        let told = self.control.change(shape);
-        told.map_err(|source| error(&self.link, changing, source))?;
+        let sent = self.control.change(shape);
+        sent.map_err(|source| error(&self.link, changing, source))?;
         self.hear(&Word::Ready)
     }
 
@@ -164,7 +164,7 @@ impl EmulatorProcess {
 
 impl Drop for EmulatorProcess {
     fn drop(&mut self) {
-        // It has nothing to put in order, and nobody is left to be told that it was gone already.
+        // It may be gone already.
         let _gone = self.child.kill().and_then(|()| self.child.wait());
     }
 }

@@ -1,4 +1,4 @@
-//! What one direction of an emulator does to its frames: when each comes out at the far end, if it does.
+//! The shaper of one direction of an emulator: the time at which each frame comes out, or its loss.
 //!
 //! A pure function of the frames' arrivals, so that it can be tested without a clock. A frame waits until those before it are sent, takes
 //! its length over the rate to be sent, and then travels. Lengths are those of Ethernet frames without preamble and checksum, as the
@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 
 use crate::spec::{LinkShape, Queue};
 
-/// Why a frame does not come out.
+/// Reason for a dropped frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Drop {
     /// By chance.
@@ -27,11 +27,11 @@ pub(crate) struct Shaper {
     random: StdRng,
     /// Whether the last frame was lost, where losses come in bursts.
     losing: bool,
-    /// When the last frame that was let in is sent.
+    /// Time at which the last admitted frame is sent.
     free_at: u64,
-    /// When the last frame comes out that keeps its place.
+    /// Time at which the last frame in order comes out.
     last_out: u64,
-    /// The frames that are not sent yet: when each will be, and its length.
+    /// Frames in the queue: the time at which each is sent, and its length.
     queue: VecDeque<(u64, u64)>,
     queued_bytes: u64,
 }
@@ -49,14 +49,13 @@ impl Shaper {
         }
     }
 
-    /// Frames that arrive from now on are treated so. Those that wait to be sent keep their turn, and none overtakes one that travels but
-    /// by chance.
+    /// Changes the shape for later frames. Queued frames keep their turn, and travelling ones are overtaken only as `reorder` says.
     pub(crate) fn change(&mut self, shape: LinkShape) {
         self.shape = shape;
         self.losing = false;
     }
 
-    /// When the frame of this length that arrives now comes out.
+    /// Time at which a frame of this length comes out that arrives at `now`.
     pub(crate) fn admit(&mut self, now: u64, length: u64) -> Result<u64, Drop> {
         if self.is_lost() {
             return Err(Drop::Lost);
@@ -74,7 +73,7 @@ impl Shaper {
         Ok(self.last_out)
     }
 
-    /// Queues the frame, and says when its last bit has left.
+    /// Queues the frame. Returns the time at which its last bit has left.
     fn send(&mut self, now: u64, length: u64) -> Result<u64, Drop> {
         let Some(rate) = self.shape.rate_bits else { return Ok(now) };
         let full = match self.shape.queue {
@@ -95,7 +94,7 @@ impl Shaper {
         Ok(self.free_at)
     }
 
-    /// How long the frame travels: the delay, give or take the jitter, every value as likely.
+    /// Travel time of a frame: the delay, give or take a uniformly distributed jitter.
     fn travel(&mut self) -> u64 {
         let (delay, jitter) = (self.shape.delay_ns, self.shape.jitter_ns.min(self.shape.delay_ns));
         if jitter == 0 { delay } else { self.random.random_range(delay - jitter..=delay + jitter) }
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_of_packets_takes_so_many_beside_the_one_that_is_sent() {
+    fn a_queue_of_packets_takes_its_number_beside_the_one_that_is_sent() {
         let shape =
             LinkShape { rate_bits: Some(12_000_000), queue: Queue::Packets(2), ..LinkShape::default() };
         let mut emulator = shaper(&shape);
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_frames_are_lost_alone_or_in_bursts() {
+    fn the_given_share_of_frames_is_lost_alone_or_in_bursts() {
         let (share, row) = losses(&LinkShape { loss: 0.1, ..LinkShape::default() });
         assert!((0.095..0.105).contains(&share), "{share}");
         assert!((1.05..1.17).contains(&row), "without memory a row is 1/(1 - 0.1) long, not {row}");

@@ -1,4 +1,4 @@
-//! How long the emulator may run at a time, and with that how soon it gets its turn where processors are busy.
+//! The emulator's time slice, and so its wait for a busy processor.
 //!
 //! A process that asks for a shorter slice has an earlier deadline and preempts those with longer ones when it wakes up; its share of the
 //! processor stays what it was (kernel/sched/fair.c, EEVDF; Linux 6.12). It takes no privilege.
@@ -16,7 +16,7 @@ pub(super) fn shorten() -> io::Result<()> {
     // `struct sched_attr` of linux/sched/types.h: size, policy, flags, nice, priority, runtime, deadline, period.
     let mut attributes = Attributes { size: size_of::<Attributes>() as u32, ..Attributes::default() };
     #[expect(unsafe_code, reason = "libc has no function for it")]
-    // SAFETY: the kernel writes at most as many bytes as it is told, which are there.
+    // SAFETY: the kernel writes at most the given number of bytes, and the structure has them.
     let done = unsafe {
         libc::syscall(
             libc::SYS_sched_getattr,

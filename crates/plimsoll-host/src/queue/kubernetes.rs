@@ -1,6 +1,6 @@
 //! Kubernetes: `kubectl` makes a Job for each task, looks after them by their labels, and removes them.
 //!
-//! A Job of its own for each, not one that is indexed: what becomes of one is then nothing to the others, in any version (`backoffLimitPerIndex` is of 1.33).
+//! Each task has a Job of its own in place of an indexed one: so tasks fail independently in any version (`backoffLimitPerIndex` is of 1.33).
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -13,19 +13,19 @@ use serde_json::{Value, json};
 
 use super::{KUBECTL, Queue, QueueError, Task, TaskState, Work, output};
 
-/// The label with what the tasks of a run are called.
+/// Label with the name of the run's tasks.
 const RUN: &str = "plimsoll-run";
 /// The label with the number of a task.
 const TASK: &str = "plimsoll-task";
-/// The name under which a task gets its node's.
+/// Environment variable with the node's name.
 const NODE: &str = "PLIMSOLL_NODE";
-/// How long a task stays on a node that does not answer, in seconds; the cluster's default is mostly 300.
+/// Seconds for which a task stays on an unreachable node; the cluster's default is mostly 300.
 const UNREACHABLE_S: u32 = 30;
-/// How long Kubernetes keeps a Job that has ended where nobody removes it, in seconds.
+/// Seconds for which Kubernetes keeps an ended Job.
 const KEPT_S: u32 = 3600;
-/// The conditions of a Job that is over, or will be when its pod is gone (batch/v1, JobConditionType).
+/// Conditions of a Job that has ended, or ends with its pod (batch/v1, JobConditionType).
 const OVER: [&str; 4] = ["Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"];
-/// What becomes of a task's output. The shell becomes the program.
+/// Shell script that redirects a task's output and becomes the program.
 const SCRIPT: &str = r#"exec "$@" >>"$0" 2>&1"#;
 
 /// Tasks of a run as Jobs of Kubernetes.
@@ -33,9 +33,9 @@ const SCRIPT: &str = r#"exec "$@" >>"$0" 2>&1"#;
 pub struct KubernetesQueue {
     /// The resources requested for each task.
     pub asked: Kubernetes,
-    /// The folder that pods see under the same path as whoever submits.
+    /// Folder with the same path in pods and for the submitter.
     pub folder: PathBuf,
-    /// The claim of the volume that the folder is; the nodes' own folder of that path where nothing is said.
+    /// Claim of the folder's volume; by default the folder of that path on each node.
     pub claim: Option<String>,
     /// Whether two tasks may be on one node.
     pub shared: bool,
@@ -49,15 +49,15 @@ impl Queue for KubernetesQueue {
     fn submit(&self, numbers: &[u32]) -> Result<(), QueueError> {
         let jobs: Vec<Value> = numbers.iter().map(|number| self.job(*number)).collect();
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": jobs });
-        // Whether it is valid is for the server to say, which knows its version.
+        // The server validates it, as it knows its version.
         let command = self.kubectl(&["create", "--validate=false", "--filename=-"]);
         output(KUBECTL, command, &list.to_string()).map(drop)
     }
 
     fn tasks(&self) -> Result<Vec<Task>, QueueError> {
-        let told =
+        let listed =
             output(KUBECTL, self.kubectl(&["get", "jobs,pods", "--output=json", &self.selector()]), "")?;
-        tasks(&told).map_err(|error| QueueError::Failed {
+        tasks(&listed).map_err(|error| QueueError::Failed {
             program: KUBECTL,
             words: format!("its answer about jobs and pods is not understood: {error}"),
         })
@@ -88,7 +88,7 @@ impl KubernetesQueue {
         format!("--selector={RUN}={}", self.work.name)
     }
 
-    /// A task (batch/v1, Job). It is tried once: the controller submits again what was lost.
+    /// A task (batch/v1, Job). It runs once: the controller submits lost tasks again.
     fn job(&self, number: u32) -> Value {
         let mut labels = Kubernetes::labels();
         labels.extend([(RUN.to_owned(), self.work.name.clone()), (TASK.to_owned(), number.to_string())]);
@@ -124,14 +124,14 @@ impl KubernetesQueue {
             None => ("hostPath", json!({ "path": folder, "type": "Directory" })),
         };
         spec["volumes"] = json!([{ "name": "shared", source.0: source.1 }]);
-        // What it writes belongs to whoever submits, who removes it in the end.
+        // The submitter owns its files, and removes them in the end.
         spec["securityContext"] =
             json!({ "runAsUser": geteuid().as_raw(), "runAsGroup": getegid().as_raw() });
         let leaves = |key: &str| json!({ "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": UNREACHABLE_S });
         spec["tolerations"] =
             json!([leaves("node.kubernetes.io/not-ready"), leaves("node.kubernetes.io/unreachable")]);
         if !self.shared {
-            // Never beside another task, whoever's it is.
+            // Never on a node with another task, of any user.
             let others = json!({
                 "labelSelector": { "matchExpressions": [{ "key": TASK, "operator": "Exists" }] },
                 "topologyKey": "kubernetes.io/hostname",
@@ -144,7 +144,7 @@ impl KubernetesQueue {
     }
 }
 
-/// What kubectl tells, as far as it matters here. What is not there is empty.
+/// Output of kubectl, as far as it matters here. Missing parts are empty.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct ObjectList {
@@ -216,11 +216,11 @@ struct Waiting {
     message: String,
 }
 
-/// The tasks that are not over, of a list of Jobs and pods.
-fn tasks(told: &str) -> Result<Vec<Task>, serde_json::Error> {
-    let told: ObjectList = serde_json::from_str(told)?;
+/// The unfinished tasks in a list of Jobs and pods.
+fn tasks(listed: &str) -> Result<Vec<Task>, serde_json::Error> {
+    let listed: ObjectList = serde_json::from_str(listed)?;
     let (jobs, pods): (Vec<Object>, Vec<Object>) =
-        told.items.into_iter().partition(|object| object.kind == "Job");
+        listed.items.into_iter().partition(|object| object.kind == "Job");
     let pods: HashMap<&str, &Object> = pods
         .iter()
         .filter_map(|pod| Some((pod.metadata.owner_references.first()?.name.as_str(), pod)))
@@ -240,14 +240,14 @@ fn tasks(told: &str) -> Result<Vec<Task>, serde_json::Error> {
 }
 
 impl Object {
-    /// Of a Job.
+    /// Whether a Job has ended.
     fn is_over(&self) -> bool {
         let conditions = &self.status.conditions;
         self.metadata.deletion_timestamp.is_some()
             || conditions.iter().any(|one| one.status == "True" && OVER.contains(&one.r#type.as_str()))
     }
 
-    /// What a pod does; nothing of one that has ended or is to go, as when its node is lost.
+    /// State of a pod; `None` if it has ended or is being removed, as after the loss of its node.
     fn state(&self) -> Option<TaskState> {
         if self.metadata.deletion_timestamp.is_some() {
             return None;
@@ -330,8 +330,8 @@ mod tests {
         assert_eq!(spec["containers"][0]["volumeMounts"][0]["mountPath"], "/shared");
     }
 
-    /// A Job of the task 3, and its pod, if any.
-    fn told(job: &Value, pod: Option<Value>) -> Vec<Task> {
+    /// Tasks in a list with the Job of task 3, and its pod, if any.
+    fn tasks_of(job: &Value, pod: Option<Value>) -> Vec<Task> {
         let metadata = json!({ "name": "j", "labels": { TASK: "3" } });
         let mut items = vec![json!({ "kind": "Job", "metadata": metadata, "status": job })];
         items.extend(pod.map(|mut pod| {
@@ -345,32 +345,32 @@ mod tests {
     #[test]
     fn tasks_are_read_from_jobs_and_their_pods() {
         let waits = |why: &str| vec![Task { number: 3, state: TaskState::Waiting(why.into()) }];
-        assert_eq!(told(&json!({}), None), waits(""));
+        assert_eq!(tasks_of(&json!({}), None), waits(""));
         let pod = |status: Value| Some(json!({ "spec": { "nodeName": "n1" }, "status": status }));
         let unscheduled =
             json!({ "type": "PodScheduled", "status": "False", "message": "0/3 nodes are available" });
         let unscheduled = json!({ "phase": "Pending", "conditions": [unscheduled] });
-        assert_eq!(told(&json!({}), pod(unscheduled)), waits("0/3 nodes are available"));
+        assert_eq!(tasks_of(&json!({}), pod(unscheduled)), waits("0/3 nodes are available"));
         let pulling =
             json!([{ "state": { "waiting": { "reason": "ErrImagePull", "message": "not found" } } }]);
         let pulling = json!({ "phase": "Pending", "containerStatuses": pulling });
-        assert_eq!(told(&json!({}), pod(pulling)), waits("ErrImagePull: not found"));
+        assert_eq!(tasks_of(&json!({}), pod(pulling)), waits("ErrImagePull: not found"));
         let running = Task { number: 3, state: TaskState::Running("n1".into()) };
-        assert_eq!(told(&json!({}), pod(json!({ "phase": "Running" }))), [running]);
+        assert_eq!(tasks_of(&json!({}), pod(json!({ "phase": "Running" }))), [running]);
     }
 
     #[test]
     fn a_task_is_gone_that_has_ended_or_whose_node_is_lost() {
         for phase in ["Succeeded", "Failed"] {
-            assert_eq!(told(&json!({}), Some(json!({ "status": { "phase": phase } }))), [], "{phase}");
+            assert_eq!(tasks_of(&json!({}), Some(json!({ "status": { "phase": phase } }))), [], "{phase}");
         }
         for over in OVER {
             let job = |status: &str| json!({ "conditions": [{ "type": over, "status": status }] });
-            assert_eq!(told(&job("True"), None), [], "{over}");
-            assert_eq!(told(&job("False"), None).len(), 1, "{over}");
+            assert_eq!(tasks_of(&job("True"), None), [], "{over}");
+            assert_eq!(tasks_of(&job("False"), None).len(), 1, "{over}");
         }
         let going = json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" }, "status": { "phase": "Running" } });
-        assert_eq!(told(&json!({}), Some(going)), []);
+        assert_eq!(tasks_of(&json!({}), Some(going)), []);
         assert!(tasks("no JSON").is_err());
     }
 }

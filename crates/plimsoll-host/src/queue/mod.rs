@@ -1,6 +1,6 @@
-//! Queues that hand machines out: tasks are submitted, looked after, and cancelled; a file for each kind of queue.
+//! Queues for machines: tasks are submitted, watched and cancelled; a file for each kind of queue.
 //!
-//! A task is a command that finds by its number what it is to do. What comes of it is in files that it writes, not for the queue to know.
+//! A task is a command whose number gives its work. Its results are files, which the queue does not know.
 
 mod kubernetes;
 mod slurm;
@@ -15,10 +15,10 @@ pub use slurm::SlurmQueue;
 
 /// A queue, for the tasks of one run.
 pub trait Queue {
-    /// Submits tasks, by their numbers. Where it fails, some may have been taken.
+    /// Submits tasks, by their numbers. After an error, some may have been accepted.
     ///
     /// # Errors
-    /// When the queue does not take them.
+    /// When the queue does not accept them.
     fn submit(&self, numbers: &[u32]) -> Result<(), QueueError>;
 
     /// The tasks of the run that wait or run, also those that another process has submitted.
@@ -32,12 +32,12 @@ pub trait Queue {
     /// # Errors When the queue cannot be reached.
     fn cancel(&self) -> Result<(), QueueError>;
 
-    /// How many tasks may be there at once, where the queue itself does not see to that.
+    /// Largest number of tasks at once; `None` if the queue limits that itself.
     fn at_once(&self) -> Option<u32> {
         None
     }
 
-    /// Removes what the queue keeps of tasks that have ended.
+    /// Removes ended tasks from the queue.
     ///
     /// # Errors When the queue cannot be reached.
     fn forget_ended(&self) -> Result<(), QueueError> {
@@ -48,11 +48,11 @@ pub trait Queue {
 /// The submitted program, which every machine of the queue sees at the same place.
 #[derive(Clone, Debug)]
 pub struct Work {
-    /// What the tasks of the run are called: nothing else in the queue is.
+    /// Name of the run's tasks, which nothing else in the queue has.
     pub name: String,
     /// The program, and its arguments before the number of the task and the name of the machine.
     pub command: Vec<String>,
-    /// Where each task's messages go, in a file of its own.
+    /// Folder of the tasks' messages, a file for each.
     pub messages: PathBuf,
 }
 
@@ -75,7 +75,7 @@ pub enum TaskState {
 }
 
 impl TaskState {
-    /// Where it runs.
+    /// Its machine, if it runs.
     pub fn machine(&self) -> Option<&str> {
         match self {
             Self::Running(machine) => Some(machine),
@@ -84,7 +84,7 @@ impl TaskState {
     }
 }
 
-/// What a queue does not do.
+/// Error of a queue.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
     /// Its program could not be started.
@@ -92,7 +92,7 @@ pub enum QueueError {
     Start {
         /// The program.
         program: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Its program failed.
@@ -100,13 +100,13 @@ pub enum QueueError {
     Failed {
         /// The program.
         program: &'static str,
-        /// What it said.
+        /// Its output.
         words: String,
     },
 }
 
 impl QueueError {
-    /// What the user can do about it.
+    /// Advice for the user.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Start { program: KUBECTL, .. } => "kubectl, with a configuration for the cluster",
@@ -114,12 +114,12 @@ impl QueueError {
                 "Slurm's client programs (Debian: `apt-get install slurm-client`), on a machine from which jobs may be submitted"
             }
             Self::Failed { program: KUBECTL, .. } => {
-                "`kubectl auth can-i create jobs` tells whether that is allowed; namespace and context can be said in `--on kubernetes:...`"
+                "`kubectl auth can-i create jobs` shows whether that is allowed; namespace and context can be said in `--on kubernetes:...`"
             }
             Self::Failed { program: "sbatch", .. } => {
                 "`sinfo` lists the available resources, and `--on slurm:...` the requested ones"
             }
-            Self::Failed { .. } => "`scontrol ping` tells whether Slurm's controller answers",
+            Self::Failed { .. } => "`scontrol ping` shows whether Slurm's controller answers",
         }
     }
 }
@@ -127,7 +127,7 @@ impl QueueError {
 /// Kubernetes' own client.
 const KUBECTL: &str = "kubectl";
 
-/// What a queue's program prints that reads this.
+/// Output of a queue's program for an input.
 fn output(program: &'static str, mut command: Command, input: &str) -> Result<String, QueueError> {
     let failed = |source| QueueError::Start { program, source };
     let mut child = command
@@ -137,7 +137,7 @@ fn output(program: &'static str, mut command: Command, input: &str) -> Result<St
         .spawn()
         .map_err(failed)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // One that does not read to the end tells why it failed.
+        // A program that does not read to the end gives its reason.
         stdin.write_all(input.as_bytes()).ok();
     }
     let output = child.wait_with_output().map_err(failed)?;

@@ -8,13 +8,13 @@ use plimsoll_model::shell::shell_word;
 use super::{Queue, QueueError, Task, TaskState, Work, output};
 use crate::slurm::leave_job;
 
-/// What squeue is to tell of each task: its index, its state, where it runs, why it waits, and the comment on its array.
+/// Columns of squeue: index, state, machine and reason of a task, and the comment on its array.
 const FORMAT: &str = "%K|%T|%N|%r|%k";
 
-/// What the comment on an array says of it: the number of its task 0, where that is not 0.
+/// Prefix of the comment on an array: the number of the task with index 0, if that is not 0.
 const FIRST: &str = "plimsoll-first=";
 
-/// How many indices arrays have where nothing else is configured (slurm.conf(5), `MaxArraySize`).
+/// Default number of an array's indices (slurm.conf(5), `MaxArraySize`).
 const INDICES: u32 = 1001;
 
 /// Tasks of a run as job arrays of Slurm.
@@ -32,13 +32,13 @@ impl Queue for SlurmQueue {
     fn submit(&self, numbers: &[u32]) -> Result<(), QueueError> {
         let mut jobs: Vec<String> = Vec::new();
         for array in arrays(numbers, indices()) {
-            // Only within an array does Slurm count what runs at once.
+            // Slurm limits the tasks at once only within an array.
             let after = self.at_once.and(jobs.last());
             match self.submit_array(&array, after) {
                 Ok(job) => jobs.push(job),
                 Err(error) => {
                     if !jobs.is_empty() {
-                        // Why this one was refused says more than why the others are not cancelled; the end of the run tries that again.
+                        // The refusal matters more than an error of the cancellation, which the end of the run repeats.
                         scancel(&jobs).ok();
                     }
                     return Err(error);
@@ -69,30 +69,30 @@ impl Queue for SlurmQueue {
 }
 
 impl SlurmQueue {
-    /// Submits an array, which waits until the job `after` has ended; gives its job.
+    /// Submits an array, which waits until the job `after` has ended. Returns its job.
     fn submit_array(&self, array: &Array, after: Option<&String>) -> Result<String, QueueError> {
         let at_once = self.at_once.map_or_else(String::new, |most| format!("%{most}"));
         let mut command = Command::new("sbatch");
         command.arg(format!("--array={}{at_once}", ranges(&array.indices)));
-        // Whose machine is lost is submitted again at once: Slurm itself would let it wait for two minutes.
+        // The controller submits a lost task again at once: Slurm itself would let it wait for two minutes.
         command.args(["--parsable", "--no-requeue"]);
         command.arg(format!("--output={}", self.work.messages.join(array.messages()).display()));
         command.arg("--open-mode=append");
         command.args(after.map(|job| format!("--dependency=afterany:{job}")));
         command.args(self.asked.words());
-        // By it tasks are found again: of two names, or two comments, the last one counts.
+        // The name finds tasks again: of two names, or two comments, the last one counts.
         command.arg(format!("--job-name={}", self.work.name));
         if array.first > 0 {
-            // squeue tells it again, also to a controller that goes on with the run.
+            // squeue prints it, also for a controller that resumes the run.
             command.arg(format!("--comment={FIRST}{}", array.first));
         }
         leave_job(&mut command);
-        let told = output("sbatch", command, &self.script(array.first))?;
+        let reply = output("sbatch", command, &self.script(array.first))?;
         // The name of the cluster follows where there are several.
-        Ok(told.trim().split(';').next().unwrap_or_default().to_owned())
+        Ok(reply.trim().split(';').next().unwrap_or_default().to_owned())
     }
 
-    /// What a task executes: it becomes the program. `first` is the number of the task with index 0.
+    /// Script of a task, which becomes the program. `first` is the number of the task with index 0.
     fn script(&self, first: u32) -> String {
         let words: Vec<_> = self.work.command.iter().map(|word| shell_word(word)).collect();
         let number = format!("$(({first} + SLURM_ARRAY_TASK_ID))");
@@ -105,7 +105,7 @@ impl SlurmQueue {
 struct Array {
     first: u32,
     indices: Vec<u32>,
-    /// How many digits the indices have at the most; `first` ends with as many zeros.
+    /// Largest number of digits of an index; `first` ends with as many zeros.
     digits: usize,
 }
 
@@ -136,22 +136,22 @@ fn arrays(numbers: &[u32], indices: u32) -> Vec<Array> {
     numbers.chunk_by(of_one).map(array).collect()
 }
 
-/// How many indices an array of this Slurm has; the usual number where it does not tell.
+/// Number of indices of an array of this Slurm; the default if it is unknown.
 fn indices() -> u32 {
     let mut command = Command::new("scontrol");
     command.args(["show", "config"]);
     leave_job(&mut command);
-    output("scontrol", command, "").ok().and_then(|told| most_indices(&told)).unwrap_or(INDICES)
+    output("scontrol", command, "").ok().and_then(|text| most_indices(&text)).unwrap_or(INDICES)
 }
 
-/// `MaxArraySize = 1001` of what `scontrol show config` prints.
-fn most_indices(told: &str) -> Option<u32> {
-    let mut lines = told.lines().filter_map(|line| line.split_once('='));
+/// `MaxArraySize = 1001` in the output of `scontrol show config`.
+fn most_indices(text: &str) -> Option<u32> {
+    let mut lines = text.lines().filter_map(|line| line.split_once('='));
     let (_, value) = lines.find(|(key, _)| key.trim() == "MaxArraySize")?;
     value.trim().parse().ok()
 }
 
-/// Cancels the jobs that these words say.
+/// Cancels jobs with these arguments.
 fn scancel(which: &[String]) -> Result<(), QueueError> {
     let mut command = Command::new("scancel");
     command.args(which);
@@ -159,7 +159,7 @@ fn scancel(which: &[String]) -> Result<(), QueueError> {
     output("scancel", command, "").map(drop)
 }
 
-/// A line of squeue's; nothing of a task that ends just now, or of a job that is no array.
+/// Task of a line of squeue; `None` for a task that is ending, or a job without an array.
 fn task(line: &str) -> Option<Task> {
     let mut words = line.trim().splitn(5, '|');
     let index: u32 = words.next()?.parse().ok()?;
@@ -187,11 +187,11 @@ fn ranges(numbers: &[u32]) -> String {
             _ => ranges.push((*number, *number)),
         }
     }
-    let told = ranges.iter().map(|(first, last)| match first == last {
+    let texts = ranges.iter().map(|(first, last)| match first == last {
         true => first.to_string(),
         false => format!("{first}-{last}"),
     });
-    told.collect::<Vec<_>>().join(",")
+    texts.collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_told_as_ranges() {
+    fn numbers_are_written_as_ranges() {
         assert_eq!(ranges(&[1, 2, 3, 5, 7, 8]), "1-3,5,7-8");
         assert_eq!(ranges(&[0]), "0");
     }
@@ -222,8 +222,8 @@ mod tests {
 
     #[test]
     fn how_many_indices_an_array_has_is_read_from_the_configuration() {
-        let told = "MailProg                = /usr/bin/mail\nMaxArraySize            = 101\nMaxBatchRequeue         = 5\n";
-        assert_eq!(most_indices(told), Some(101));
+        let text = "MailProg                = /usr/bin/mail\nMaxArraySize            = 101\nMaxBatchRequeue         = 5\n";
+        assert_eq!(most_indices(text), Some(101));
         assert_eq!(most_indices("MaxJobCount = 10000\n"), None);
     }
 

@@ -1,4 +1,4 @@
-//! Where hosts that are there already reach each other.
+//! Addresses at which existing machines reach each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -25,7 +25,7 @@ struct Reachability {
 }
 
 impl Network {
-    /// Of these hosts. An address that a machine has not, as it tells itself, has to be among those that the user named.
+    /// Network of these hosts. Addresses that a machine does not report as its own must be among the user's targets.
     pub(super) fn new<'h>(
         hosts: impl Iterator<Item = (&'h RemoteHost, &'h Here)>,
         targets: &[IpAddr],
@@ -97,7 +97,7 @@ impl Network {
 }
 
 impl Reachability {
-    /// The address by which it was reached, or the only one of its kind.
+    /// The address at which it was reached, or its only one.
     fn found(&self) -> Option<IpAddr> {
         let only = |of: &dyn Fn(&&IpAddr) -> bool| {
             let mut all = self.own.iter().filter(of);

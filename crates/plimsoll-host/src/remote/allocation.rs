@@ -1,11 +1,11 @@
-//! What a queue has handed out for a run: a machine of Slurm's, or a pod of Kubernetes'. A shell of a few lines asks for it and gives it back; this is
-//! what stays of that shell here.
+//! Allocations of a run: machines of Slurm's, or pods of Kubernetes'. A shell of a few lines requests each and gives it back; this module is the
+//! controller's end of that shell.
 //!
-//! **One machine for the whole run.** What is compared is measured on the same machine: a run does not go on with another one where the queue took the
-//! first back.
+//! **One machine for the whole run.** Comparisons need measurements on the same machine: a run does not continue on another one after the queue
+//! took the first back.
 //!
-//! **Nothing is left in the queue.** The shell holds a pipe whose other end only the controller has. When the controller is gone, by whatever signal, the
-//! shell hears its end and gives the machine back, or takes its request out of the queue.
+//! **Nothing is left in the queue.** The shell holds a pipe whose other end only the controller has. After the controller's death, by whatever
+//! signal, the pipe ends, and the shell gives the machine back or withdraws its request.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -21,32 +21,32 @@ use plimsoll_model::units::Span;
 use super::error::Why;
 use super::running::{RemoteCommand, start};
 
-/// How often it is looked whether the machine is still wanted.
+/// Time between two checks for an interrupt.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long a machine may take before the user sees a message that it is awaited.
 const WAITS: Duration = Duration::from_secs(3);
-/// How long a queue may take to take a machine back.
+/// Deadline for a queue to take a machine back.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// A request to a queue.
 pub(super) struct Request {
-    /// Whose queue it is.
+    /// Name of the queue.
     pub(super) queue: &'static str,
-    /// The shell that asks. It says one line when it has been given a machine: the name of the job, and what else a reader may know of it. It ends at
-    /// the end of its standard input, having given the machine back, or when that was taken back.
+    /// The shell that requests. It prints one line when it has a machine: the name of the job, and details for readers. At the end of its standard
+    /// input it gives the machine back and ends; it also ends when the queue took the machine back.
     pub(super) shell: Command,
-    /// How long the machine may be waited for.
+    /// Longest wait for the machine.
     pub(super) start_within: Option<Span>,
     /// The command that removes a job by hand, without the job's name.
     pub(super) removed_by: &'static str,
 }
 
-/// The machines that queues have handed out for a run, by the host that each is. Dropping it gives them back.
+/// Allocated machines of a run, by host. Dropping it gives them back.
 #[derive(Debug, Default)]
 pub(super) struct Allocations(Mutex<BTreeMap<String, Arc<Allocation>>>);
 
 impl Allocations {
-    /// The job of a host; it is asked for where there is none yet.
+    /// Job of a host; requests one if there is none.
     pub(super) fn job(
         &self,
         host: &str,
@@ -77,19 +77,19 @@ impl Allocations {
 
 impl Drop for Allocations {
     fn drop(&mut self) {
-        // All are told before the first is waited for, so that they end side by side.
+        // All get the order before the wait for the first, so that they end side by side.
         let all = std::mem::take(&mut *self.lock());
-        all.values().for_each(|allocation| allocation.tell_to_end());
+        all.values().for_each(|allocation| allocation.request_end());
     }
 }
 
-/// A machine that a queue has handed out, until this is dropped.
+/// An allocated machine, until this is dropped.
 #[derive(Debug)]
 struct Allocation {
     job: String,
     queue: &'static str,
     removed_by: &'static str,
-    /// Closed when the shell has lost it.
+    /// Closed when the shell has lost the machine.
     said: Mutex<Receiver<String>>,
     holder: Mutex<RemoteCommand>,
     to: Mutex<Option<ChildStdin>>,
@@ -108,7 +108,7 @@ impl Allocation {
             to: Mutex::new(Some(to)),
         };
         let began = Instant::now();
-        let mut told = false;
+        let mut reported = false;
         let given = loop {
             let said = allocation.said.get_mut().unwrap_or_else(PoisonError::into_inner).recv_timeout(LOOK);
             match said {
@@ -128,8 +128,8 @@ impl Allocation {
                     words: allocation.words(),
                 });
             }
-            if !told && began.elapsed() >= WAITS {
-                told = true;
+            if !reported && began.elapsed() >= WAITS {
+                reported = true;
                 tracing::info!("{host} waits for {queue}: {}", allocation.words());
             }
         };
@@ -147,26 +147,26 @@ impl Allocation {
         matches!(said.try_recv(), Err(TryRecvError::Disconnected))
     }
 
-    /// The last that the shell said, when it is gone.
+    /// Last words of the shell, after its end.
     fn last_words(&self) -> String {
-        self.tell_to_end();
+        self.request_end();
         self.holder.lock().unwrap_or_else(PoisonError::into_inner).wait(GRACE);
         self.words()
     }
 
-    /// The last that the shell said.
+    /// End of the shell's standard error so far.
     fn words(&self) -> String {
         self.holder.lock().unwrap_or_else(PoisonError::into_inner).words()
     }
 
-    fn tell_to_end(&self) {
+    fn request_end(&self) {
         *self.to.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        self.tell_to_end();
+        self.request_end();
         let holder = self.holder.get_mut().unwrap_or_else(PoisonError::into_inner);
         if holder.wait(GRACE).is_none() {
             let Self { queue, removed_by, job, .. } = self;
@@ -179,13 +179,13 @@ impl Drop for Allocation {
     }
 }
 
-/// The lines that are said, until the last who could say something is gone.
+/// Lines of the shell's output, until all writers are gone.
 fn listen(from: ChildStdout) -> Result<Receiver<String>, Why> {
-    let (tell, said) = mpsc::channel();
+    let (sender, said) = mpsc::channel();
     let lines = move || {
         for line in BufReader::new(from).lines().map_while(Result::ok) {
-            // Nobody may want it any more.
-            tell.send(line).ok();
+            // The receiver may be gone.
+            sender.send(line).ok();
         }
     };
     let started = thread::Builder::new().name("queue".into()).spawn(lines);

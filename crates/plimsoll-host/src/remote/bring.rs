@@ -10,18 +10,18 @@ use sha2::{Digest, Sha256};
 use super::error::Why;
 use crate::reexec::THIS_EXECUTABLE;
 
-/// How the lines begin that the remote shell writes for the controller. What else is written before the agent speaks is of the user's own shell.
+/// Prefix of the remote shell's lines for the controller. Other lines before the agent's first frame are of the user's own shell.
 const SAYS: &str = "plimsoll-bring: ";
-/// More than this before the agent speaks is no greeting of a shell, in bytes.
+/// Largest greeting of a shell before the agent's first frame, in bytes.
 const MOST_SAID: usize = 256 << 10;
-/// The program is handed over in pieces of this size, in bytes.
+/// Bytes of a piece of the program.
 const PIECE: usize = 64 << 10;
 
 /// The program that is brought along.
 #[derive(Debug)]
 pub struct Program {
     file: File,
-    /// Its size and its hash, once somebody wanted to know.
+    /// Its size and its hash, once computed.
     known: OnceLock<(u64, String)>,
 }
 
@@ -39,7 +39,7 @@ impl Program {
         self.known.get_or_init(|| {
             let mut hash = Sha256::new();
             let mut size = 0;
-            // A file that cannot be read hashes to something that it is not, and is refused there.
+            // An unreadable file gets a wrong hash, and is refused there.
             let read = self.pieces(|piece| {
                 size += piece.len() as u64;
                 hash.update(piece);
@@ -82,8 +82,8 @@ impl Program {
     }
 }
 
-/// What the user's shell on the machine is to execute. It says `have` and becomes the installed program where that is the same; else `send`, takes
-/// the program, says `ready`, and becomes it. All in it that is not fixed is digits.
+/// Command line for the user's shell on the machine. It prints `have` and becomes the installed program if that is the same; else it prints
+/// `send`, receives the program, prints `ready`, and becomes it. Only digits in it vary.
 pub(super) fn remote_command(program: &Program) -> String {
     let (size, hash) = program.facts();
     let script = [
@@ -105,11 +105,11 @@ pub(super) fn remote_command(program: &Program) -> String {
         "chmod 700 \"$f\"; e=$(\"$f\" --version 2>&1) || fail it cannot be executed in \"$d\": $e",
         "say ready; PLIMSOLL_BROUGHT=\"$d\"; export PLIMSOLL_BROUGHT; exec \"$f\" agent",
     ];
-    // One line, in single quotes that nothing in it ends: any shell hands it on as it is.
+    // One line in single quotes, without a quote inside: any shell passes it on unchanged.
     format!("exec /bin/sh -c '{}'", script.join("; "))
 }
 
-/// Follows what the remote shell says, and hands the program over if it is wanted; whether it was. `on` hears of every piece.
+/// Reads the remote shell's lines, and sends the program if requested. Returns whether it was. `on` is called for every piece.
 pub(super) fn bring(
     program: &Program,
     to: &mut impl Write,
@@ -133,7 +133,7 @@ pub(super) fn bring(
                     to.write_all(piece)
                 });
                 if sent.and_then(|()| to.flush()).is_err() {
-                    // Why the other side takes no more, it says itself.
+                    // The other side gives the reason.
                     tracing::debug!("the machine did not take the whole program");
                 }
             }
@@ -143,7 +143,7 @@ pub(super) fn bring(
     }
 }
 
-/// The next line, read byte by byte: what comes behind the last one are frames.
+/// The next line, read byte by byte: frames follow the last one.
 fn line(from: &mut impl Read, said: &mut usize) -> Result<String, Why> {
     let mut line = Vec::new();
     let mut byte = [0];
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_run_there_is_told_and_nothing_of_it_stays() {
+    fn what_does_not_run_there_is_reported_and_nothing_of_it_stays() {
         let folder = tempfile::tempdir().unwrap();
         let program = Program::of_bytes(b"#!/bin/sh\necho 'libc is too old' >&2\nexit 1\n");
         let (brought, rest) = run("sh", &program, folder.path(), "/usr/bin:/bin");
@@ -238,10 +238,10 @@ mod tests {
         assert!(matches!(bring(&program, &mut io::sink(), &mut from, || {}), Ok(false)));
         assert_eq!(from, b"frames");
         let mut endless = io::repeat(b'y');
-        let told = bring(&program, &mut io::sink(), &mut endless, || {});
-        assert!(matches!(told, Err(Why::NoFrames { .. })), "{told:?}");
+        let result = bring(&program, &mut io::sink(), &mut endless, || {});
+        assert!(matches!(result, Err(Why::NoFrames { .. })), "{result:?}");
         let other = format!("{SAYS}send vax\n");
-        let told = bring(&program, &mut io::sink(), &mut other.as_bytes(), || {});
-        assert!(matches!(told, Err(Why::Architecture { .. })), "{told:?}");
+        let result = bring(&program, &mut io::sink(), &mut other.as_bytes(), || {});
+        assert!(matches!(result, Err(Why::Architecture { .. })), "{result:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! How the clock of another machine stands to this one's, from pings and their answers.
+//! Offset of another machine's clock from this one's, from pings and their answers.
 //!
 //! A ping leaves at s and its answer is heard at h, both by the clock here; it arrives at r and is answered at a, both by the clock there. Since it
 //! arrived after it left, and was heard after it was answered, what the clock there is ahead lies between a - h and r - s, however long each way
@@ -28,7 +28,7 @@ pub(super) struct Exchange {
     pub(super) heard_ns: u64,
 }
 
-/// What the clock there is ahead of the clock here.
+/// Lead of the clock there over the clock here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
     /// In nanoseconds; the middle of the interval.
@@ -46,7 +46,7 @@ pub struct Offset {
 pub struct Clock(Arc<Mutex<Exchanges>>);
 
 impl Clock {
-    /// How it stands to the clock here, now; none before the first answer.
+    /// Its present offset; `None` before the first answer.
     pub fn offset(&self) -> Option<Offset> {
         self.exchanges(|exchanges| exchanges.offset(raw_ns()))
     }
@@ -55,7 +55,7 @@ impl Clock {
         self.exchanges(|exchanges| exchanges.add(exchange));
     }
 
-    /// How many exchanges there were.
+    /// Number of exchanges so far.
     pub(super) fn answers(&self) -> u64 {
         self.exchanges(|exchanges| exchanges.answers)
     }
@@ -80,7 +80,7 @@ impl Exchanges {
             self.kept.pop_front();
         }
         if self.interval(exchange.heard_ns).is_none() {
-            // What was before the jump says nothing of what is after it.
+            // Exchanges before the jump say nothing about the time after it.
             self.jumped = true;
             self.kept.drain(..self.kept.len() - 1);
         }
@@ -98,7 +98,7 @@ impl Exchanges {
         })
     }
 
-    /// Where the truth lies now by all exchanges that are kept; nothing where they contradict each other, or there are none.
+    /// Interval of the present offset from all kept exchanges; `None` if they contradict each other, or there are none.
     fn interval(&self, now_ns: u64) -> Option<(i64, i64)> {
         let each = self.kept.iter().map(|exchange| {
             let age = i64::try_from(now_ns.saturating_sub(exchange.heard_ns)).unwrap_or(i64::MAX);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_jumps_is_told_and_known_again_after_it() {
+    fn a_clock_that_jumps_is_reported_and_known_again_after_it() {
         for jump in [-(5_000 * MS as i64), 10 * MS as i64] {
             let ahead = [0, 0, jump, jump];
             let all = ahead

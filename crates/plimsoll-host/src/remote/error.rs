@@ -1,4 +1,4 @@
-//! What can go wrong with machines that are there already.
+//! Errors of existing machines.
 
 use std::borrow::Cow;
 use std::io;
@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use plimsoll_model::frame::PROTOCOL;
 
-/// Why a host cannot be used.
+/// Error of a host.
 #[derive(Debug, thiserror::Error)]
 #[error("host {host}: {why}")]
 pub struct RemoteError {
@@ -16,10 +16,10 @@ pub struct RemoteError {
     pub why: Why,
 }
 
-/// Why a machine that is there already cannot be used.
+/// Reason why an existing machine cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Why {
-    /// The user wants it to end.
+    /// The user interrupted it.
     #[error("interrupted")]
     Interrupted,
     /// The command could not be started.
@@ -27,18 +27,18 @@ pub enum Why {
     Start {
         /// The program.
         program: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A thread could not be started, or a stream is not there.
+    /// A thread could not be started, or a stream is missing.
     #[error("{what}: {source}")]
     Here {
         /// The operation that failed.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The command has closed its output. How it ended is found out by whoever knows the command.
+    /// The command has closed its output. The caller, which has the command, finds out how it ended.
     #[error("it closed the connection before an agent answered")]
     Silent,
     /// The command ended before an agent answered.
@@ -48,7 +48,7 @@ pub enum Why {
         reach: String,
         /// How it ended.
         how: String,
-        /// The last that it wrote to its standard error.
+        /// End of its standard error.
         words: String,
     },
     /// No agent answered in time.
@@ -56,15 +56,15 @@ pub enum Why {
     TooLong {
         /// The command, in words.
         reach: String,
-        /// How long it was waited for.
+        /// Elapsed seconds of the wait.
         seconds: u64,
-        /// The last that the command wrote to its standard error.
+        /// End of the command's standard error.
         words: String,
     },
-    /// What answers is no agent.
+    /// The peer is no agent.
     #[error("what answers does not speak Plimsoll's frames; it says {said:?}")]
     NoFrames {
-        /// How it begins.
+        /// First part of its output.
         said: String,
     },
     /// The agent speaks other frames.
@@ -72,9 +72,9 @@ pub enum Why {
         "the agent there is of Plimsoll {version} and speaks version {theirs} of the frames; this one speaks version {PROTOCOL}"
     )]
     Version {
-        /// Of Plimsoll.
+        /// Version of Plimsoll.
         version: String,
-        /// Of the frames.
+        /// Version of the frames.
         theirs: u32,
     },
     /// The agent is root.
@@ -92,25 +92,25 @@ pub enum Why {
         std::env::consts::ARCH
     )]
     Architecture {
-        /// What `uname -m` says there.
+        /// Output of `uname -m` there.
         theirs: String,
     },
     /// The queue hands no machine out.
     #[error("{queue} hands out no machine for it{}", said(words))]
     NoMachine {
-        /// Whose queue it is.
+        /// Name of the queue.
         queue: &'static str,
-        /// The last that its command said.
+        /// End of its command's standard error.
         words: String,
     },
-    /// The queue has not handed a machine out in time.
+    /// The queue gave no machine in time.
     #[error("{queue} handed out no machine for it within {seconds} s{}", said(words))]
     NotStarted {
-        /// Whose queue it is.
+        /// Name of the queue.
         queue: &'static str,
-        /// How long it was waited for.
+        /// Elapsed seconds of the wait.
         seconds: f64,
-        /// The last that its command said.
+        /// End of its command's standard error.
         words: String,
     },
     /// The queue has taken its machine back, or the machine is down.
@@ -119,25 +119,25 @@ pub enum Why {
         said(words)
     )]
     TakenBack {
-        /// Whose queue it is.
+        /// Name of the queue.
         queue: &'static str,
         /// The job.
         job: String,
-        /// The last that its command said.
+        /// End of its command's standard error.
         words: String,
     },
-    /// An address that the machine has not.
+    /// The machine does not have an address of the file.
     #[error("its address should be {address}, but the machine has {}", listed(own))]
     ForeignAddress {
         /// The address.
         address: IpAddr,
-        /// Those that it has.
+        /// Addresses of the machine.
         own: Vec<IpAddr>,
     },
-    /// Nobody knows its address.
+    /// Its address is unknown.
     #[error("it is not known where others reach it: the machine has {}", listed(own))]
     NoAddress {
-        /// Those that it has.
+        /// Addresses of the machine.
         own: Vec<IpAddr>,
     },
     /// There is no such host, or its streams were taken already.
@@ -152,7 +152,7 @@ impl Why {
 }
 
 impl RemoteError {
-    /// What the user can do about it, where that is known.
+    /// Advice for the user, if there is any.
     pub fn advice(&self) -> Option<Cow<'static, str>> {
         let host = &self.host;
         Some(match &self.why {
@@ -168,8 +168,8 @@ impl RemoteError {
                 "one of its own addresses in `hosts.{host}.address`; or `--allow-target {address}` where that leads to the machine (address translation)"
             )
             .into(),
-            Why::NotStarted { queue: "Kubernetes", .. } => format!("more time in `hosts.{host}.reach.kubernetes.start_within`, or less to ask for; `kubectl describe pod` tells why").into(),
-            Why::NotStarted { .. } => format!("more time in `hosts.{host}.reach.slurm.start_within`, or less to ask for; `squeue --start` tells when").into(),
+            Why::NotStarted { queue: "Kubernetes", .. } => format!("more time in `hosts.{host}.reach.kubernetes.start_within`, or less to ask for; `kubectl describe pod` shows why").into(),
+            Why::NotStarted { .. } => format!("more time in `hosts.{host}.reach.slurm.start_within`, or less to ask for; `squeue --start` shows when").into(),
             Why::NoMachine { words, .. } if words.contains("no program kubectl") => {
                 "the program kubectl (Debian: `apt-get install kubernetes-client`), with a configuration for the cluster".into()
             }

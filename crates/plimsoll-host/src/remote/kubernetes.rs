@@ -1,4 +1,4 @@
-//! By Kubernetes: a pod is made for as long as the run goes on, and `kubectl exec` starts an agent in it for each trial.
+//! Pods of Kubernetes: a pod lives as long as the run, and `kubectl exec` starts an agent in it for each trial.
 
 use std::process::Command;
 
@@ -7,8 +7,8 @@ use plimsoll_model::experiment::Kubernetes;
 use super::allocation::Request;
 use super::bring::{self, Program};
 
-/// What the shell does. Its arguments are the pod's name, the pod, and the options that say where it is. It says the pod's name and node when the pod runs,
-/// and closes its output when the pod is gone, or can never run. Whatever happens, it removes the pod when its input ends.
+/// Script of the shell. Its arguments are the pod's name, the pod, and options for its place. It prints the pod's name and node when the pod
+/// runs, and closes its output when the pod is gone, or can never run. In any case it removes the pod when its input ends.
 const HOLD: &str = r#"command -v kubectl >/dev/null || { echo "there is no program kubectl here" >&2; exit 1; }
 name=$1; pod=$2; shift 2
 exec 3<&0
@@ -27,8 +27,8 @@ printf '%s' "$pod" | kubectl "$@" create --validate=false -f - >/dev/null || exi
             Pending|Unknown) ;;
             *) echo "the pod has ended: $why" >&2; exit 1 ;;
         esac
-        [ "$why" = "$told" ] || echo "$why" >&2
-        told=$why
+        [ "$why" = "$shown" ] || echo "$why" >&2
+        shown=$why
         sleep 1
     done
     echo "$name ${said%%|*}"
@@ -44,10 +44,10 @@ exec >&-
 cat <&3 >/dev/null
 kill $! 2>/dev/null
 kubectl "$@" delete pod "$name" --now --ignore-not-found --wait=false >/dev/null"#;
-/// What names of pods begin with.
+/// Prefix of the pods' names.
 const NAME: &str = "plimsoll";
 
-/// Asks for a pod that stands for a host.
+/// Request for a pod as a host.
 pub(super) fn request(asked: &Kubernetes, host: &str) -> Request {
     let name = name(host);
     let mut shell = Command::new("sh");
@@ -62,7 +62,7 @@ fn name(host: &str) -> String {
     format!("{NAME}-{}-{unlike:08}-{}", std::process::id(), host.trim_matches('-'))
 }
 
-/// The command that starts the agent in a pod, where it is brought along if it is missing.
+/// Command that starts the agent in a pod, and brings it along if it is missing.
 pub(super) fn command(pod: &str, asked: &Kubernetes, program: &Program) -> Command {
     let mut command = Command::new("kubectl");
     command.args(asked.words()).args(["exec", "--stdin", pod, "--", "/bin/sh", "-c"]);
@@ -75,14 +75,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_kubectl_that_is_told() {
+    fn a_missing_kubectl_is_reported() {
         let mut shell = Command::new("/bin/sh");
-        let told = shell.args(["-c", HOLD]).env("PATH", "/nowhere").output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&told.stderr), "there is no program kubectl here\n");
-        assert_eq!(told.status.code(), Some(1));
+        let output = shell.args(["-c", HOLD]).env("PATH", "/nowhere").output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "there is no program kubectl here\n");
+        assert_eq!(output.status.code(), Some(1));
     }
 
-    /// Stands in for kubectl: what it says of the pod are the words of a file, one for each time that it is asked; the last of them from then on.
+    /// A fake kubectl: each call prints the next word of a file as the pod's phase, and the last word again after that.
     const KUBECTL: &str = r#"#!/bin/sh
 case "$*" in
     create*) cat >/dev/null ;;
@@ -95,7 +95,7 @@ case "$*" in
         ;;
 esac"#;
 
-    /// What the shell says while the pod goes through these phases, and what it removes in the end. It does not sleep between two looks.
+    /// Output of the shell while the pod goes through these phases, and the removed pods. It does not sleep between two looks.
     fn held(phases: &str) -> (String, String) {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();

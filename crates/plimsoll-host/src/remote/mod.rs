@@ -1,15 +1,15 @@
-//! Hosts that are machines which are there already. An agent on each is reached by a command; a file for each way.
+//! Existing machines as hosts. A command reaches the agent on each; a file for each kind of command.
 //!
 //! ```text
 //! controller ── ssh, or another command ──┄ network ┄── agent ── whatever the agent starts
 //!      └─ pings, each answered at once ─┘
 //! ```
 //!
-//! **Nothing is left there.** The agent ends at the end of its standard input, and when it hears nothing for a while: a cable that is cut says
-//! nothing. The controller gives up as late. What was brought along is removed when the agent has started, and runs without its file.
+//! **Nothing is left there.** The agent ends at the end of its standard input, and after a time without frames, as a cut cable sends nothing. The
+//! controller gives up after the same time. A program that was brought along runs without its file, which is removed at the agent's start.
 //!
-//! **Whom loads reach** is not for the experiment file to say: an address in it has to be one that the machine itself has, as its agent tells, or
-//! one that the user named.
+//! **Targets of loads** are not up to the experiment file alone: an address in it has to be one that the machine's agent reports, or one that the
+//! user named.
 
 mod address;
 mod allocation;
@@ -49,22 +49,22 @@ pub fn now_ns() -> u64 {
     raw_ns()
 }
 
-/// A machine that is there already.
+/// An existing machine.
 #[derive(Clone, Debug)]
 pub struct RemoteHost {
     /// Its name in the experiment.
     pub name: String,
-    /// How it is reached.
+    /// Means to reach it.
     pub reach: Reach,
-    /// Where the others reach it, where the file says so.
+    /// Address for other hosts, if the file names one.
     pub address: Option<Address>,
     /// Whether the agent may be root.
     pub may_be_root: bool,
-    /// How long nothing may be heard from it.
+    /// Longest silence of its agent.
     pub lost_after: Duration,
 }
 
-/// What a run has to reach machines with, as long as it goes on.
+/// Means of a run to reach machines.
 #[derive(Debug)]
 pub struct Means {
     program: Program,
@@ -72,14 +72,14 @@ pub struct Means {
 }
 
 impl Means {
-    /// With the program that is brought along to where no agent is.
+    /// Means with the program that is brought along.
     #[must_use]
     pub fn with(program: Program) -> Self {
         Self { program, allocations: Allocations::default() }
     }
 }
 
-/// Agents on machines that are there already. Dropping it ends them, and waits until they have put back what they changed.
+/// Agents on existing machines. Dropping it ends them, and waits until they have restored all settings.
 #[derive(Debug)]
 pub struct RemoteRig {
     sessions: BTreeMap<String, Session>,
@@ -87,8 +87,7 @@ pub struct RemoteRig {
 }
 
 impl RemoteRig {
-    /// Starts an agent on each, side by side, and makes sure that they speak this version, and that the hosts' addresses are their own or among
-    /// `targets`.
+    /// Starts an agent on each, side by side. Checks that they speak this version, and that the hosts' addresses are their own or among `targets`.
     ///
     /// # Errors When a machine cannot be reached, or does not match its description. No agent is left then.
     pub fn build(
@@ -122,33 +121,33 @@ impl RemoteRig {
         pipes.ok_or_else(|| Why::NoPipes.of(host))
     }
 
-    /// Where `from` reaches `to`.
+    /// Address at which `from` reaches `to`.
     ///
     /// # Errors
-    /// When that is not known.
+    /// When it is unknown.
     pub fn address(&self, from: &str, to: &str) -> Result<IpAddr, RemoteError> {
         self.network.address(from, to).map_err(|why| why.of(to))
     }
 
-    /// Where services of a host listen: on the one address where all others reach it, if there is one and it is its own; else on all.
+    /// Listening address of a host's services: the one at which all others reach it, if that is its own; else all.
     ///
     /// # Errors
-    /// When it is not known where others reach it.
+    /// When the address for others is unknown.
     pub fn listen(&self, host: &str) -> Result<IpAddr, RemoteError> {
         self.network.listen(host).map_err(|why| why.of(host))
     }
 
-    /// How the clock of a host stands to this machine's; none where there is no such host.
+    /// Clock of a host; `None` if there is no such host.
     pub fn clock(&self, host: &str) -> Option<Clock> {
         self.sessions.get(host).map(Session::clock)
     }
 
-    /// What a reader of its figures must know of a host.
+    /// Notes about a host for readers of its figures.
     pub fn notes(&self, host: &str) -> Vec<String> {
-        self.sessions.get(host).map(|session| vec![told(session)]).unwrap_or_default()
+        self.sessions.get(host).map(|session| vec![note(session)]).unwrap_or_default()
     }
 
-    /// Why a host is not there any more, where it has gone, and what its command said last.
+    /// Reason why a host has gone, with the last words of its command.
     pub fn last_lines(&self, host: &str) -> String {
         self.sessions.get(host).map(Session::last_lines).unwrap_or_default()
     }
@@ -156,13 +155,13 @@ impl RemoteRig {
 
 impl Drop for RemoteRig {
     fn drop(&mut self) {
-        // All are told before the first is waited for, so that they end side by side.
-        self.sessions.values().for_each(Session::tell_to_end);
+        // All get the order before the wait for the first, so that they end side by side.
+        self.sessions.values().for_each(Session::request_end);
         self.sessions.clear();
     }
 }
 
-/// Whether an agent is one that may be used.
+/// Checks whether an agent may be used.
 fn check(host: &RemoteHost, here: &Here) -> Result<(), Why> {
     if here.protocol != PROTOCOL {
         return Err(Why::Version { version: here.version.clone(), theirs: here.protocol });
@@ -173,7 +172,7 @@ fn check(host: &RemoteHost, here: &Here) -> Result<(), Why> {
     }
 }
 
-fn told(session: &Session) -> String {
+fn note(session: &Session) -> String {
     let here = session.here();
     let whom = if here.user == 0 { "as root" } else { "as an ordinary user" };
     let brought = match session.was_brought() {

@@ -16,13 +16,13 @@ use super::error::Why;
 use super::running::{RemoteCommand, start};
 use super::{Means, RemoteHost, command, kubernetes, slurm, ssh};
 
-/// How long nothing may happen until an agent has answered.
+/// Longest silence before an agent has answered.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often it is looked whether the host is still wanted.
+/// Time between two checks for an interrupt.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long a command may take to end that has closed its output.
+/// Deadline for the end of a command that has closed its output.
 const ENDING: Duration = Duration::from_secs(2);
-/// What an agent tells of itself is never longer, in bytes.
+/// Longest description that an agent sends of its machine, in bytes.
 const LONGEST_HERE: u32 = 1 << 20;
 
 /// A command with an agent at its other end.
@@ -34,10 +34,10 @@ pub(super) struct Opened {
     pub(super) brought: bool,
 }
 
-/// How a host is reached, in words for the middle of a sentence.
+/// Means to reach a host, in words for the middle of a sentence.
 pub(super) fn way(host: &RemoteHost) -> String {
-    let told = host.reach.describe();
-    told.strip_prefix("reached by ").unwrap_or(&told).to_owned()
+    let way = host.reach.describe();
+    way.strip_prefix("reached by ").unwrap_or(&way).to_owned()
 }
 
 pub(super) fn open(host: &RemoteHost, means: &Means, interrupt: &AtomicBool) -> Result<Opened, Why> {
@@ -60,18 +60,18 @@ pub(super) fn open(host: &RemoteHost, means: &Means, interrupt: &AtomicBool) -> 
     };
     let (mut child, to, from) = start(command)?;
     let happened = Arc::new(Mutex::new(Instant::now()));
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let opened = thread::scope(|scope| {
         let silence_ms = u64::try_from(host.lost_after.as_millis()).unwrap_or(u64::MAX);
         let noted = Arc::clone(&happened);
         scope.spawn(move || {
             let on = || *noted.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-            // Nobody waits any more where this cannot be told.
-            tell.send(converse(program, brings, silence_ms, to, from, on)).ok();
+            // The receiver is gone after a timeout.
+            sender.send(converse(program, brings, silence_ms, to, from, on)).ok();
         });
         let since = || happened.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
         let given_up = loop {
-            match told.recv_timeout(LOOK) {
+            match receiver.recv_timeout(LOOK) {
                 Ok(opened) => return opened,
                 Err(RecvTimeoutError::Disconnected) => return Err(Why::Silent),
                 Err(RecvTimeoutError::Timeout) if interrupt.load(Ordering::Acquire) => {
@@ -117,13 +117,13 @@ fn converse(
     on: impl Fn(),
 ) -> Result<Conversation, Why> {
     let brought = brings && bring::bring(program, &mut to, &mut from, &on)?;
-    // An agent that has gone is noticed by the end of its output.
+    // The end of its output reveals an agent that has gone.
     frame::write(&mut to, &ToAgent::Greet { protocol: PROTOCOL, silence_ms }).ok();
     let here = hear(&mut from)?;
     Ok((to, from, here, brought))
 }
 
-/// What the agent tells of itself; what it says where it is none.
+/// Reads the agent's description of its machine. The error quotes a peer that is no agent.
 fn hear(from: &mut impl Read) -> Result<Here, Why> {
     let mut length = [0; 4];
     from.read_exact(&mut length).map_err(|_| Why::Silent)?;
@@ -151,9 +151,9 @@ mod tests {
 
     #[test]
     fn what_is_no_agent_is_quoted() {
-        let told = hear(&mut "Last login: Tue Nov 24\nanything".as_bytes()).unwrap_err();
-        let told = told.of("db").to_string();
-        assert!(told.contains("says \"Last login: Tue"), "{told}");
+        let error = hear(&mut "Last login: Tue Nov 24\nanything".as_bytes()).unwrap_err();
+        let error = error.of("db").to_string();
+        assert!(error.contains("says \"Last login: Tue"), "{error}");
         let mut frame = Vec::new();
         frame::write(&mut frame, &FromAgent::Done { id: 1 }).unwrap();
         assert!(matches!(hear(&mut frame.as_slice()), Err(Why::NoFrames { .. })));
@@ -161,8 +161,8 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_ends_or_is_not_there_is_told_with_its_last_words() {
-        let told = |words: &[&str]| {
+    fn a_command_that_ends_or_is_missing_is_reported_with_its_last_words() {
+        let refusal = |words: &[&str]| {
             let host = RemoteHost {
                 name: "db".into(),
                 reach: Reach::Command(words.iter().map(|word| (*word).to_owned()).collect()),
@@ -173,14 +173,14 @@ mod tests {
             let opened = open(&host, &Means::with(Program::of_bytes(b"")), &AtomicBool::new(false));
             opened.err().expect("there is no agent").of("db").to_string()
         };
-        let words = told(&["sh", "-c", "echo no route to it >&2; exit 7"]);
+        let words = refusal(&["sh", "-c", "echo no route to it >&2; exit 7"]);
         assert!(
             words.contains("ended before an agent answered (exit status: 7); it said: no route to it"),
             "{words}"
         );
-        let words = told(&["/nowhere/at-all"]);
+        let words = refusal(&["/nowhere/at-all"]);
         assert!(words.starts_with("host db: starting /nowhere/at-all: No such file"), "{words}");
-        let words = told(&["echo", "I am something else altogether"]);
+        let words = refusal(&["echo", "I am something else altogether"]);
         assert!(words.contains("says \"I am something else"), "{words}");
     }
 }

@@ -1,4 +1,4 @@
-//! A command at whose other end something is: a process group of its own, its streams, and the last that it said.
+//! A running command with a remote end: its process group, its streams, and its last words.
 
 use std::convert::Infallible;
 use std::io::{self, Read};
@@ -14,12 +14,12 @@ use nix::unistd::Pid;
 
 use super::error::Why;
 
-/// How long the last words of a command that has ended are waited for.
+/// Longest wait for the last words of an ended command.
 const WORDS: Duration = Duration::from_millis(500);
-/// How much is kept of what a command writes to its standard error: its end, in bytes.
+/// Bytes of a command's standard error that are kept, from its end.
 const KEPT: usize = 2000;
 
-/// A command that runs, with what it started here.
+/// A running command with its process group.
 #[derive(Debug)]
 pub(super) struct RemoteCommand {
     child: Child,
@@ -27,9 +27,9 @@ pub(super) struct RemoteCommand {
 }
 
 impl RemoteCommand {
-    /// Ends it at once, where it has not ended yet.
+    /// Kills it, if it has not ended.
     pub(super) fn kill(&mut self) {
-        // Once it was waited for, its number may be another's.
+        // After the wait, its number may belong to another process.
         if !matches!(self.child.try_wait(), Ok(None)) {
             return;
         }
@@ -40,7 +40,7 @@ impl RemoteCommand {
         self.child.wait().ok();
     }
 
-    /// Waits for its end, for so long; how it ended.
+    /// Waits for its end, at most for `at_most`. Returns how it ended.
     pub(super) fn wait(&mut self, at_most: Duration) -> Option<String> {
         let until = Instant::now() + at_most;
         loop {
@@ -53,7 +53,7 @@ impl RemoteCommand {
         }
     }
 
-    /// The last that it wrote to its standard error. Of a command that has ended that is all that it wrote last: it is waited for until it was read.
+    /// End of its standard error. After the command's end, waits until all of it was read.
     pub(super) fn words(&mut self) -> String {
         if matches!(self.child.try_wait(), Ok(Some(_))) {
             self.words.wait(WORDS);
@@ -63,11 +63,11 @@ impl RemoteCommand {
     }
 }
 
-/// The end of what a command writes to its standard error.
+/// End of a command's standard error.
 #[derive(Debug, Default)]
 struct Words {
     kept: Arc<Mutex<Vec<u8>>>,
-    /// Closed by whoever listens when there is no more to hear.
+    /// Closed by the reader at the end of the stream.
     listening: Option<Receiver<Infallible>>,
 }
 
@@ -89,7 +89,7 @@ impl Words {
         thread::Builder::new().name("remote-stderr".into()).spawn(listen).map(drop)
     }
 
-    /// Waits until all was heard, for so long: what the command has started may hold its standard error open.
+    /// Waits for the end of the stream, at most for `at_most`: children of the command may hold it open.
     fn wait(&self, at_most: Duration) {
         if let Some(listening) = &self.listening {
             listening.recv_timeout(at_most).ok();

@@ -18,26 +18,26 @@ use super::running::RemoteCommand;
 use super::{Means, RemoteHost};
 use crate::clock::raw_ns;
 
-/// Number of pings sent at once, so that the clock is known from the start ..
+/// Number of pings in quick succession, so that the clock is known from the start.
 const FIRST: u64 = 10;
-/// .. in such a distance ..
+/// Interval of these pings.
 const FIRST_EVERY: Duration = Duration::from_millis(10);
-/// .. and then in this: drift makes the best answer useless for a start within 1 ms in a few seconds.
+/// Interval of later pings: within seconds, drift makes the best answer useless for a start within 1 ms.
 const EVERY: Duration = Duration::from_millis(250);
-/// Number of answers to wait for ..
+/// Number of answers to wait for at the start.
 const ANSWERS: u64 = 3;
-/// .. for at most so long.
+/// Longest wait for these answers.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
-/// How often it is looked whether anything was heard.
+/// Time between two checks for silence.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long an agent may take to end what it started and to put back what it changed.
+/// Deadline for an agent to end its services and restore settings.
 const GRACE: Duration = Duration::from_secs(15);
-/// How long a command that has closed its output may take to tell how it ended.
+/// Deadline for the exit status of a command that has closed its output.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// How the frame begins that answers a ping.
+/// First bytes of the answer to a ping.
 const PONG: &[u8] = b"{\"pong\":";
 
-/// An agent, and the command at whose other end it is. Dropping it ends both.
+/// An agent, and the command that reaches it. Dropping it ends both.
 #[derive(Debug)]
 pub(super) struct Session {
     here: Here,
@@ -45,27 +45,27 @@ pub(super) struct Session {
     brought: bool,
     clock: Clock,
     link: Arc<Link>,
-    /// Until they are taken.
+    /// Frames of the agent, until they are taken.
     frames: Option<FromAgent>,
 }
 
-/// What several threads know of a connection.
+/// State of a connection that several threads share.
 #[derive(Debug)]
 struct Link {
-    /// Gone once the agent has the order to end.
+    /// `None` once the agent has the order to end.
     to: Mutex<Option<ChildStdin>>,
     command: Mutex<RemoteCommand>,
     heard: Mutex<Instant>,
-    /// Why it was given up, where it was.
+    /// Reason for giving it up.
     given_up: Mutex<Option<String>>,
     /// Whether the session is over.
     over: AtomicBool,
-    /// Pings that are not answered yet, each with when it was sent.
+    /// Unanswered pings with their sending times.
     pings: Mutex<BTreeMap<u64, u64>>,
 }
 
 impl Session {
-    /// Starts it, and hears what it is and how its clock stands.
+    /// Starts it, and receives its description and the first answers for its clock.
     pub(super) fn open(host: &RemoteHost, means: &Means, interrupt: &AtomicBool) -> Result<Self, Why> {
         let Opened { child, to, from, here, brought } = opening::open(host, means, interrupt)?;
         let link = Arc::new(Link {
@@ -85,7 +85,7 @@ impl Session {
             let what = "starting a thread that listens to it";
             Why::Here { what, source }
         })?;
-        // An agent of another version is told of, and answers nothing.
+        // An agent of another version is reported by the caller, and answers nothing.
         if session.here.protocol == frame::PROTOCOL {
             session.wait_for_clock(interrupt)?;
         }
@@ -127,7 +127,7 @@ impl Session {
         &self.here
     }
 
-    /// How it is reached, in words.
+    /// Means to reach it, in words.
     pub(super) fn reach(&self) -> String {
         format!("reached by {}", self.way)
     }
@@ -145,7 +145,7 @@ impl Session {
         Some((ToAgent { link: Arc::clone(&self.link), frame: Vec::new() }, frames))
     }
 
-    /// Why it is not there any more, and what the command said last; empty as long as it is there.
+    /// Reason why it has gone, with the command's last words; empty while it is there.
     pub(super) fn last_lines(&self) -> String {
         if !self.link.is_over() {
             return String::new();
@@ -162,15 +162,15 @@ impl Session {
         }
     }
 
-    /// Lets the agent hear the end of its input.
-    pub(super) fn tell_to_end(&self) {
+    /// Closes the agent's input.
+    pub(super) fn request_end(&self) {
         *lock(&self.link.to) = None;
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.tell_to_end();
+        self.request_end();
         let mut command = lock(&self.link.command);
         if command.wait(GRACE).is_none() {
             tracing::warn!("{} did not end within {} s, and was killed", self.way, GRACE.as_secs());
@@ -191,7 +191,7 @@ impl Link {
             let heard_ns = raw_ns();
             *lock(&self.heard) = Instant::now();
             if !frame[4..].starts_with(PONG) {
-                // Nobody may want them any more; the command is listened to until its end all the same, so that it can end.
+                // The receiver may be gone. Reading goes on to the end, so that the command can end.
                 frames.send(frame).ok();
                 continue;
             }
@@ -204,7 +204,7 @@ impl Link {
         self.over.store(true, Ordering::Release);
     }
 
-    /// Asks after the time, which is a sign of life as well.
+    /// Sends pings, for the clock and as a sign of life.
     fn ask(&self) {
         for number in 0.. {
             let mut frame = Vec::new();
@@ -229,7 +229,7 @@ impl Link {
         }
     }
 
-    /// Gives the connection up when nothing was heard for so long.
+    /// Gives the connection up after a silence of `lost_after`.
     fn watch(&self, lost_after: Duration) {
         while !self.is_over() {
             if lock(&self.heard).elapsed() >= lost_after {
@@ -251,7 +251,7 @@ fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A frame with its length, as it came; none at the end.
+/// A frame with its length, as it came; `None` at the end.
 fn whole_frame(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
@@ -264,7 +264,7 @@ fn whole_frame(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     Ok((frame.len() == length.len() + bytes as usize).then_some(frame))
 }
 
-/// What the controller writes, the agent reads. Frames and pings go out whole, one after the other.
+/// The agent's input. Frames and pings go out whole, one after the other.
 #[derive(Debug)]
 pub struct ToAgent {
     link: Arc<Link>,
@@ -287,11 +287,11 @@ impl Write for ToAgent {
     }
 }
 
-/// What the agent writes, the controller reads.
+/// The agent's output.
 #[derive(Debug)]
 pub struct FromAgent {
     queue: Receiver<Vec<u8>>,
-    /// The frame that is read now, and how much of it is.
+    /// The current frame, and the number of its bytes that were read.
     rest: Vec<u8>,
     read: usize,
 }
@@ -299,7 +299,7 @@ pub struct FromAgent {
 impl Read for FromAgent {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.read == self.rest.len() {
-            // Nobody sends any more at the end.
+            // The sender is gone at the end.
             let Ok(frame) = self.queue.recv() else { return Ok(0) };
             (self.rest, self.read) = (frame, 0);
         }

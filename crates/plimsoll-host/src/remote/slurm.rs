@@ -1,4 +1,4 @@
-//! By Slurm: salloc(1) gets a machine for as long as the run goes on, and srun(1) starts an agent on it for each trial.
+//! Machines of Slurm: salloc(1) allocates one for the whole run, and srun(1) starts an agent on it for each trial.
 
 use std::process::Command;
 
@@ -8,9 +8,9 @@ use super::allocation::Request;
 use super::bring::{self, Program};
 use crate::slurm::leave_job;
 
-/// What the shell does; its arguments are salloc's. Both read the same pipe, into which nothing is ever written. A salloc that has its machine ends with the
-/// pipe; the job of one that still waits is cancelled by its name, since a signal that comes while it asks is forgotten or leaves the job behind. So
-/// the name stands behind what the user asks for, where it wins. Where Slurm's controller is gone for good, salloc would never end by itself.
+/// Script of the shell; its arguments are salloc's. Both read the same pipe, into which nothing is ever written. A salloc with a machine ends with
+/// the pipe. The job of a waiting salloc is cancelled by its name, since a signal during the request is ignored or leaves the job behind. So the
+/// name stands behind the user's options, where it wins. If Slurm's controller is gone for good, salloc never ends by itself.
 const HOLD: &str = r#"command -v salloc >/dev/null || { echo "there is no program salloc here" >&2; exit 1; }
 name=plimsoll-$(od -An -tx8 -N8 /dev/urandom | tr -d ' ')
 exec 3<&0
@@ -25,7 +25,7 @@ for pause in 0.2 0.3 0.5 1 2 4 5; do
 done
 kill -KILL $p 2>/dev/null"#;
 
-/// Asks for a machine.
+/// Request for a machine.
 pub(super) fn request(asked: &Slurm) -> Request {
     let mut shell = Command::new("sh");
     shell.args(["-c", HOLD, "hold"]).args(asked.words());
@@ -33,10 +33,10 @@ pub(super) fn request(asked: &Slurm) -> Request {
     Request { queue: "Slurm", shell, start_within: asked.start_within, removed_by: "scancel" }
 }
 
-/// The command that starts the agent in a job, where it is brought along if it is missing.
+/// Command that starts the agent in a job, and brings it along if it is missing.
 pub(super) fn command(job: &str, program: &Program) -> Command {
     let mut command = Command::new("srun");
-    // Frames have no lines that could be waited for; the step has all of the job's machine, beside whatever else is started in it.
+    // Frames have no lines, so the output is unbuffered; the step shares the job's whole machine with other steps.
     command.args(["--unbuffered", "--overlap", "--nodes=1", "--ntasks=1", "--mem=0"]);
     command.args(["--mpi=none", "--cpu-bind=none", "--input=all"]);
     command.args(["--job-name=plimsoll", &format!("--jobid={job}")]);
@@ -50,11 +50,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_salloc_that_is_told() {
+    fn a_missing_salloc_is_reported() {
         let mut shell = Command::new("/bin/sh");
-        let told = shell.args(["-c", HOLD]).env("PATH", "/nowhere").output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&told.stderr), "there is no program salloc here\n");
-        assert_eq!(told.status.code(), Some(1));
+        let output = shell.args(["-c", HOLD]).env("PATH", "/nowhere").output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "there is no program salloc here\n");
+        assert_eq!(output.status.code(), Some(1));
     }
 
     #[test]

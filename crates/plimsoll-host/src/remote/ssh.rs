@@ -1,4 +1,4 @@
-//! By the system's own ssh(1).
+//! Machines that the system's own ssh(1) reaches.
 
 use std::process::Command;
 use std::time::Duration;
@@ -12,11 +12,11 @@ const CONNECT_S: u64 = 20;
 /// Number of ssh's own probes that may stay unanswered before it ends.
 const UNANSWERED: u64 = 3;
 
-/// The command that starts the agent on a machine, which is brought along where it is missing.
+/// Command that starts the agent on a machine, and brings it along if it is missing.
 pub(super) fn command(destination: &str, program: &Program, lost_after: Duration) -> Command {
     let mut command = Command::new(SSH);
-    // No terminal, and nothing but the agent's streams: whatever else the user's configuration forwards is for other uses. Nobody is asked for
-    // anything; keys, jump hosts and the sharing of a connection are as they are configured.
+    // No terminal and no forwarding, only the agent's streams, and no questions to the user. Keys, jump hosts and shared connections are as
+    // configured.
     command.args(["-T", "-x", "-a"]);
     let every = (lost_after.as_secs() / UNANSWERED).max(1);
     let connect = lost_after.as_secs().clamp(1, CONNECT_S);

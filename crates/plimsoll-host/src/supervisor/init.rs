@@ -70,8 +70,8 @@ fn prepare(orders: &Orders) -> Result<(), (String, Errno)> {
         let operation = operation.to_owned();
         move |errno| (operation, errno)
     };
-    // The supervisor's death. That it died before this line, or that it is not seen in here by number, does not matter: the control
-    // socket tells of the controller's death in any case.
+    // The supervisor's death. An earlier death, or a number that means nothing in here, does not matter: the control
+    // socket reports the controller's death in any case.
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(at("asking to die with the supervisor"))?;
     sethostname(&orders.host.host).map_err(at("setting the host name"))?;
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
@@ -91,7 +91,7 @@ fn mount_proc(control: &HostEnd) {
     }
 }
 
-/// Where services keep files. A machine without `/dev/shm`, or one that forbids mounting, has a folder among everybody's instead.
+/// Folder for the files of services. Without `/dev/shm`, or without the right to mount, it is a folder among other users' ones.
 fn scratch(control: &HostEnd) -> Result<Scratch, Errno> {
     Scratch::mounted().or_else(|errno| {
         let why = errno.desc();

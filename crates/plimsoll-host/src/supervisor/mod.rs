@@ -1,7 +1,7 @@
 //! The processes between the controller and an agent, each a hidden stage of the controller's own executable.
 //!
-//! Of a namespace host: the **supervisor** makes the namespaces and forks **init**, process 1 in them, which starts the agent and ends
-//! when the agent does or the controller is gone. Of a local host, the supervisor does it all, and collects the orphans itself.
+//! For a namespace host, the **supervisor** makes the namespaces and forks **init**, process 1 in them, which starts the agent and ends
+//! with the agent or the controller. For a local host, the supervisor does it all, and collects the orphans itself.
 
 mod init;
 mod scratch;
@@ -30,13 +30,13 @@ use nix::unistd::{Pid, getpid};
 use scratch::Scratch;
 use serde::{Deserialize, Serialize};
 
-/// What a supervisor has to know beside the program. All of it stands in its arguments, where `ps` shows it.
+/// Orders of a supervisor beside the program. They stand in its arguments, where `ps` shows them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct HostOrders {
     pub(crate) host: String,
     pub(crate) forward: bool,
     pub(crate) mounts: Vec<Mount>,
-    /// The guest that is to run in the namespaces, in place of the agent that is to run in the guest.
+    /// Guest that runs in the namespaces, with the agent inside.
     pub(crate) guest: Option<guest::Orders>,
 }
 
@@ -74,8 +74,8 @@ impl Orders {
     }
 }
 
-/// Protects this process, its init and its agent from the kernel's out-of-memory killer: they report what happened. That needs CAP_SYS_RESOURCE of the machine (proc_pid_oom_score_adj(5)); without that,
-/// what the agent starts makes itself seem worse.
+/// Protects this process, its init and its agent from the kernel's out-of-memory killer: they report what happened. That needs CAP_SYS_RESOURCE
+/// of the machine (proc_pid_oom_score_adj(5)); without it, the agent's children raise their own scores.
 fn stay_when_memory_runs_out() {
     std::fs::write("/proc/self/oom_score_adj", "-900").ok();
 }
@@ -95,7 +95,7 @@ fn keep_namespace(orders: Orders) -> ExitCode {
         Err(error) => return failed(&orders.control, "forking its first process", errno_of(&error)),
     };
     orders.control.say(&Word::Pid(init.as_raw().unsigned_abs()));
-    // What the agent's pipes and the control socket say by closing must not wait for this process.
+    // The end of the agent's pipes and of the control socket must not wait for this process.
     drop(orders);
     if let Err(errno) = release_pipes() {
         tracing::error!("plimsoll: host supervisor: letting go of the agent's pipes: {}", errno.desc());
@@ -133,7 +133,7 @@ fn keep_local(orders: &Orders) -> ExitCode {
     exit_like(status)
 }
 
-/// Waits for the controller's word, then starts the agent and leaves the standard streams to it.
+/// Waits for the controller's order, then starts the agent and leaves the standard streams to it.
 fn start_agent(orders: &Orders, scratch: &Path) -> Result<Pid, ExitCode> {
     if !orders.control.wait_for_go() {
         return Err(ExitCode::SUCCESS);
@@ -147,7 +147,7 @@ fn start_agent(orders: &Orders, scratch: &Path) -> Result<Pid, ExitCode> {
     Ok(Pid::from_raw(agent.id().cast_signed()))
 }
 
-/// Closes this process's copies of the agent's stdin and stdout. Standard error stays, for what a stage itself may have to say.
+/// Closes this process's copies of the agent's stdin and stdout. Standard error stays, for a stage's own messages.
 fn release_pipes() -> Result<(), Errno> {
     let null = File::options().read(true).write(true).open("/dev/null").map_err(|e| errno_of(&e))?;
     nix::unistd::dup2_stdin(&null)?;

@@ -1,4 +1,4 @@
-//! A folder in which a host's services may keep files, that goes with the host.
+//! A folder for the files of a host's services, which goes with the host.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::unistd::{getpid, mkdtemp};
 
-/// Where a namespace host's is. POSIX shared memory is kept here, which belongs to an IPC namespace of one's own as much as System V's.
+/// Folder of a namespace host. POSIX shared memory lies here, and belongs to the host's own IPC namespace as System V's does.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// The folder. Dropping it removes what would not go by itself.
+/// The folder. Dropping it removes one that would not go by itself.
 pub(super) struct Scratch {
     path: PathBuf,
     remove: bool,
@@ -30,7 +30,7 @@ impl Scratch {
         Ok(Self { path, remove: true })
     }
 
-    /// Whether it is of the host's own mount namespace, so that nobody else sees what is made in it.
+    /// Whether it is of the host's own mount namespace, so that no other process sees its files.
     pub(super) fn is_own(&self) -> bool {
         !self.remove
     }

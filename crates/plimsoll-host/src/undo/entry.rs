@@ -1,4 +1,4 @@
-//! One thing to undo.
+//! Entries of a journal: changes to undo.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -14,18 +14,18 @@ use serde::{Deserialize, Serialize};
 use super::{lock, place, setting};
 use crate::error::is_permission;
 
-/// How often the removal of a folder is tried while dying processes may still write to it, and how long apart.
+/// Number of attempts to remove a folder to which dying processes may still write, and their interval.
 const TRIES: u32 = 100;
 const APART: Duration = Duration::from_millis(50);
 
-/// How the names of folders and control groups begin that Plimsoll makes. They end in a dash and eight hexadecimal digits.
+/// Prefix of the names of Plimsoll's folders and control groups. They end in a dash and eight hexadecimal digits.
 const OWN_NAME: &str = "plimsoll-";
 
-/// Why something was not done.
+/// Reason for a refused change.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Refusal {
     pub(super) why: String,
-    /// Whether it takes more rights than this process has.
+    /// Whether this process lacks the rights for it.
     pub(super) forbidden: bool,
 }
 
@@ -45,23 +45,23 @@ impl Refusal {
     }
 }
 
-/// What tells a folder from all others that there are at the same time: its device and its inode.
+/// Identity of an existing folder: its device and its inode.
 type Identity = (u64, u64);
 
-/// One thing to undo.
+/// A change to undo.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Entry {
-    /// The value that a setting had, and the user namespace whose it is where it is of one.
+    /// Earlier value of a setting, and the user namespace that it belongs to, if any.
     Setting { path: PathBuf, before: String, namespace: Option<u64> },
-    /// A folder that is to go. As long as it is not known which one it is, only an empty one is removed.
+    /// A folder to remove. While its identity is unknown, only an empty one is removed.
     Folder { path: PathBuf, identity: Option<Identity> },
-    /// A control group that is to go, once its last process has.
+    /// A control group to remove once its last process has gone.
     Group { path: PathBuf },
 }
 
 impl Entry {
-    /// What undoes setting this value, or keeps the present one where there is none.
+    /// Entry that undoes setting this value; without a value, the entry that keeps the present one.
     pub(super) fn of_setting(path: &Path, value: Option<&str>) -> Result<Self, Refusal> {
         let absent = |error: io::Error| match error.kind() {
             ErrorKind::NotFound => Refusal::from("this kernel, or this device, has no such setting"),
@@ -79,15 +79,15 @@ impl Entry {
         {
             return Err(format!("the kernel knows no `{value}` here, but {}", choices.join(", ")).into());
         }
-        // What could not be put back is not changed.
+        // A value that could not be restored is not changed.
         setting::allowed(&path, before).map_err(|why| format!("it could not be put back: {why}"))?;
         let namespace = path.starts_with("/proc/sys/user").then(user_namespace).transpose();
         let namespace = namespace.map_err(|error| Refusal::of(&error))?;
         Ok(Self::Setting { before: before.to_owned(), path, namespace })
     }
 
-    /// What undoes limiting a device by this line: the line that the file has for it, or that it is not limited. The lines of
-    /// `blkio.throttle.*` are a device's number and its limit.
+    /// Entry that undoes limiting a device by this line: the file's present line for it, or no limit. The lines of `blkio.throttle.*` are a
+    /// device's number and its limit.
     pub(super) fn of_limit(path: &Path, line: &str) -> Result<Self, Refusal> {
         setting::allowed(path, line)?;
         let number = line.split(' ').next().unwrap_or_default();
@@ -97,7 +97,7 @@ impl Entry {
         Ok(Self::Setting { path: path.into(), before, namespace: None })
     }
 
-    /// What undoes making a folder. Its path is written down without the symbolic links on it.
+    /// Entry that undoes making a folder. Its path is stored without symbolic links.
     pub(super) fn of_folder(path: &Path) -> Result<Self, Refusal> {
         let parent = path.parent().ok_or("this is no place for a folder")?;
         let parent =
@@ -108,13 +108,13 @@ impl Entry {
         Self::Folder { path: parent.join(own_name(path)?), identity: None }.not_there_yet()
     }
 
-    /// What undoes making a control group.
+    /// Entry that undoes making a control group.
     pub(super) fn of_group(path: &Path) -> Result<Self, Refusal> {
         own_name(path)?;
         Self::Group { path: path.into() }.not_there_yet()
     }
 
-    /// Refuses to make what is there already, which then would be removed.
+    /// Refuses an object that exists already, as it would be removed in the end.
     fn not_there_yet(self) -> Result<Self, Refusal> {
         self.sound()?;
         let (Self::Setting { path, .. } | Self::Folder { path, .. } | Self::Group { path }) = &self;
@@ -158,8 +158,8 @@ impl Entry {
         Some(lock::name(path, &detail))
     }
 
-    /// Undoes it. What is undone already is no error. A value that the kernel no longer accepts is reported and given up, as it would be refused
-    /// at every later attempt.
+    /// Undoes it. A change that is undone already is no error. A value that the kernel no longer accepts is reported and given up, as every later
+    /// attempt would fail, too.
     pub(super) fn undo(&self) -> io::Result<()> {
         match self {
             Self::Setting { namespace: Some(namespace), .. } if *namespace != user_namespace()? => Ok(()),
@@ -184,7 +184,7 @@ impl Entry {
         }
     }
 
-    /// Refuses what Plimsoll would not have done.
+    /// Refuses changes that Plimsoll never makes.
     pub(super) fn sound(&self) -> Result<(), String> {
         match self {
             Self::Setting { path, before, .. } => setting::allowed(path, before),
@@ -202,7 +202,7 @@ impl Entry {
     /// Reads a line of a journal.
     ///
     /// # Errors
-    /// With the reason where the line is none, or Plimsoll would not have written it.
+    /// With the reason if the line is no entry, or Plimsoll would not have written it.
     pub(super) fn from_line(line: &str) -> Result<Self, String> {
         let entry = match line.starts_with('{') {
             true => serde_json::from_str(line).map_err(|error| error.to_string())?,
@@ -212,7 +212,7 @@ impl Entry {
         Ok(entry)
     }
 
-    /// Reads a line as versions wrote it before journals were JSON: fields with tabs between them. What such a version left has to be undone, too.
+    /// Reads a line of versions before journals were JSON: fields with tabs between them. Their changes have to be undone, too.
     fn of_fields(line: &str) -> Result<Self, String> {
         let mut fields = line.splitn(3, '\t');
         let mut next = || fields.next().ok_or("expected were three fields with tabs between them");
@@ -240,7 +240,7 @@ impl std::fmt::Display for Entry {
     }
 }
 
-/// The name of a folder or group, which is one that Plimsoll gives.
+/// Name of a folder or group, checked for Plimsoll's form.
 fn own_name(path: &Path) -> Result<&OsStr, String> {
     let is_own = |name: &str| {
         let random =
@@ -260,7 +260,7 @@ fn identity_in(text: &str) -> Result<Option<Identity>, String> {
     numbers.map(Some).ok_or_else(|| "expected were the numbers of a device and an inode".into())
 }
 
-/// The folder of a control group, which is one of control groups, and the group's name.
+/// Parent of a control group, checked for its file system, and the group's name.
 fn group_place(path: &Path) -> io::Result<(File, &OsStr)> {
     let (parent, name) = place::parent_and_name(path)?;
     if ![CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC].contains(&place::file_system(&parent)?) {
@@ -273,13 +273,13 @@ fn remove_folder(path: &Path, identity: Option<Identity>) -> io::Result<()> {
     let (parent, name) = place::parent_and_name(path)?;
     let Some(identity) = identity else { return place::remove_empty_in(&parent, name) };
     if place::identity(&place::folder_in(&parent, name)?)? != identity {
-        // Trying again would not make it the same.
+        // A retry would fail as well.
         return Err(io::Error::new(
             ErrorKind::InvalidData,
             "this is another folder than the one that was made",
         ));
     }
-    // Where the parent is, nobody can change any more; and what is in the folder is removed without following links (CVE-2022-21658).
+    // The open parent stays the same, and the folder is removed without following links (CVE-2022-21658).
     fs::remove_dir_all(place::way_to(&parent).join(name))
 }
 
@@ -288,8 +288,8 @@ fn user_namespace() -> io::Result<u64> {
     Ok(fs::metadata("/proc/self/ns/user")?.ino())
 }
 
-/// Puts a value back. That of a loop device of a run not before it is detached, when the kernel changes its settings once more; where another
-/// process has attached it again, the wait ends. A device that the user has attached does not detach itself, and is not waited for.
+/// Restores a value. A run's loop device is first awaited until it is detached, when the kernel changes its settings once more, or until another
+/// process attaches it. A device that the user has attached does not detach itself, and is not awaited.
 fn put_back(path: &Path, before: &str) -> io::Result<()> {
     let is_loop = |name: &OsStr| name.to_string_lossy().starts_with("loop");
     if let Some(device) = path.ancestors().find(|folder| folder.file_name().is_some_and(is_loop)) {
@@ -303,7 +303,7 @@ fn put_back(path: &Path, before: &str) -> io::Result<()> {
     setting::write(path, before)
 }
 
-/// The value of a setting, and its choices where it lists them with the chosen one in brackets.
+/// Value of a setting, and its choices if it lists them with the chosen one in brackets.
 fn current(text: &str) -> (&str, Vec<&str>) {
     let text = text.trim();
     match text.split_whitespace().find(|word| word.starts_with('[') && word.ends_with(']')) {
@@ -454,7 +454,7 @@ mod tests {
         fs::write(path.join("file"), "x").unwrap();
         assert!(entry.undo().unwrap_err().to_string().contains("another folder"));
         assert!(path.join("file").exists());
-        // Neither does one go of which only the name is known, and in which there is something.
+        // A folder that is known by its name alone stays if it is not empty.
         let (parent, name) = place::parent_and_name(&path).unwrap();
         assert!(place::remove_empty_in(&parent, name).is_err());
         assert!(path.join("file").exists());

@@ -1,7 +1,7 @@
-//! What undo processes have to undo, written down where only root, or only the user, can write.
+//! Journals of undo processes, in folders where only root, or only the user, can write.
 //!
-//! A journal is believed because of where it is: in a folder that belongs to this user and is closed to all others, looked at through the
-//! opened folder, never by its path again. What stands in it is held to what Plimsoll does, all the same.
+//! A journal is trusted because of its place: a folder that belongs to this user and is closed to all others, reached through the opened folder,
+//! never by its path again. Its entries are checked against Plimsoll's own changes, all the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -23,11 +23,11 @@ use crate::leftovers::Mark;
 
 /// The longest journal that is read, in bytes; thousands of entries.
 const LONGEST: u64 = 1 << 20;
-/// How the name of a journal ends while it is rewritten.
+/// Suffix of a journal's name while it is rewritten.
 const NEW: &str = ".new";
 
-/// Where journals may be kept, the best place first: gone after a reboot, as the settings are that they speak of. They do not depend on TMPDIR,
-/// so that they are found again.
+/// Possible folders of journals, the best first: they are gone after a reboot, as are the settings. They do not depend on TMPDIR, so that journals
+/// are found again.
 fn folders() -> Vec<PathBuf> {
     let user = outside(geteuid().as_raw(), &fs::read_to_string("/proc/self/uid_map").unwrap_or_default());
     let shared = PathBuf::from(format!("/tmp/plimsoll-{user}"));
@@ -51,7 +51,7 @@ pub(super) struct Journal {
 
 impl Journal {
     /// # Errors
-    /// When no folder can have it; why not the last of them.
+    /// When no folder can have it; the error is that of the last.
     pub(super) fn open() -> io::Result<Self> {
         let name = crate::leftovers::own_mark()?;
         let open = |path: PathBuf| {
@@ -69,11 +69,11 @@ impl Journal {
     }
 
     pub(super) fn add(&mut self, entry: &Entry) -> io::Result<()> {
-        // In one piece, and what has no end of line was not written to the end.
+        // In one piece: a line without an end was not written completely.
         self.file.write_all(codec::to_line(entry)?.as_bytes())
     }
 
-    /// Has these entries stand in it and no others.
+    /// Replaces all entries.
     pub(super) fn rewrite(&mut self, entries: &[Entry]) -> io::Result<()> {
         let new = format!("{}{NEW}", self.name);
         match unlinkat(&self.folder, new.as_str(), UnlinkatFlags::NoRemoveDir) {
@@ -88,7 +88,7 @@ impl Journal {
         Ok(())
     }
 
-    /// The folder that it is in, which is this user's alone.
+    /// Its private folder.
     pub(super) fn folder(&self) -> &File {
         &self.folder
     }
@@ -99,19 +99,19 @@ impl Journal {
         file.and_then(io::read_to_string).unwrap_or_else(|error| error.to_string())
     }
 
-    /// Nothing is left to undo.
+    /// Removes the journal when nothing is left to undo.
     pub(super) fn close(self) -> io::Result<()> {
         Ok(unlinkat(&self.folder, self.name.as_str(), UnlinkatFlags::NoRemoveDir)?)
     }
 }
 
-/// A new file for this user alone, whatever the umask says.
+/// Creates a file for this user alone, whatever the umask says.
 fn create(folder: &File, name: &str) -> io::Result<File> {
     let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     Ok(openat(folder, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?.into())
 }
 
-/// What an undo process that is gone did not undo.
+/// Journal of an undo process that is gone.
 #[derive(Debug)]
 pub struct AbandonedJournal {
     folder: File,
@@ -119,20 +119,20 @@ pub struct AbandonedJournal {
     path: PathBuf,
     name: OsString,
     entries: Vec<Entry>,
-    /// What stands in the journal, and is no entry of Plimsoll's.
+    /// Lines that are no entries of Plimsoll's.
     refused: Vec<String>,
 }
 
-/// What undo processes that were killed did not undo.
+/// Journals of killed undo processes.
 #[derive(Debug, Default)]
 pub struct Abandoned {
-    /// By each of them.
+    /// The trusted journals.
     pub journals: Vec<AbandonedJournal>,
-    /// What looks like a journal and is not believed, each with the reason. Nothing of it is done.
+    /// Distrusted journals with the reasons. Their entries are not carried out.
     pub refused: Vec<String>,
 }
 
-/// Finds what undo processes that were killed did not undo.
+/// Finds journals of killed undo processes.
 ///
 /// # Errors
 /// When the folder of journals cannot be listed.
@@ -152,7 +152,7 @@ fn in_folder(path: &Path, folder: &File, abandoned: &mut Abandoned) -> Result<()
     let unread = |source| HostError::Read { path: path.into(), source };
     for entry in fs::read_dir(place::way_to(folder)).map_err(unread)? {
         let name = entry.map_err(unread)?.file_name();
-        // One that was being written anew has another name: what was to be undone stands in the old one, as long as that is there.
+        // A journal in the middle of a rewrite has another name; the old one still has the entries.
         let mark = name.to_str().and_then(Mark::parse);
         if mark.is_none_or(|mark| !mark.is_gone()) {
             continue;
@@ -180,7 +180,7 @@ fn in_folder(path: &Path, folder: &File, abandoned: &mut Abandoned) -> Result<()
 impl AbandonedJournal {
     fn read(folder: File, path: PathBuf, name: OsString, text: &str) -> Self {
         let (mut entries, mut refused) = (Vec::new(), Vec::new());
-        // What comes after the last end of line was not written to the end, so what it speaks of was not done.
+        // A line without an end was not written completely, so its change was not made.
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         for (index, line) in whole.lines().enumerate() {
             match Entry::from_line(line) {
@@ -196,20 +196,20 @@ impl AbandonedJournal {
         Self { folder, path, name, entries, refused }
     }
 
-    /// Each as a line for people.
+    /// Lines for people, one for each entry.
     pub fn describe(&self) -> impl Iterator<Item = String> + '_ {
         self.entries.iter().map(ToString::to_string)
     }
 
-    /// What stands in the journal and is not done, each as a line for people.
+    /// Lines for people, one for each refused line.
     pub fn refused(&self) -> &[String] {
         &self.refused
     }
 
-    /// Undoes all of it, the last first. A setting that a run holds is left to that run, which puts the same original back.
+    /// Undoes all entries, the last first. A setting that a run holds is left to that run, which restores the same original.
     ///
     /// # Errors
-    /// The first of what went wrong; the others are undone all the same.
+    /// The first error; the other entries are undone all the same.
     pub fn undo(&self) -> Result<(), HostError> {
         let wrong = |error: io::Error| HostError::Setting {
             path: self.path.clone(),
@@ -240,7 +240,7 @@ impl AbandonedJournal {
             let lock = LockFile::open(&self.folder, &name)?.try_take()?;
             Ok((name, lock.ok()))
         };
-        // All of them first, as a setting may have several entries.
+        // Take all locks first, as a setting may have several entries.
         let mut locks = names.into_iter().map(lock).collect::<io::Result<BTreeMap<_, _>>>()?;
         let mut undone = Ok(());
         for entry in self.entries.iter().rev() {
@@ -280,8 +280,8 @@ mod tests {
     fn a_line_that_was_not_written_to_its_end_is_no_entry() {
         let (_place, abandoned) =
             journal_of("set\t/proc/sys/vm/dirty_ratio\t20\nset\t/proc/sys/vm/swappiness\t6");
-        let told: Vec<String> = abandoned.journals[0].describe().collect();
-        assert_eq!(told, ["setting /proc/sys/vm/dirty_ratio: it was 20"]);
+        let lines: Vec<String> = abandoned.journals[0].describe().collect();
+        assert_eq!(lines, ["setting /proc/sys/vm/dirty_ratio: it was 20"]);
         assert!(abandoned.journals[0].refused().is_empty());
     }
 
@@ -291,13 +291,13 @@ mod tests {
             Entry::Setting { path: "/proc/sys/vm/dirty_ratio".into(), before: "20".into(), namespace: None };
         let (_place, abandoned) =
             journal_of(&format!("set\t/proc/sys/vm/dirty_ratio\t20\n{}", codec::to_line(&now).unwrap()));
-        let told: Vec<String> = abandoned.journals[0].describe().collect();
-        assert_eq!(told, ["setting /proc/sys/vm/dirty_ratio: it was 20"; 2]);
+        let lines: Vec<String> = abandoned.journals[0].describe().collect();
+        assert_eq!(lines, ["setting /proc/sys/vm/dirty_ratio: it was 20"; 2]);
         assert_eq!(abandoned.journals[0].entries, [now.clone(), now]);
     }
 
     #[test]
-    fn a_journal_with_a_line_that_is_not_plimsolls_is_kept_and_told_of() {
+    fn a_journal_with_a_line_that_is_not_plimsolls_is_kept_and_reported() {
         let (place, abandoned) = journal_of("folder\t/home\t\n");
         assert_eq!(abandoned.journals[0].describe().count(), 0);
         assert!(

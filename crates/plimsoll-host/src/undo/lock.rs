@@ -35,7 +35,7 @@ pub(super) struct LockFile(File);
 /// A setting that this process alone may change.
 pub(super) struct Lock {
     file: File,
-    /// What a holder left that was killed.
+    /// Claim of a killed holder.
     inherited: Option<Claim>,
 }
 
@@ -109,7 +109,7 @@ fn last_claim(mut file: &File) -> io::Result<Option<Claim>> {
     complete.map(codec::from_line).transpose()
 }
 
-/// Name of the lock file of a setting: the file's own name for people, and a digest of all that tells it from others.
+/// Name of the lock file of a setting: the file's own name for people, and a digest of its path and detail.
 pub(super) fn name(path: &Path, detail: &str) -> String {
     use sha2::{Digest, Sha256};
     let digest = Sha256::digest(format!("{}\0{detail}", path.display()));

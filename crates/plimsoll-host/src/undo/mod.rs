@@ -32,7 +32,7 @@ use crate::error::{HostError, setting_name};
 use crate::reexec::{Stage, spawn_with};
 use entry::{Entry, Refusal};
 
-/// What the undo process is asked to do.
+/// Kind of a request to the undo process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Task {
@@ -59,7 +59,7 @@ struct Request {
 }
 
 impl Request {
-    /// What undoes it.
+    /// Entry that undoes it.
     fn entry(&self) -> Result<Entry, Refusal> {
         match self.task {
             Task::Set | Task::Forget => Entry::of_setting(&self.path, self.value.as_deref()),
@@ -70,7 +70,7 @@ impl Request {
     }
 }
 
-/// What the undo process answers.
+/// Reply of the undo process.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Reply {
@@ -111,12 +111,12 @@ const LOOK: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct UndoProcess {
     child: Child,
-    /// Gone once the undo process has the order to undo everything.
+    /// `None` once the undo process has the order to undo everything.
     socket: Option<BufReader<UnixStream>>,
 }
 
 impl UndoProcess {
-    /// Starts one that has nothing to undo yet.
+    /// Starts an undo process without entries.
     ///
     /// # Errors
     /// When the process cannot be started.
@@ -137,8 +137,7 @@ impl UndoProcess {
         Ok(Self { child, socket: Some(BufReader::new(ours)) })
     }
 
-    /// Writes a value to a setting below `/proc/sys` or `/sys`; what it was before is put back in the end. Waits while another run holds
-    /// the setting.
+    /// Writes a value to a setting below `/proc/sys` or `/sys`; the earlier value is restored in the end. Waits while another run holds the setting.
     ///
     /// # Errors
     /// [`HostError::Setting`] when there is no such setting, it does not take the value, permission is missing, or another run holds it too
@@ -147,7 +146,7 @@ impl UndoProcess {
         self.wait_for(Task::Set, path, Some(value), patience)
     }
 
-    /// Puts a setting back in the end that something else changes meanwhile, and keeps other runs from it until then.
+    /// Restores in the end a setting that something else changes meanwhile, and keeps other runs from it until then.
     ///
     /// # Errors
     /// As [`Self::set`].
@@ -155,7 +154,7 @@ impl UndoProcess {
         self.wait_for(Task::Set, path, None, patience)
     }
 
-    /// Does so unless another run holds the setting; says whether it is ours.
+    /// Like [`Self::keep`], unless another run holds the setting. Returns whether it is ours.
     ///
     /// # Errors
     /// As [`Self::set`].
@@ -163,7 +162,7 @@ impl UndoProcess {
         Ok(matches!(self.ask(Task::Set, path, None, false)?, Reply::Done))
     }
 
-    /// Does not put back a setting that was kept.
+    /// Gives up restoring a kept setting.
     ///
     /// # Errors
     /// [`HostError::Setting`] when the journal cannot be written.
@@ -179,7 +178,7 @@ impl UndoProcess {
         self.ask(Task::Folder, path, None, false).map(drop)
     }
 
-    /// Limits a device of the machine by a line for one of the files `blkio.throttle.*`; what stood there for it is put back in the end.
+    /// Limits a device of the machine by a line for one of the files `blkio.throttle.*`; its earlier line is restored in the end.
     ///
     /// # Errors
     /// [`HostError::Setting`] when there is no such file, it does not take the line, or permission is missing.
@@ -195,7 +194,7 @@ impl UndoProcess {
         self.ask(Task::Group, path, None, false).map(drop)
     }
 
-    /// Has a setting changed, when it is this run's turn.
+    /// Changes a setting, when it is this run's turn.
     fn wait_for(
         &mut self,
         task: Task,
@@ -222,12 +221,12 @@ impl UndoProcess {
                 Err(_) => {}
             }
         };
-        // An answer that comes later must not be taken for that of another request.
+        // A late reply must not count for another request.
         self.socket = None;
         Err(failed)
     }
 
-    /// Asks for something, and gives the first answer.
+    /// Sends a request, and returns the first reply.
     fn ask(&mut self, task: Task, path: &Path, value: Option<&str>, wait: bool) -> Result<Reply, HostError> {
         let failed = |why: String| refusal(path, value, why);
         let plain = |text: &str| !text.contains(['\t', '\n']);
@@ -243,14 +242,14 @@ impl UndoProcess {
         loop {
             match self.hear(&mut line) {
                 Ok(()) => return answer(path, value, &line),
-                // The undo process is busy with what it was asked.
+                // The undo process is busy with the request.
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
                 Err(error) => return Err(gone(error)),
             }
         }
     }
 
-    /// Reads on until the end of an answer, or the time to look for an interrupt.
+    /// Reads on until the end of a reply, or the next check for an interrupt.
     fn hear(&mut self, line: &mut String) -> io::Result<()> {
         let ended = || io::Error::other("it has ended");
         match self.socket.as_mut().ok_or_else(ended)?.read_line(line)? {
@@ -260,7 +259,7 @@ impl UndoProcess {
     }
 }
 
-/// The answer of a line, as the result of a request for this setting.
+/// The reply in a line, as the result of a request for this setting.
 fn answer(path: &Path, value: Option<&str>, line: &str) -> Result<Reply, HostError> {
     match codec::from_line(line) {
         Ok(Reply::Refused(Refusal { why, forbidden })) => Err(HostError::Setting {
@@ -274,7 +273,7 @@ fn answer(path: &Path, value: Option<&str>, line: &str) -> Result<Reply, HostErr
     }
 }
 
-/// A setting that was not changed, for a reason that more rights do not mend.
+/// Error of a setting that more rights would not have changed.
 fn refusal(path: &Path, value: Option<&str>, why: String) -> HostError {
     HostError::Setting { path: path.into(), value: value.unwrap_or_default().into(), why, forbidden: false }
 }
@@ -282,7 +281,7 @@ fn refusal(path: &Path, value: Option<&str>, why: String) -> HostError {
 impl Drop for UndoProcess {
     fn drop(&mut self) {
         self.socket = None;
-        // It ends by itself; what it could not undo it has said on standard error, and stands in its journal.
+        // It ends by itself. Its errors are on standard error, and the remaining entries in its journal.
         let _status = self.child.wait();
     }
 }

@@ -1,5 +1,5 @@
-//! Files and folders by the way that leads to them, followed one folder at a time and never through a symbolic link, so that nobody can lead a
-//! process with more rights than his own to somewhere else.
+//! Files and folders by their paths, followed one folder at a time and never through a symbolic link, so that no user can lead a process with
+//! more rights elsewhere.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
 
 /// For the owner alone.
 pub(super) const PRIVATE: Mode = Mode::S_IRWXU;
-/// What the group and others may do.
+/// Permission bits of the group and others.
 const OF_OTHERS: u32 = 0o077;
 
 /// Opens a folder by its whole path.
@@ -28,7 +28,7 @@ pub(super) fn folder(path: &Path) -> io::Result<File> {
     if parts.next() != Some(Component::RootDir) {
         return Err(refused(format!("{} does not begin at the root", path.display())));
     }
-    // Going through a folder is enough, and may be all that is allowed.
+    // The right to pass through a folder is enough.
     let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let mut here = open("/", flags, Mode::empty())?;
     for part in parts {
@@ -66,25 +66,25 @@ pub(super) fn remove_empty_in(folder: &File, name: &OsStr) -> io::Result<()> {
     Ok(unlinkat(folder, name, UnlinkatFlags::RemoveDir)?)
 }
 
-/// The way to an open folder that nobody can put another folder on.
+/// Path of an open folder that no user can redirect.
 pub(super) fn way_to(folder: &File) -> PathBuf {
     format!("/proc/self/fd/{}", folder.as_raw_fd()).into()
 }
 
-/// What kind of file system an open file is on.
+/// Kind of an open file's file system.
 pub(super) fn file_system(file: &File) -> io::Result<FsType> {
     Ok(fstatfs(file)?.filesystem_type())
 }
 
-/// A folder that is for this user alone, made where it is not there yet if `make` says so. Nothing where it is not there.
+/// A private folder of this user, created with `make` if it is missing; else `None`.
 ///
 /// # Errors
-/// With the reason where what is there belongs to somebody else, or others may write to it.
+/// With the reason if it belongs to another user, or others may write to it.
 pub fn private_folder(path: &Path, make: bool) -> io::Result<Option<File>> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(refused(format!("{} is no folder of a folder", path.display())));
     };
-    // The parents are the machine's own, or the user's: /run may well be a link to /var/run, and this is not where others could put one.
+    // The parents are the machine's own, or the user's: /run may be a link to /var/run, and no other user could put a link here.
     let parent = match fs::canonicalize(parent).and_then(|parent| folder(&parent)) {
         Err(error) if error.kind() == ErrorKind::NotFound && !make => return Ok(None),
         other => other?,
@@ -114,11 +114,10 @@ pub fn private_folder(path: &Path, make: bool) -> io::Result<Option<File>> {
     Ok(Some(opened))
 }
 
-/// Opens a file of a private folder: of this user, regular, known by no other name, closed to others, and no larger
-/// than `most` bytes.
+/// Opens a file of a private folder: of this user, regular, without another name, closed to others, and no larger than `most` bytes.
 ///
 /// # Errors
-/// With what else it is.
+/// With the property that it lacks.
 pub(super) fn private_file(folder: &File, name: &OsStr, most: u64) -> io::Result<File> {
     let file = file_in(folder, name, OFlag::O_RDONLY)?;
     check_private(&file, most)?;
@@ -150,7 +149,7 @@ fn refused(why: String) -> io::Error {
 
 fn link_on_the_way(errno: Errno, path: &Path) -> io::Error {
     match errno {
-        // What open(2) says of a symbolic link that it is not to follow, the second where it wants a folder.
+        // Errors of open(2) for a symbolic link, the second with O_DIRECTORY.
         Errno::ELOOP | Errno::ENOTDIR => {
             refused(format!("a symbolic link, or a file, is on the way to {}", path.display()))
         }
@@ -158,7 +157,7 @@ fn link_on_the_way(errno: Errno, path: &Path) -> io::Error {
     }
 }
 
-/// A folder of the machine that is known by its whole path, and the name in it.
+/// Parent folder of a whole path, opened, and the name in it.
 pub(super) fn parent_and_name(path: &Path) -> io::Result<(File, &OsStr)> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(refused(format!("{} has no folder", path.display())));
@@ -166,7 +165,7 @@ pub(super) fn parent_and_name(path: &Path) -> io::Result<(File, &OsStr)> {
     Ok((folder(parent)?, name))
 }
 
-/// What tells an open folder from every other that is there at the same time.
+/// Identity of an open folder: its device and its inode.
 pub(super) fn identity(folder: &File) -> io::Result<(u64, u64)> {
     let about = folder.metadata()?;
     Ok((about.dev(), about.ino()))
@@ -209,8 +208,8 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
         private_folder(&path, false).unwrap().expect("it is there");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o770)).unwrap();
-        let told = private_folder(&path, true).unwrap_err().to_string();
-        assert!(told.contains("0770"), "{told}");
+        let error = private_folder(&path, true).unwrap_err().to_string();
+        assert!(error.contains("0770"), "{error}");
         let link = real(&place).join("link");
         symlink(&path, &link).unwrap();
         assert!(private_folder(&link, false).is_err());

@@ -1,4 +1,4 @@
-//! Which settings may be changed, and to what: those that Plimsoll itself changes.
+//! Settings that may be changed, with their values: those that Plimsoll itself changes.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -10,19 +10,19 @@ use plimsoll_model::experiment::sysctl;
 
 use super::place;
 
-/// The longest value, in bytes: a page, which is what the kernel takes.
+/// The longest value, in bytes: a page, the kernel's limit.
 const LONGEST: usize = 4096;
 
-/// What kind of setting it is.
+/// Kind of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Below `/proc/sys`.
     Sysctl,
-    /// How a block device queues requests: a number.
+    /// A number of a block device's queue.
     QueueNumber,
-    /// How a block device queues requests: the scheduler's name.
+    /// The scheduler of a block device's queue.
     Scheduler,
-    /// What a block device may do, by its number.
+    /// A limit of a block device, by its number.
     Throttle,
 }
 
@@ -33,12 +33,12 @@ const THROTTLES: [&str; 4] = [
     "blkio.throttle.write_bps_device",
 ];
 
-/// The path by which a setting is written down: without the symbolic links that `/sys` has.
+/// Stored path of a setting, without the symbolic links of `/sys`.
 pub(super) fn real_path(path: &Path) -> io::Result<PathBuf> {
     if path.starts_with("/sys") { fs::canonicalize(path) } else { Ok(path.to_owned()) }
 }
 
-/// Refuses what is no setting that Plimsoll changes, or no value for it.
+/// Refuses settings that Plimsoll does not change, and impossible values.
 pub(super) fn allowed(path: &Path, value: &str) -> Result<(), String> {
     let kind = kind(path)?;
     if value.len() > LONGEST || value.chars().any(|c| c.is_control() && c != '\t') {
@@ -103,7 +103,7 @@ impl Kind {
     }
 }
 
-/// Opens a setting, which is what its path says and nothing that somebody laid over it.
+/// Opens a setting, and checks that no other file system covers it.
 fn open(path: &Path, how: OFlag) -> io::Result<File> {
     let kind = kind(path).map_err(io::Error::other)?;
     let (folder, name) = place::parent_and_name(path)?;
@@ -125,7 +125,7 @@ pub(super) fn write(path: &Path, value: &str) -> io::Result<()> {
     open(path, OFlag::O_WRONLY)?.write_all(value.as_bytes())
 }
 
-/// Whether a setting is not there, which is no error where its device has gone.
+/// Whether a setting is missing, which is no error if its device has gone.
 pub(super) fn is_gone(error: &io::Error) -> bool {
     error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(nix::libc::ENODEV)
 }

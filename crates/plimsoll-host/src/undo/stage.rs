@@ -1,4 +1,4 @@
-//! What the undo process does.
+//! The undo process.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
@@ -19,17 +19,17 @@ use super::{Reply, Request, Task};
 use crate::codec;
 use crate::leftovers::Mark;
 
-/// Does what it is asked to until nobody asks any more, then undoes it.
+/// Carries out requests until the controller's end, then undoes them.
 pub(crate) fn run(socket: UnixStream) -> ExitCode {
-    // What it makes is for its owner alone, and is not kept from him either, whatever mask the user has.
+    // Its files are for their owner alone, whatever mask the user has.
     umask(Mode::S_IRWXG | Mode::S_IRWXO);
-    // Whoever wants it to end early ends its controller: it goes on until all is undone.
+    // Signals do not end it before all is undone; the end of its controller does.
     let mut deaf = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGPIPE, Signal::SIGQUIT] {
         deaf.add(signal);
     }
-    let told = deaf.thread_block().map_err(io::Error::from).and_then(|()| serve(socket));
-    match told {
+    let result = deaf.thread_block().map_err(io::Error::from).and_then(|()| serve(socket));
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("plimsoll: putting settings back: {error}; `plimsoll doctor` tries it again");
@@ -44,7 +44,7 @@ fn serve(socket: UnixStream) -> io::Result<()> {
     let (sender, events) = channel();
     let reader = sender.clone();
     thread::Builder::new().spawn(move || {
-        // A controller that was killed in the middle of a word ends it as well as one that says nothing.
+        // A controller that was killed in the middle of a line ends it as well.
         for line in BufReader::new(socket).lines().map_while(Result::ok) {
             if reader.send(Event::Request(line)).is_err() {
                 return;
@@ -52,7 +52,7 @@ fn serve(socket: UnixStream) -> io::Result<()> {
         }
         reader.send(Event::Ended).ok();
     })?;
-    // A controller that is gone already asks for nothing.
+    // A controller that is gone already sends no requests.
     let Ok(controller) = controller else { return Ok(()) };
     let mut undo = Undo::new(controller);
     let mut wait = Conversation { answers, events, sender };
@@ -88,14 +88,14 @@ impl Conversation {
         self.answers.write_all(codec::to_line(answer)?.as_bytes())
     }
 
-    /// Waits for a lock as long as the controller lives; none once it has ended.
+    /// Waits for a lock as long as the controller lives; `None` after its end.
     fn wait_for(&mut self, file: LockFile) -> Result<Option<Lock>, Refusal> {
         let sender = self.sender.clone();
         let waiting = thread::Builder::new().spawn(move || sender.send(Event::Locked(file.take())).ok());
         waiting.map_err(|error| Refusal::of(&error))?;
         match self.events.recv() {
             Ok(Event::Locked(lock)) => lock.map(Some).map_err(|error| Refusal::of(&error)),
-            // The controller says nothing while it waits for an answer, except that it has ended.
+            // The controller sends nothing while it waits for a reply, except its end.
             Ok(Event::Request(_) | Event::Ended) | Err(_) => Ok(None),
         }
     }
@@ -116,7 +116,7 @@ impl Undo {
         Self { controller, journal: None, entries: Vec::new(), locks: BTreeMap::new() }
     }
 
-    /// Does one thing; how to undo it is written down before.
+    /// Carries out a request, after storing the entry that undoes it.
     fn carry_out(&mut self, request: &Request, wait: &mut Conversation) -> Result<Reply, Refusal> {
         if request.task == Task::Forget {
             return self.forget(&request.entry()?);
@@ -163,7 +163,7 @@ impl Undo {
         Ok(Reply::Done)
     }
 
-    /// Takes the lock of a setting when it is this run's turn; the answer where it does not come.
+    /// Takes the lock of a setting when it is this run's turn; else the reply.
     fn lock(
         &mut self,
         name: &str,
@@ -193,7 +193,7 @@ impl Undo {
         Ok(None)
     }
 
-    /// The entry of a setting that was just locked, written down in its lock. Where a killed holder left an original, that is what is put back.
+    /// Entry of a locked setting, stored in its lock. An original left by a killed holder is the value to restore.
     fn claim(&mut self, name: &str, request: &Request) -> Result<Entry, Refusal> {
         // A value read before the lock was taken may be one that another run had set.
         let mut entry = request.entry()?;
@@ -209,7 +209,7 @@ impl Undo {
         Ok(entry)
     }
 
-    /// Does not put back a setting that was kept, as somebody else owns it now.
+    /// Gives up restoring a kept setting, which another process owns now.
     fn forget(&mut self, kept: &Entry) -> Result<Reply, Refusal> {
         let Some(name) = kept.lock_name() else { return Ok(Reply::Done) };
         self.entries.retain(|entry| entry.lock_name().as_ref() != Some(&name));
@@ -233,7 +233,7 @@ impl Undo {
             .map_err(|error| unwritten(&error))
     }
 
-    /// Undoes all of it, the last first. A setting that could not be put back leaves its original in its lock.
+    /// Undoes all entries, the last first. A setting that could not be restored leaves its original in its lock.
     fn finish(mut self) -> io::Result<()> {
         let mut first_error = None;
         for entry in self.entries.iter().rev() {

@@ -14,10 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Mount, loop_device, mkfs};
 
-/// The modules of ext4 on a loop device, where they are not built in. Which checksums ext4 wants, it says to modprobe(8) alone, which is in no guest.
+/// Modules of ext4 on a loop device, unless they are built in. ext4 names its checksums to modprobe(8) alone, which no guest has.
 pub(crate) const MODULES: [&str; 3] = ["crc32c_generic", "ext4", "loop"];
-/// The program and its arguments. Nothing of the file system depends on chance or the time of day, so that it is the
-/// same in each boot.
+/// The program and its arguments. The file system does not depend on chance or the time of day, so it is the same in each boot.
 const MKFS: &str = "mkfs.ext4";
 const ARGS: [&str; 8] = [
     "-q",
@@ -29,7 +28,7 @@ const ARGS: [&str; 8] = [
     "-E",
     "lazy_itable_init=0,lazy_journal_init=0,hash_seed=00000000-0000-4000-8000-000000000001",
 ];
-/// What the programs of e2fsprogs take for the time, in seconds (lib/ext2fs/initialize.c): 1 January 2000.
+/// Time for the programs of e2fsprogs, in seconds (lib/ext2fs/initialize.c): 1 January 2000.
 const TIME: (&str, &str) = ("E2FSPROGS_FAKE_TIME", "946684800");
 
 /// A volume of a guest.
@@ -46,12 +45,12 @@ impl GuestVolume {
         Self { name: name.to_owned(), size: image.size.0, mount }
     }
 
-    /// Where the guest sees it mounted.
+    /// Its mount point in the guest.
     pub(super) fn at(&self) -> PathBuf {
         self.mount.at.clone()
     }
 
-    /// Where its image is among the guest's files.
+    /// Path of its image among the guest's files.
     pub(crate) fn file(&self) -> PathBuf {
         Path::new("/volumes").join(&self.name)
     }

@@ -1,4 +1,4 @@
-//! Who uses a block device. What somebody uses is not written to.
+//! Users of a block device. A device in use is not written to.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -10,7 +10,7 @@ use nix::sys::stat::{major, minor};
 /// A device by its major and minor number.
 pub(super) type Number = (u64, u64);
 
-/// The folder of the whole disk below `/sys` that a device is, or is a part of.
+/// Folder below `/sys` of the whole disk of a device or partition.
 pub(super) fn disk(root: &Path, (major, minor): Number) -> io::Result<PathBuf> {
     let folder = fs::canonicalize(root.join(format!("sys/dev/block/{major}:{minor}")))?;
     if folder.join("partition").exists() {
@@ -19,7 +19,7 @@ pub(super) fn disk(root: &Path, (major, minor): Number) -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Who uses a device or one of its partitions: a mount, swap, a device on top of it (LVM, md, dm), a loop device; nothing where nobody does.
+/// User of a device or one of its partitions, if any: a mount, swap, a device on top of it (LVM, md, dm), a loop device.
 pub(super) fn by_whom(root: &Path, number: Number) -> io::Result<Option<String>> {
     let folder = fs::canonicalize(root.join(format!("sys/dev/block/{}:{}", number.0, number.1)))?;
     let mut folders = vec![folder.clone()];
@@ -60,8 +60,8 @@ fn number_in(text: &str) -> Option<Number> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// Where the device is mounted: the third field of mountinfo is its number, the fifth the place (proc_pid_mountinfo(5)). Mounts of other
-/// namespaces are found by claiming the device.
+/// Mount point of the device: the third field of mountinfo is its number, the fifth the mount point (proc_pid_mountinfo(5)). Claiming the device
+/// finds mounts of other namespaces.
 fn mounted(root: &Path, number: Number) -> io::Result<Option<String>> {
     let text = fs::read_to_string(root.join("proc/self/mountinfo"))?;
     let place = text.lines().find_map(|line| {
@@ -90,7 +90,7 @@ fn number_of(path: &Path) -> Option<Number> {
     (about.rdev() != 0).then(|| (major(about.rdev()), minor(about.rdev())))
 }
 
-/// The loop device that has this one for its file, if any does.
+/// Loop device whose backing file is this one, if any.
 fn backs_loop(root: &Path, own: &Path, number: Number) -> io::Result<Option<String>> {
     for name in entries(&root.join("sys/block"))? {
         let folder = root.join("sys/block").join(&name).join("loop");
@@ -105,8 +105,8 @@ fn backs_loop(root: &Path, own: &Path, number: Number) -> io::Result<Option<Stri
     Ok(None)
 }
 
-/// What a device is set aside for, though nothing has it open now: LVM's label in one of the first four sectors, or the superblock of
-/// an md array (md(4)) at one of its places.
+/// Reservation of a device that nothing has open: LVM's label in one of the first four sectors, or the superblock of an md array (md(4)) at one of
+/// its places.
 pub(super) fn label(device: &Path) -> io::Result<Option<String>> {
     let mut file = File::open(device)?;
     let size = io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
@@ -163,14 +163,14 @@ mod tests {
         root
     }
 
-    fn told(root: &tempfile::TempDir) -> String {
+    fn uses(root: &tempfile::TempDir) -> String {
         by_whom(root.path(), (8, 16)).unwrap().unwrap_or_default()
     }
 
     #[test]
     fn a_disk_that_nobody_uses_is_free() {
         let root = machine();
-        assert_eq!(told(&root), "");
+        assert_eq!(uses(&root), "");
         let disk = |number| disk(root.path(), number).unwrap();
         assert!(disk((8, 16)).ends_with("sdb") && disk((8, 17)) == disk((8, 16)));
     }
@@ -180,11 +180,11 @@ mod tests {
         let root = machine();
         let holders = root.path().join("sys/devices/sdb/sdb1/holders");
         fs::write(holders.join("dm-0"), "").unwrap();
-        assert!(told(&root).contains("sdb1 is part of dm-0"), "{}", told(&root));
+        assert!(uses(&root).contains("sdb1 is part of dm-0"), "{}", uses(&root));
         fs::remove_file(holders.join("dm-0")).unwrap();
         fs::write(root.path().join("proc/self/mountinfo"), "40 22 8:17 / /data rw - ext4 /dev/sdb1 rw\n")
             .unwrap();
-        assert_eq!(told(&root), "sdb1 is mounted at /data");
+        assert_eq!(uses(&root), "sdb1 is mounted at /data");
     }
 
     #[test]

@@ -20,7 +20,7 @@ const LOOP_CONFIGURE: libc::Ioctl = 0x4C0A;
 const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
-/// How long a device may take to become free: others may take the one that the kernel offers, and the last that has it open may take a little to go.
+/// Deadline for a free device: other processes may take the one that the kernel offers, and the last user may close it late.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Interval between two tries to find a free device.
 const AGAIN: Duration = Duration::from_millis(5);
@@ -52,7 +52,7 @@ struct Config {
     reserved: [u64; 8],
 }
 
-/// A loop device that detaches itself when nobody has it open any more.
+/// A loop device that detaches itself when no process has it open.
 #[derive(Debug)]
 pub(super) struct LoopDevice {
     volume: String,
@@ -62,8 +62,7 @@ pub(super) struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Attaches a file to a free device. The kernel gives a device that is attached another read-ahead, and leaves it at that; so it is
-    /// among what the undo process puts back.
+    /// Attaches a file to a free device. The kernel changes the read-ahead of an attached device for good, so the undo process restores it.
     pub(super) fn attach(
         volume: &str,
         file: &File,
@@ -104,7 +103,7 @@ impl LoopDevice {
         &self.path
     }
 
-    /// Lets it go, and waits until it is detached: the last mount of it may end a little after its namespace.
+    /// Closes it, and waits until it is detached: its last mount may end a little after its namespace.
     pub(super) fn close(self) -> Result<(), HostError> {
         let Self { volume, path, file } = self;
         drop(file);

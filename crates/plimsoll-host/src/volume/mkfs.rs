@@ -14,11 +14,10 @@ use plimsoll_model::experiment::Filesystem;
 use crate::error::HostError;
 use crate::interrupt::go_on;
 
-/// How often it is looked whether the program has ended. Most take some tens of milliseconds.
+/// Time between two checks for the program's end. Most take some tens of milliseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// The program, its arguments, and the Debian package that it comes with. Nothing is left for the kernel to finish in the background, where
-/// it would disturb what is measured.
+/// The program, its arguments, and its Debian package. The kernel has nothing to finish in the background, which would disturb measurements.
 fn program(filesystem: Filesystem) -> (&'static str, &'static [&'static str], &'static str) {
     match filesystem {
         Filesystem::Ext4 => (
@@ -30,12 +29,12 @@ fn program(filesystem: Filesystem) -> (&'static str, &'static [&'static str], &'
     }
 }
 
-/// Such a program, which asks nothing and whose complaints are kept.
+/// Command of such a program, without questions, and with its standard error kept.
 pub(super) fn command(program: &str) -> Command {
     let path = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new(program);
     command
-        // Where such programs are, which is in no ordinary user's path.
+        // Folders of such programs, which an ordinary user's path lacks.
         .env("PATH", format!("{path}:/usr/sbin:/sbin"))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -43,17 +42,17 @@ pub(super) fn command(program: &str) -> Command {
     command
 }
 
-/// The last that it said, where it did not succeed.
+/// Fails with the last line of its standard error, if it did not succeed.
 pub(super) fn succeeded(output: &Output) -> io::Result<()> {
     if output.status.success() {
         return Ok(());
     }
-    let told = String::from_utf8_lossy(&output.stderr);
-    let told = told.trim().lines().last().unwrap_or_default();
-    Err(io::Error::other(format!("{}: {told}", output.status)))
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr = stderr.trim().lines().last().unwrap_or_default();
+    Err(io::Error::other(format!("{}: {stderr}", output.status)))
 }
 
-/// Waits for the end of a program that says little; nothing where it was ended because it was not wanted any more.
+/// Waits for the end of a program that prints little; `None` if an interrupt ended it.
 fn ended(mut child: Child, interrupt: &AtomicBool) -> io::Result<Option<Output>> {
     while child.try_wait()?.is_none() {
         if go_on(interrupt).is_err() {
@@ -93,6 +92,6 @@ pub(super) fn make(
     };
     let output = ended(child, interrupt).map_err(failed)?.ok_or(HostError::Interrupted)?;
     succeeded(&output).map_err(failed)?;
-    // What is dirty of it in the page cache would hide from a device that goes past that.
+    // Dirty pages in the page cache would hide from a device that bypasses it.
     file.sync_all().map_err(failed)
 }

@@ -1,8 +1,7 @@
-//! Volumes: what hosts have to store on, made for a rig and gone with it.
+//! Volumes: storage of hosts, made for a rig and gone with it.
 //!
-//! A loop device stands on a file without a name, and detaches itself when nobody has it open: the controller while the rig lives, and the
-//! mount in the mount namespace of its host. So nothing needs undoing when both die. Folders, and settings of queues, are the
-//! [`UndoProcess`]'s.
+//! A loop device stands on a nameless file, and detaches itself when neither the controller nor the mount in its host's mount namespace has it open.
+//! So nothing needs undoing when both die. The [`UndoProcess`] undoes folders and settings of queues.
 
 pub(crate) mod in_guest;
 mod in_use;
@@ -37,23 +36,23 @@ pub(crate) use mount::Mount;
 #[derive(Debug, Default)]
 pub(crate) struct Volumes {
     places: BTreeMap<String, VolumePlace>,
-    /// What hosts are to mount, each with the host.
+    /// Mounts of hosts, each with the host.
     mounts: Vec<(String, Mount)>,
-    /// What guests are to have in their memory, each with the guest.
+    /// Volumes in guests' memory, each with the guest.
     in_guests: Vec<(String, GuestVolume)>,
-    /// Devices of the machine that are written to, claimed so that nobody mounts them meanwhile.
+    /// Devices of the machine that are written to, claimed against other mounts.
     claims: Vec<File>,
     loops: Vec<LoopDevice>,
     /// Limits of devices that only the group of a host can hold, each with the host.
     host_limits: Vec<(String, (u64, u64), DeviceLimit)>,
-    /// Who lifts the limits of devices: before anybody ends, so that nothing has to wait for what is still to be written.
+    /// Undo process that lifts the limits of devices before processes end, so that they do not wait for slow writes.
     limits: Option<UndoProcess>,
     /// Undoes its work last, and so comes last.
     undo: Option<UndoProcess>,
 }
 
 impl Volumes {
-    /// Makes all of them but the mounts, which are the hosts' to make.
+    /// Makes all of them, except for the mounts, which the hosts make.
     ///
     /// # Errors
     /// When one cannot be made; nothing is left then.
@@ -76,28 +75,28 @@ impl Volumes {
         Ok(made)
     }
 
-    /// What a host is to mount.
+    /// Mounts of a host.
     pub(crate) fn mounts(&self, host: &str) -> Vec<Mount> {
         self.mounts.iter().filter(|(of, _)| of == host).map(|(_, mount)| mount.clone()).collect()
     }
 
-    /// What a guest is to have in its memory.
+    /// Volumes in a guest's memory.
     pub(crate) fn of_guest(&self, host: &str) -> Vec<GuestVolume> {
         self.in_guests.iter().filter(|(of, _)| of == host).map(|(_, volume)| volume.clone()).collect()
     }
 
-    /// Where a volume is for the agent of its host.
+    /// Path of a volume on its host.
     pub(crate) fn place(&self, name: &str) -> Option<VolumePlace> {
         self.places.get(name).cloned()
     }
 
-    /// What a host's own group is to limit.
+    /// Limits for a host's own group.
     pub(crate) fn limits(&self, host: &str) -> Vec<((u64, u64), DeviceLimit)> {
         let of_host = self.host_limits.iter().filter(|(of, ..)| of == host);
         of_host.map(|(_, number, limit)| (*number, *limit)).collect()
     }
 
-    /// Lets devices do again what they can.
+    /// Lifts the limits of devices.
     pub(crate) fn lift_limits(&mut self) {
         self.limits = None;
     }
@@ -149,7 +148,7 @@ impl Volumes {
         Ok(path)
     }
 
-    /// Where the agent finds it, and the device.
+    /// Makes a volume on a loop device. Returns its path on the host, and its device.
     fn image(
         &mut self,
         spec: &VolumeSpec,
@@ -196,7 +195,7 @@ impl Volumes {
         if let Some(why) = in_use::label(device).map_err(failed("looking for labels on it"))? {
             return Err(used(why));
         }
-        // Whatever else holds it, the kernel knows; and as long as it is held here, nobody mounts it.
+        // The kernel refuses the claim of a device in use, and refuses mounts while it is claimed here.
         let claim = File::options().read(true).write(true).custom_flags(nix::libc::O_EXCL).open(device);
         match claim {
             Ok(claim) => self.claims.push(claim),
@@ -221,7 +220,7 @@ impl Volumes {
             .map_err(wrong(spec, "finding its queue"))?
             .join("queue");
         let undo = self.undo()?;
-        // Another scheduler begins with a depth of its own, so the scheduler comes first; it is put back last.
+        // Another scheduler begins with a depth of its own, so the scheduler comes first, and is restored last.
         if let Some(scheduler) = &queue.scheduler {
             if folder.join("nr_requests").exists() {
                 undo.keep(&folder.join("nr_requests"), patience)?;
@@ -232,7 +231,7 @@ impl Volumes {
             undo.set(&folder.join("nr_requests"), &depth.to_string(), patience)?;
         }
         if let Some(depth) = queue.ncq {
-            // Beside the folder of the kernel's own queue stands what the device is.
+            // The device's own folder stands beside that of the kernel's queue.
             let own = folder.with_file_name("device").join("queue_depth");
             undo.set(&own, &depth.to_string(), patience)?;
         }
@@ -285,7 +284,7 @@ fn wrong(spec: &VolumeSpec, operation: &str) -> impl Fn(io::Error) -> HostError 
     move |source| HostError::Volume { volume: volume.clone(), operation: operation.clone(), source }
 }
 
-/// The folder that the file names as `in`, or that of the user for temporary files.
+/// Folder that the experiment file names as `in`, or the user's folder for temporary files.
 fn parent(spec: &VolumeSpec, named: Option<&str>) -> Result<Folder, HostError> {
     let wrong = |error| wrong(spec, "resolving `in`")(error);
     let whole = match named {
@@ -295,7 +294,7 @@ fn parent(spec: &VolumeSpec, named: Option<&str>) -> Result<Folder, HostError> {
     Folder::open(&whole.map_err(wrong)?).map_err(|error| wrong(error.into()))
 }
 
-/// A file without a name. Where the file system knows no such file, one that is removed as soon as it is open.
+/// A nameless file. If the file system has none, a file that is removed as soon as it is open.
 fn unnamed(parent: &Folder) -> io::Result<File> {
     let parent = parent.handle();
     let mut options = File::options();

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::reexec::errno_of;
 
-/// Where volumes are mounted that name no place: in the file system that a host has to itself.
+/// Mount point of volumes without one: in the host's own file system.
 const OWN: &str = "/dev/shm";
 
 /// Mount options that are flags of mount(2); all others are the file system's own.
@@ -31,7 +31,7 @@ const FLAGS: [(&str, MsFlags); 11] = [
     ("ro", MsFlags::MS_RDONLY),
 ];
 
-/// A mount that a host is to make.
+/// A mount for a host to make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Mount {
     device: PathBuf,
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_of_the_kernel_are_told_from_those_of_the_file_system() {
+    fn options_of_the_kernel_are_separated_from_those_of_the_file_system() {
         let (flags, data) = parse("noatime,data=journal, commit=30,rw");
         assert_eq!(flags, MsFlags::MS_NOATIME);
         assert_eq!(data.as_deref(), Some("data=journal,commit=30"));
