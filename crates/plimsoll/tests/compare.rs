@@ -11,12 +11,12 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A folder in which commands run, and what they leave there.
+/// A folder in which commands run, with their files.
 struct Bench {
     folder: TempDir,
 }
 
-/// What the program said.
+/// Output of the program, and its exit status.
 struct Printed {
     code: Option<i32>,
     stdout: String,

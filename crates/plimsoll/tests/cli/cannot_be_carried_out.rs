@@ -1,4 +1,4 @@
-//! What keeps a run from being carried out: exit status 3, and a message of its own for each.
+//! Failed runs: exit status 3, and a message for each cause.
 
 use std::fs;
 use std::net::TcpListener;
@@ -158,7 +158,7 @@ fn refused(service: &str) -> Printed {
     refused_file(&Lab::new(), &one_service(service))
 }
 
-/// Nothing is printed when nothing was measured.
+/// Runs a refused file: without measurements, stdout stays empty.
 fn refused_file(lab: &Lab, text: &str) -> Printed {
     let file = lab.file("refused.toml", text);
     lab.plimsoll(&["run", &file]).exits(3).prints_nothing()

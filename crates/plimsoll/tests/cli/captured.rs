@@ -1,4 +1,4 @@
-//! Packets as a probe: captured while something is measured, read when it ends, kept beside the file of runs.
+//! Packets as a probe: captured during measurements, read at their end, kept beside the file of runs.
 
 use std::fs;
 use std::path::PathBuf;
@@ -77,7 +77,7 @@ fn captures(lab: &Lab) -> Vec<PathBuf> {
     files.map(|file| file.path()).collect()
 }
 
-/// The class that a cell's connections waited by most, by the level of its only factor.
+/// Main class of the waits of a cell's connections, by the level of its only factor.
 fn main_classes(report: &Value) -> Vec<(String, Value)> {
     let packets = report["packets"].as_array().expect("packets");
     let of = |packet: &Value| {
@@ -155,7 +155,7 @@ fn what_a_receiver_holds_up_is_what_the_kernel_accounts_to_its_window() {
     let of = &report["packets"][0];
     let number = |value: &Value| value.as_f64().expect("a number");
     let stalls = of["stalls"].as_array().expect("stalls").iter();
-    // What the programs at both ends take their time for is no doing of the receiver's.
+    // The thinking time of the programs at both ends is not the receiver's.
     let held_up = stalls
         .filter(|of| !matches!(of["class"].as_str(), Some("server_think" | "client_idle" | "sender_waited")));
     let held_up: f64 = held_up.map(|stall| number(&stall["share"]) * number(&of["lifetime_s"])).sum();

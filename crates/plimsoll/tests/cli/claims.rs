@@ -1,4 +1,4 @@
-//! What a claim expects decides whether it passes.
+//! Expectations of claims decide whether they pass.
 
 use crate::lab::{Lab, verdict_of};
 

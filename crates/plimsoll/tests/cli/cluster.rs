@@ -47,7 +47,7 @@ echo ready
 exec sleep infinity
 "#;
 
-/// How it is configured: no control groups, no accounting, nodes that are found to be down soon, and short arrays.
+/// Slurm's configuration: no control groups, no accounting, quick detection of lost nodes, and short arrays.
 const CONFIGURATION: &str = "\
 ClusterName=plimsoll
 SlurmctldHost=head(10.98.0.254)
@@ -83,7 +83,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// With these nodes, of one processor each.
+    /// A cluster of these nodes, with one processor each.
     pub(crate) fn new(nodes: &[&str]) -> Self {
         assert!(nix::unistd::geteuid().is_root(), "this test needs root; `cargo xtask test` runs it");
         let folder = tempfile::tempdir().expect("a folder for the cluster");
@@ -131,7 +131,7 @@ impl Cluster {
         Lab::of_root().by(&self.enter(), &program)
     }
 
-    /// What one of Slurm's commands prints.
+    /// Output of one of Slurm's commands.
     pub(crate) fn slurm(&self, command: &str) -> String {
         let words = self.enter();
         let output = Command::new(&words[0])
@@ -154,7 +154,7 @@ impl Cluster {
             .expect("it runs");
     }
 
-    /// The command lines of all processes on a node that are called so.
+    /// Command lines with this word of all processes on a node.
     pub(crate) fn processes(&self, node: &str, word: &str) -> Vec<String> {
         let all = machine::processes_in(&BTreeSet::from([self.network(node)]));
         all.into_iter().filter(|line| line.split('\0').any(|one| one == word)).collect()
@@ -183,7 +183,7 @@ impl Cluster {
         i32::try_from(first.expect("the node runs")).expect("a process id fits in an i32")
     }
 
-    /// What the daemons have said, for the message of a failed test.
+    /// Logs of the daemons, for the message of a failed test.
     fn logs(&self) -> String {
         let log = |path: &Path| path.extension().is_some_and(|ending| ending == "log");
         let files =

@@ -1,4 +1,4 @@
-//! `plimsoll compare` and `plimsoll bisect` that are killed take down what they started.
+//! Killed `plimsoll compare` and `plimsoll bisect` take down their commands.
 
 use std::fs;
 use std::thread;
@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 
 use crate::lab::{Lab, Process, wait_until};
 
-/// How long after the death of the program nothing may be left.
+/// Deadline for all processes to disappear after the program's death.
 const NOTHING_LEFT_AFTER: Duration = Duration::from_secs(5);
 
 /// A time to sleep that only this test uses, by which its processes are known.
@@ -29,7 +29,7 @@ fn sleepers(time: &str) -> Vec<i32> {
     pids.filter(sleeps).collect()
 }
 
-/// One in a session of its own, an orphan, and one without any environment.
+/// A script with a sleeper in a session of its own, an orphan, and one without any environment.
 fn family(time: &str) -> String {
     format!("setsid sleep {time} & (sleep {time} &) ; exec env -i sleep {time}")
 }

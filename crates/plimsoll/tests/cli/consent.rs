@@ -10,7 +10,7 @@ fn elsewhere(lab: &Lab) -> String {
     lab.file("mine/elsewhere.toml", &one_service("web = { root = \"/etc\" }"))
 }
 
-/// The run began, whatever it found.
+/// Requires that the run began, with any verdict.
 #[track_caller]
 fn begun(output: &Printed) {
     assert!(matches!(output.code, Some(0 | 1 | 4)), "{output:?}");
@@ -101,7 +101,7 @@ fn paths_in_the_folder_of_the_file_need_no_consent_wherever_it_is_started() {
     let output = lab.script(&format!("cd / && \"$PLIMSOLL\" check {own}")).exits(0);
     assert!(output.stdout.ends_with(free), "{}", output.stdout);
     begun(&lab.plimsoll(&["run", &own, "--reps", "1"]));
-    // A link leads to where it leads, and `..` out.
+    // A link and `..` lead out of the folder.
     std::os::unix::fs::symlink("/etc", lab.path("link")).expect("allowed");
     for path in ["link", "link/none", "../", "site/../../", "none/../.."] {
         let file = lab.file("out.toml", &root(path));
@@ -152,7 +152,7 @@ fn a_file_with_the_name_of_a_shipped_experiment_is_what_runs_and_a_warning_says_
     begun(&lab.plimsoll(&["run", "flood-relay", "--reps", "1", "--quiet"]).says(warning));
     let shipped = lab.plimsoll(&["check", "recovery/flood-relay"]).exits(0);
     assert!(!shipped.stderr.contains("warning"), "{shipped:?}");
-    // A path says which is meant.
+    // A path names the user's file.
     let path = lab.plimsoll(&["check", "./flood-relay"]).exits(0);
     assert!(!path.stderr.contains("warning"), "{path:?}");
 }

@@ -30,7 +30,7 @@ fn pages_in(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// A page without what stands in fences, where links are none and headings are none.
+/// A page without its fences, in which links and headings do not count.
 fn prose(page: &str) -> String {
     let mut fenced = false;
     let mut kept = String::new();
@@ -101,7 +101,7 @@ fn the_site_has_every_page() {
     assert_eq!(missing, Vec::<&Path>::new());
 }
 
-/// The words of a command as a shell would have them, up to where it pipes, redirects, goes on with another, or comments.
+/// Words of a command as a shell splits them, up to a pipe, a redirection, the next command, or a comment.
 fn words_of(command: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in command.chars() {
@@ -121,7 +121,7 @@ fn words_of(command: &str) -> Vec<String> {
     words
 }
 
-/// Whether the program understands a command of a page, and knows the experiment that it names, with its settings; if not, why not.
+/// Checks that the program understands a command of a page, and knows its experiment and settings.
 fn understood(lab: &Lab, command: &str) -> Result<(), String> {
     let words = words_of(command);
     Args::try_parse_from(&words).map_err(|error| error.to_string())?;
@@ -130,7 +130,7 @@ fn understood(lab: &Lab, command: &str) -> Result<(), String> {
         "run" | "check" | "describe" => words.get(2).filter(|word| !is_option(word)),
         _ => words.iter().skip_while(|word| *word != "--experiment").nth(1),
     };
-    // A word in capitals stands for what the reader has; and a file of the reader's is not here, unless the page has it.
+    // A word in capitals stands for a name of the reader's; a file of the reader's is missing here, unless the page has it.
     let Some(name) = name.filter(|name| **name != name.to_uppercase()) else { return Ok(()) };
     if name.ends_with(".toml") && !lab.path(name).exists() {
         return Ok(());

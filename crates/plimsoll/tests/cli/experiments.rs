@@ -1,7 +1,7 @@
-//! Experiments small enough for a test. What a story needs otherwise it says with `--set`.
+//! Experiments small enough for a test. Stories change them with `--set`.
 
-/// Three hosts in a row, two relays on the middle one, one small flood; judged against a control with a margin so wide that only
-/// what is meant to be seen is seen on a busy machine.
+/// Three hosts in a row, two relays on the middle one, one small flood; judged against a control with a margin that is wide enough for a busy
+/// machine.
 pub(crate) const FLOOD: &str = r#"
 question = "Does a small relay come back after a small flood?"
 
@@ -87,7 +87,7 @@ pub(crate) fn watched_flood() -> String {
     FLOOD.replace(after, &format!("[[phases.steps]]\nname = \"watch\"\n{watch}\n\n{after}"))
 }
 
-/// Sixteen short trials: four sizes of a document, four times each. It claims nothing.
+/// Sixteen short trials: four sizes of a document, four times each, without a claim.
 pub(crate) const SIZES: &str = r#"
 question = "How many documents of each size are served?"
 

@@ -50,7 +50,7 @@ fn where_user_namespaces_are_forbidden_hosts_share_the_machine_and_the_report_sa
         .prints("links none");
 }
 
-/// Carries out a small flood, looks at every report of it, and gives the one in JSON.
+/// Carries out a small flood, checks every report of it, and returns the one in JSON.
 fn flooded(lab: &Lab) -> Value {
     let experiment = lab.file("small.toml", FLOOD);
     let page = lab.path("page.html");

@@ -1,4 +1,4 @@
-//! Hooks: programs around what is measured, on hosts and in phases.
+//! Hooks: programs around measurements, on hosts and in phases.
 
 use std::fs;
 

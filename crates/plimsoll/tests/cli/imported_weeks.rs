@@ -1,4 +1,4 @@
-//! Weeks that another monitor kept.
+//! Weeks of another monitor.
 
 use std::fmt::Write as _;
 

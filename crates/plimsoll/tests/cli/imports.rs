@@ -1,4 +1,4 @@
-//! `plimsoll import`: what other tools printed, read, compared and judged; and `plimsoll export`, read back by others.
+//! `plimsoll import`: output of other tools, read, compared and judged; and `plimsoll export`, read back by others.
 
 use std::process::Command;
 
@@ -191,7 +191,7 @@ fn a_run_is_exported_and_read_back_by_other_programs() {
     let export = |args: &[&str]| lab.plimsoll(&[&["export", "latest"], args].concat()).exits(0).stdout;
     let python = |program: &str, text: &str| -> String {
         let file = lab.file("exported.txt", text);
-        // Where `cargo xtask test` puts what Debian does not have.
+        // Folder of `cargo xtask test` for packages that Debian lacks.
         let packages = concat!(env!("CARGO_TARGET_TMPDIR"), "/python");
         let mut command = Command::new("/usr/bin/python3");
         command.args(["-c", program, &file]).env("PYTHONPATH", packages).current_dir(lab.folder());
@@ -242,7 +242,7 @@ print([sample.value for family in parse(open(sys.argv[1]).read()) for sample in 
     let hdr = export(&["--format", "hdr"]);
     assert!(hdr.contains("1/(1-Percentile)") && hdr.contains("Total count"), "{hdr}");
     assert!(export(&["--rows", "intervals"]).contains(",requests,"));
-    // The mail is narrow, and has what a reader needs.
+    // The mail is narrow and complete.
     let mail = lab.plimsoll(&["show", "latest", "--format", "mail"]).exits(0).stdout;
     assert!(mail.lines().all(|line| line.chars().count() <= 72), "{mail}");
     for part in ["Question: How fast is it?", "Measured on", "To do it again", "[loads.few]"] {

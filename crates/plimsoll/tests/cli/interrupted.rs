@@ -1,4 +1,4 @@
-//! Ctrl-C: what was measured is kept, and `--resume` goes on with it.
+//! Ctrl-C: measurements are kept, and `--resume` goes on with them.
 
 use nix::sys::signal::Signal;
 use serde_json::Value;

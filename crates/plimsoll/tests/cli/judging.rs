@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::lab::Lab;
 
-/// Times, of which less is better where nothing else is said.
+/// Times: lower is better by default.
 const FAST: [f64; 12] = [80.4, 79.1, 81.2, 80.9, 78.8, 80.2, 79.9, 80.5, 81.0, 79.3, 80.1, 80.7];
 const SLOW: [f64; 12] = [100.2, 99.1, 101.0, 100.4, 98.9, 100.8, 99.6, 100.1, 101.3, 99.4, 100.0, 100.6];
 
@@ -169,7 +169,7 @@ fn growth_that_is_of_no_kind_and_a_load_that_is_no_queue_are_said_to_be_so() {
 
     let flat = "utilisation,load\n0.1,3.0\n0.25,3.05\n0.4,2.95\n0.55,3.0\n0.7,3.02\n0.85,2.98\n0.95,3.01\n";
     lab.plimsoll_reading(&["judge", "load-curve"], flat).exits(4).prints("No queue: a load of 3.00 at any");
-    // The machine repairman of five users whose thinking takes four times a service, and so on to a fourth of one.
+    // Machine repairman with five users, whose think time falls from four service times to a fourth of one.
     let closed =
         "utilisation,load,users\n0.801,1.797,5\n0.964,3.073,5\n0.997,4.003,5\n0.471,0.648,5\n0.246,0.283,5\n";
     lab.plimsoll_reading(&["judge", "load-curve"], closed).exits(0).prints("M/M/1//5 describes 5 points");

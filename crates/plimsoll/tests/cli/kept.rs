@@ -1,9 +1,8 @@
-//! What becomes of stored runs: tags, notes, baselines, and runs that go.
+//! Management of stored runs: tags, notes, baselines, and removal.
 
 use crate::lab::{Lab, Printed};
 use crate::stores::SHORT;
 
-/// A run whose only claim holds whatever is measured.
 /// A short experiment with a claim that holds.
 pub(crate) fn experiment(lab: &Lab) -> String {
     let claim = "[[claims]]\nlimit = { metric = \"error_share\", below = \"90 %\" }\n";
@@ -110,7 +109,7 @@ fn shells_and_manuals_get_what_they_read() {
     let id = id_of(&lab.plimsoll(&["run", &file, "--format", "json"]).exits(0));
     lab.plimsoll(&["baseline", "set", &id, "release"]).exits(0);
     let completions = lab.file("completions", &lab.plimsoll(&["completions", "bash"]).stdout);
-    // As bash does it at a tab: the last word is the one that was begun.
+    // As bash does at a tab: the last word is incomplete.
     let offered = |words: &[&str]| {
         let script = format!(
             "PATH=\"$(dirname \"$PLIMSOLL\"):$PATH\"; source {completions}; COMP_WORDS=(plimsoll {}); COMP_CWORD={}; COMP_TYPE=9; \

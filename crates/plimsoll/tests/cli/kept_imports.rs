@@ -1,5 +1,5 @@
-//! What other tools printed, kept as runs of their own: shown, listed, exported, compared with each other, with files and with measured runs; and pages of
-//! numbers that were judged.
+//! Output of other tools, kept as runs of their own: shown, listed, exported, compared with each other, with files and with measured runs; and
+//! judged pages of numbers.
 
 use serde_json::{Value, json};
 
@@ -122,7 +122,7 @@ fn imported_runs_files_and_measured_runs_are_compared() {
     assert_ne!(same["verdict"]["outcome"], "slower", "{same}");
     lab.plimsoll(&["compare", &run, &after]).exits(1).prints("not measured in turns");
     lab.plimsoll(&["compare", &run, "nowhere"]).exits(2).says("there is no run");
-    // What other tools measured beside what was measured here.
+    // Measurements of other tools beside one of this machine.
     let experiment = lab.file("short.toml", SHORT);
     lab.plimsoll(&["run", &experiment, "--reps", "3"]).exits(0);
     let own = ["compare", "latest", &after, "--of", "connections_per_second", "--of", "requests_per_second"];
@@ -168,7 +168,7 @@ fn a_table_in_a_mail_is_judged_as_it_stands_there() {
         .collect();
     let again = lab.plimsoll_reading(&["judge", "factors", "--format", "json"], &quoted).exits(0).json();
     assert_eq!(again["estimate"], found["estimate"]);
-    // What is no such table keeps the error of what was expected.
+    // Other text keeps the error of the expected table.
     lab.plimsoll_reading(&["judge", "factors"], "Hello,\nthere.\n").exits(2);
 }
 

@@ -1,4 +1,4 @@
-//! `kill -9`: nothing of the run is left on the machine but what it had stored.
+//! `kill -9`: only stored results of the run are left on the machine.
 
 use std::process::{Child, Command};
 use std::thread;
@@ -12,7 +12,7 @@ use crate::lab::{Lab, baseline_of, verdict_of, wait_until};
 use crate::machine;
 use crate::stores::SHORT;
 
-/// How long after the controller's death nothing may be left.
+/// Deadline for all remains to disappear after the controller's death.
 const NOTHING_LEFT_AFTER: Duration = Duration::from_secs(2);
 
 #[test]
@@ -80,7 +80,7 @@ fn the_doctor_names_a_process_that_was_left_and_removes_it_except_in_a_dry_run()
     assert!(!status.success(), "it was killed: {status}");
 }
 
-/// As if bytes had changed on the disk.
+/// Changes bytes of the store, as a broken disk does.
 const DAMAGE: &str = r#"
 import sqlite3
 store = sqlite3.connect("state/plimsoll/runs.sqlite")
@@ -102,7 +102,7 @@ fn a_damaged_store_does_not_keep_the_doctor_from_what_was_left() {
     assert!(!orphan.wait().expect("it ends").success(), "it was killed");
 }
 
-/// A process that says that it belongs to a controller which has ended since.
+/// A process with the mark of an ended controller.
 fn orphan() -> Child {
     let mut controller = Command::new("true").spawn().expect("it starts");
     controller.wait().expect("it ends");

@@ -59,12 +59,12 @@ impl Cluster {
         fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
     }
 
-    /// How often something was done to a Job.
+    /// Number of operations of a kind on Jobs.
     fn jobs(&self, done: &str) -> usize {
         self.file("requests").lines().filter(|line| line.starts_with(&format!("{done} job "))).count()
     }
 
-    /// The manifests that were made of a kind.
+    /// Submitted manifests of a kind.
     fn made(&self, kind: &str) -> Vec<PathBuf> {
         let files = fs::read_dir(self.folder.path()).expect("it is there").flatten();
         let is_one =
@@ -72,7 +72,7 @@ impl Cluster {
         files.map(|file| file.path()).filter(is_one).collect()
     }
 
-    /// The pods that are there.
+    /// Number of existing pods.
     fn pods(&self) -> usize {
         self.file("pods").lines().count()
     }
@@ -85,7 +85,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Checks manifests against Kubernetes' published schemas, in which nothing else may stand.
+/// Checks manifests against Kubernetes' published schemas, which allow no other fields.
 fn is_valid(manifest: &Path) {
     let output = Command::new("/usr/bin/python3")
         .args(["-m", "kubernetes_validate", "--strict"])

@@ -1,4 +1,4 @@
-//! A place of its own for each test: a folder, a file of runs, and somebody who starts the program.
+//! A lab for each test: a folder, a file of runs, and a user who starts the program.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,10 +15,10 @@ use serde_json::Value;
 /// The user and group that stand for an ordinary user where the tests are run by root: nobody's, by long custom.
 const NOBODY: u32 = 65534;
 
-/// A command that takes longer hangs; far above what the slowest takes on a busy machine, in seconds.
+/// Time limit of a command in seconds, far above that of the slowest on a busy machine.
 const HANGS_AFTER: &str = "240";
 
-/// What a shell does before it becomes the program, in a user namespace of its own: forbid further ones, and give up the power over
+/// Shell script that becomes the program, in a user namespace of its own: it forbids further ones, and gives up the rights over
 /// this one.
 const FORBID_USER_NAMESPACES: &str =
     "echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"";
@@ -127,8 +127,8 @@ impl Lab {
         self.plimsoll_in(args, &[])
     }
 
-    /// Runs the program to its end, again where it calls what it measured invalid or leaves it open, as beside others on a busy machine it may.
-    /// The last of three tries counts whatever it is.
+    /// Runs the program to its end, and again if the result is invalid or undecided, as a busy machine may make it. The last of three tries counts in
+    /// any case.
     pub(crate) fn plimsoll_until_decided(&self, args: &[&str]) -> Printed {
         let mut output = self.plimsoll(args);
         for _ in 0..2 {
@@ -181,13 +181,13 @@ impl Lab {
         Process { args: script.to_owned(), child: Some(child) }
     }
 
-    /// What the run that goes on has stored until now; nothing where it has stored nothing.
+    /// Report of the running run so far; `None` if it has stored nothing.
     pub(crate) fn stored(&self) -> Option<Value> {
         let output = self.plimsoll(&["show", "latest", "--format", "json"]);
         (!output.stdout.is_empty()).then(|| output.json())
     }
 
-    /// Waits until the run that goes on has stored its baseline, and gives it. The flood is then under way.
+    /// Waits until the running run has stored its baseline, and returns it. The flood is then under way.
     pub(crate) fn wait_for_the_flood(&self) -> Value {
         let mut baseline = Value::Null;
         wait_until("the baseline is stored", || {
@@ -266,14 +266,14 @@ impl Printed {
         self.exits(code)
     }
 
-    /// This is among the results, however the lines are broken.
+    /// Requires a text in the results, regardless of line breaks.
     #[track_caller]
     pub(crate) fn prints(self, text: &str) -> Self {
         assert!(on_one_line(&self.stdout).contains(text), "`{text}` is not on stdout of {}", self.all());
         self
     }
 
-    /// This is among the messages, however the lines are broken.
+    /// Requires a text in the messages, regardless of line breaks.
     #[track_caller]
     pub(crate) fn says(self, text: &str) -> Self {
         assert!(on_one_line(&self.stderr).contains(text), "`{text}` is not on stderr of {}", self.all());
@@ -299,14 +299,14 @@ impl Printed {
         self
     }
 
-    /// There is nothing on standard output.
+    /// Requires an empty standard output.
     #[track_caller]
     pub(crate) fn prints_nothing(self) -> Self {
         assert!(self.stdout.is_empty(), "there are results: {}", self.all());
         self
     }
 
-    /// There is nothing on standard error.
+    /// Requires an empty standard error.
     #[track_caller]
     pub(crate) fn says_nothing(self) -> Self {
         assert!(self.stderr.is_empty(), "there are messages: {}", self.all());
@@ -326,7 +326,7 @@ fn on_one_line(text: &str) -> String {
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// A program that runs. It is killed at the latest when this is dropped, also by a test that fails.
+/// A running program. It is killed on drop, also by a failed test.
 pub(crate) struct Process {
     args: String,
     child: Option<Child>,
@@ -355,7 +355,7 @@ impl Process {
         self.child.as_mut().expect("it was started").try_wait().expect("it can be asked").is_some()
     }
 
-    /// As Ctrl-C and `kill` do.
+    /// Sends a signal, as Ctrl-C and `kill` do.
     pub(crate) fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.id()).expect("a process id fits in an i32");
         kill(Pid::from_raw(pid), signal).expect("it runs");
@@ -378,7 +378,7 @@ impl Drop for Process {
     }
 }
 
-/// Waits until something is so, for as long as a busy machine may take.
+/// Waits until a condition holds, for as long as a busy machine may take.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let give_up = Instant::now() + Duration::from_secs(120);
@@ -394,7 +394,7 @@ pub(crate) fn phases_of(trial: &Value) -> Vec<&str> {
     phases.iter().map(|phase| phase["name"].as_str().expect("a phase has a name")).collect()
 }
 
-/// The baseline of the treatment in the first trial of a report, without its warm-up; null where it is not there yet.
+/// The baseline of the treatment in the first trial of a report, without its warm-up; null before it is stored.
 pub(crate) fn baseline_of(report: &Value) -> Value {
     let phases = report["trials"][0]["phases"].as_array().cloned().unwrap_or_default();
     let is_baseline = |phase: &Value| {

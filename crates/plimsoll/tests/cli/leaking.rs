@@ -1,4 +1,4 @@
-//! Relays with a fault built in: what a flood leaves behind is found, and the place where it lives.
+//! Relays with a built-in fault: the state that a flood leaves behind is found, with its place.
 
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ fn records_kept_by_the_service_are_distinguished_from_state_in_the_kernel() {
     );
     assert_eq!(outcomes_of_remedies(&report), [("restart_service", "recovered")]);
     assert_eq!(report["state_lives_in"], "service");
-    // Whether the counters speak for it as well depends on who else uses the CPUs; they must not speak for another cause.
+    // Counters may confirm it or not, depending on other users of the CPUs; they must not name another cause.
     let causes = report["causes"].as_array().expect("a report has causes");
     assert!(causes.iter().all(|cause| cause["id"] == "service.state_grows"), "{causes:?}");
 }
@@ -77,7 +77,7 @@ fn a_rate_that_comes_back_by_itself_is_seen_to_come_back_and_when() {
     );
 }
 
-/// Carries out a flood with these settings, which must be found to leave something behind.
+/// Carries out a flood with these settings, and requires the verdict that state is left behind.
 fn not_recovered(lab: &Lab, settings: &[&str]) -> Value {
     let experiment = lab.file("leaky.toml", FLOOD);
     let mut args = vec!["run", experiment.as_str(), "--format", "json"];

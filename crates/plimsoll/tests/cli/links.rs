@@ -1,4 +1,4 @@
-//! Links that do something to packets.
+//! Links that shape packets.
 
 use crate::lab::Lab;
 

@@ -1,4 +1,4 @@
-//! What a terminal shows of a run under way, as tmux sees it.
+//! The terminal view of a running run, as tmux sees it.
 
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -36,7 +36,7 @@ min_trials = 2
 max_trials = 2
 "#;
 
-/// How many terminals were started.
+/// Number of started terminals.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
 /// A terminal of its own, on a server of tmux that nobody else uses.
@@ -88,7 +88,7 @@ impl<'l> Terminal<'l> {
         screen
     }
 
-    /// Whether the terminal is as it was before: no other screen, a cursor, and keys that are shown.
+    /// Whether the terminal is restored: the main screen, a cursor, and echoed keys.
     pub(crate) fn is_given_back(&self) -> bool {
         let output = self.tmux(&["display-message", "-p", "#{alternate_on} #{cursor_flag}"]);
         String::from_utf8_lossy(&output.stdout).trim() == "0 1"

@@ -1,4 +1,4 @@
-//! What there is on the machine: processes of a run, network interfaces, control groups.
+//! State of the machine: processes of a run, network interfaces, control groups.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -68,7 +68,7 @@ fn pids() -> impl Iterator<Item = u32> {
     names_in(Path::new("/proc")).filter_map(|name| name.parse().ok())
 }
 
-/// Nothing for a process that has ended.
+/// Network namespace of a process; `None` if it has ended.
 fn network_of(pid: u32) -> Option<u64> {
     fs::metadata(format!("/proc/{pid}/ns/net")).ok().map(|network| network.ino())
 }

@@ -133,7 +133,7 @@ fn postfix_is_not_started_where_there_is_but_one_user() {
     lab.plimsoll(&["run", &experiment]).exits(3).says("needs root");
 }
 
-/// The limits of a device that nobody has attached any more, on a machine with control groups of version 1.
+/// Limits of a detached device, on a machine with control groups of version 1.
 fn limits_of(device: &str) -> String {
     let block = Path::new("/sys/block").join(device);
     if block.join("loop/backing_file").exists() {
@@ -177,8 +177,8 @@ during = [\"mail\"]
                  size = { least = \"60k\", most = \"90k\" } }\n\n[[phases]]\nname = \"mail\"";
     let text =
         text.replace("[[phases]]\nname = \"mail\"", flood).replace("drive = \"mail\"", "drive = \"flood\"");
-    // What is measured last goes on until all of it has arrived; so nothing is left to be waited for.
-    // But only when the volume has room again: a load that is mostly refused is no measurement.
+    // The last load ends when all of its mail has arrived, so the balance has nothing to wait for.
+    // It starts only when the volume has room again: a load that is mostly refused is no measurement.
     let text = text
         .replace(
             "settle = { delivered = \"sink\" }",

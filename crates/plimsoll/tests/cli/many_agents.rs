@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::lab::Lab;
 
-/// How many agents are stood in for.
+/// Number of replaced agents.
 const AGENTS: usize = 40;
 
 /// An experiment with `count` generators, each reached by this command, and a server.
@@ -33,7 +33,7 @@ fn rates(report: &Value) -> (f64, Vec<f64>) {
     (rate(phase), phase["generators"].as_array().into_iter().flatten().map(rate).collect())
 }
 
-/// What one agent said while it drove, and the program that says it again.
+/// Recorded messages of an agent, and the program that replays them.
 struct Recorded {
     lab: Lab,
     stand_in: String,
@@ -58,7 +58,7 @@ impl Recorded {
     }
 }
 
-/// Stands in for an agent; the second time for one whose clock jumps ahead by a minute in the middle.
+/// A fake agent; the second one's clock jumps ahead by a minute in the middle.
 const JUMPS: &str = r#"
 if mkdir "$0-first" 2>/dev/null; then exec "$1" replay "$2"; fi
 exec "$1" replay "$2" 700 60

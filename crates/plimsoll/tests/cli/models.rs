@@ -1,4 +1,4 @@
-//! Models of queues and of lossy paths: fitted to what was measured, and asked about what was not.
+//! Models of queues and of lossy paths: fitted to measurements, and asked for predictions.
 
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ fn the_load_of_each_step_stands_beside_its_cpu_time_and_the_model_beside_both() 
     let points = curve["points"].as_array().expect("points");
     assert_eq!(points.len(), 5);
     let used: Vec<f64> = points.iter().map(|point| number(point, "utilisation")).collect();
-    // On a busy machine nothing is ever idle, so that only this much is sure.
+    // A busy machine is never idle, so only these bounds are sure.
     assert!(used.iter().all(|used| (0.01..1.0).contains(used)), "{used:?}");
     assert!(curve["fits"].as_array().is_some_and(|fits| !fits.is_empty()));
     lab.plimsoll(&["show", "latest", "--details"]).prints("Load against CPU, loaded");
@@ -111,9 +111,9 @@ fn reno_follows_the_formula_over_a_lossy_path_and_bbr_is_said_not_to() {
         assert_eq!(points.len(), 3, "{report}");
         number(&points[2], "bits_per_second")
     };
-    // Cubic is not among those that the machine leaves to everybody where another one is its default.
+    // Users may not choose cubic on a machine with another default.
     assert!(rate_at_most_loss("cubic") > 0.0, "{report}");
-    // Whatever else the machine does: reno gives way with the loss, and bbr does not.
+    // On any machine, reno slows down with the loss, and bbr does not.
     assert!((-1.2..-0.3).contains(&number(curve("reno"), "exponent")), "{report}");
     assert!(rate_at_most_loss("bbr") > 3.0 * rate_at_most_loss("reno"), "{report}");
     let mut of_bbr = verdicts.iter().filter(|verdict| {

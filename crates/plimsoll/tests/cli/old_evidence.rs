@@ -1,4 +1,4 @@
-//! What vmstat 4.0 and sar 12.6 wrote on a machine with two CPUs, before and after two `dd if=/dev/zero of=/dev/null bs=1` were started.
+//! Output of vmstat 4.0 and sar 12.6 on a machine with two CPUs, before and after the start of two `dd if=/dev/zero of=/dev/null bs=1`.
 
 use super::lab::Lab;
 
@@ -62,7 +62,7 @@ fn files_that_do_not_go_together_or_cannot_be_read_are_named() {
     .says("above 0");
 }
 
-/// What `netstat -s` printed: connections, overflows and SYNs that were sent again.
+/// Output of `netstat -s`: connections, overflows and retransmitted SYNs.
 fn mail(connections: u32, overflows: u32) -> String {
     format!(
         "Hi,\n$ netstat -s\nTcp:\n    {connections} active connection openings\n    {connections} passive connection openings\n    \

@@ -30,7 +30,7 @@ impl<'l> Device<'l> {
         format!("/dev/loop{}", self.number)
     }
 
-    /// Everything that the runs change, in words of the kernel.
+    /// All settings that the runs change, as the kernel prints them.
     fn settings(&self) -> Vec<String> {
         let queue = format!("/sys/block/loop{}/queue", self.number);
         let queue = ["scheduler", "nr_requests", "read_ahead_kb"].map(|name| format!("{queue}/{name}"));

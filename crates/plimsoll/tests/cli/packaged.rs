@@ -1,10 +1,10 @@
-//! The Debian package: what is in it, and that a machine with nothing else on it (no shell, no tools, no user database) needs no more.
+//! The Debian package: its contents, and its use on a machine with nothing else (no shell, no tools, no user database).
 
 use std::path::Path;
 
 use crate::lab::Lab;
 
-/// Packs the program of the tests, without its symbols and quickly, for whom the folder `$0` is.
+/// Packs the program of the tests quickly, without its symbols; `$0` is the folder.
 const PACK: &str = r"
 set -e
 strip -o plain $PLIMSOLL
@@ -13,7 +13,7 @@ echo 'Licences of crates' >licences
 mv $(PACKAGING/debian.sh plain $(dpkg --print-architecture) . plain licences) FOLDER/plimsoll.deb
 ";
 
-/// The program of the tests is linked with libraries, and the package that it is packed into for the story does not say so; the static program has none.
+/// Check by lintian. The story's package does not name the libraries of the tests' program; the static program has none.
 const LOOK: &str =
     "lintian --fail-on error,warning --suppress-tags undeclared-elf-prerequisites plimsoll.deb";
 
@@ -38,8 +38,8 @@ $PLIMSOLL check doc/plimsoll/examples/experiments/recovery/flood-relay.toml >&2
 man --warnings --local-file man/man1/plimsoll.1.gz
 "#;
 
-/// Installs it where nothing is, but what the program of the tests is linked with, and runs it there for an ordinary user. The root has to be a mount, as that
-/// of a container is.
+/// Installs it in an empty root with the libraries of the tests' program, and runs it there for an ordinary user. The root must be a mount, as in a
+/// container.
 const RUN: &str = r#"
 set -e
 root=$PWD/root

@@ -1,4 +1,4 @@
-//! Where the page of a run goes.
+//! Place of a run's page.
 
 use std::fs;
 use std::os::unix::fs::symlink;

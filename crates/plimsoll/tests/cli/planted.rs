@@ -1,9 +1,9 @@
-//! Journals that somebody else planted: the doctor believes only its own user's.
+//! Journals planted by another user: the doctor trusts only its own user's.
 
 use crate::lab::Lab;
 
-/// Everything in mounts of its own, so that no other run's journals are seen, nor these by others. `$NOBODY` runs a command as another user;
-/// `$JOURNAL` is the name of a journal of a process that is gone, and `$LINES` what would stand in it.
+/// Makes private mounts, so that runs do not see each other's journals. `$NOBODY` runs a command as another user; `$JOURNAL` is the journal's name
+/// of an ended process, and `$LINES` its contents.
 const BEFORE: &str = r#"
 set -eu
 export PLACE="$PWD"

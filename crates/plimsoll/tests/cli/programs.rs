@@ -112,8 +112,8 @@ fn the_experiments_with_real_programs_come_to_an_answer() {
         lab.plimsoll(&["show"]).fits_on_a_screen();
         report
     };
-    // How sure a verdict is depends on what else the machine does meanwhile; where the figures lie does not. A machine that its hypervisor
-    // takes away brings no figures.
+    // Other work on the machine changes the certainty of a verdict, but not the place of the figures. A machine whose hypervisor takes the CPUs
+    // away brings no figures.
     let taken_away = |verdict: &serde_json::Value| {
         verdict["reason"].as_str().is_some_and(|reason| reason.contains("the hypervisor took"))
     };
@@ -127,7 +127,7 @@ fn the_experiments_with_real_programs_come_to_an_answer() {
     };
     let nginx = run("web/nginx", &["--set", "loads.visitors.http.duration=150ms"]);
     lies(verdict_of(&nginx), 1.2..f64::INFINITY);
-    // So few trials are not preceded by a comparison of the machine with itself, which a busy machine fails.
+    // A run of two trials has no comparison of the machine with itself, which a busy machine fails.
     let chain = run("web/haproxy-chain", &["--set", "loads.visitors.http.duration=150ms", "--reps", "6"]);
     let verdicts = chain["verdicts"].as_array().expect("verdicts");
     assert_eq!(verdicts.len(), 2, "{verdicts:?}");

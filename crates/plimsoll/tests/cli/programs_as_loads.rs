@@ -1,4 +1,4 @@
-//! Programs that are not Plimsoll as loads: what they print is what claims are about.
+//! Foreign programs as loads: claims use the figures that they print.
 
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ exec = ["redis-benchmark", "-h", "{to.address}", "-p", "{to.port}", "-t", "set",
 reads = "redis-benchmark"
 "#;
 
-/// Every claim holds, and the figures of the program are in the report.
+/// Requires that every claim holds, and that the report has the program's figures.
 #[track_caller]
 fn holds(lab: &Lab, experiment: &str) -> Value {
     let file = lab.file("program.toml", experiment);
@@ -165,7 +165,7 @@ exec = { command = ["ab", "-t", "{seconds}", "-n", "100000000", "-c", "4", "http
 #[ignore = "needs postal and faketime"]
 fn postal_is_ended_when_its_time_is_over_and_the_minutes_that_it_printed_are_claimed() {
     let sink = "[services.sink]\non = \"server\"\nsmtp_sink = {}\n";
-    // It prints a row at the end of each minute of the clock. Its own goes sixty times as fast here, so that a minute is a second.
+    // It prints a row at the end of each minute of the clock. Its clock runs sixty times as fast here, so a minute is a second.
     let clock = std::fs::read_dir("/usr/lib").expect("a folder of libraries").find_map(|entry| {
         let library = entry.ok()?.path().join("faketime/libfaketime.so.1");
         library.exists().then_some(library)
@@ -212,8 +212,8 @@ fn postgresql_is_made_filled_and_served_by_an_ordinary_user_and_transactions_are
     }
 }
 
-/// Makes a database that asks for a password (SCRAM-SHA-256), and in which a change of an account locks a branch first: another one than that which the
-/// transaction changes in the end, in half of the cases. So transactions wait for one another in a circle.
+/// Makes a database that asks for a password (SCRAM-SHA-256). A change of an account locks a branch first, and in half of the cases not the branch
+/// that the transaction changes in the end. So transactions wait for one another in a circle.
 const GUARDED: &str = r#"set -e
 PATH="$(ls -d /usr/lib/postgresql/*/bin | tail -n 1):$PATH"
 export PGUSER=plimsoll

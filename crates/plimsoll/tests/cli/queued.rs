@@ -39,7 +39,7 @@ min_trials = 3
 max_trials = 3
 "#;
 
-/// The trials of a report: their numbers, each once, their blocks, and how often each cell was carried out.
+/// Trials of a report: their numbers, each once, and the number of trials of each cell.
 fn counted(report: &Value) -> (Vec<u64>, BTreeMap<String, usize>) {
     let trials = report["trials"].as_array().expect("trials");
     let numbers = trials.iter().filter_map(|trial| trial["number"].as_u64()).collect();

@@ -54,7 +54,7 @@ pub(crate) struct Rack {
 }
 
 impl Rack {
-    /// With so much room for temporary files on each (`64m`).
+    /// A rack with this room for temporary files on each machine (`64m`).
     pub(crate) fn new(size: &str) -> Self {
         assert!(nix::unistd::geteuid().is_root(), "this test needs root; `cargo xtask test` runs it");
         // Not in /tmp, which the machines do not see.
@@ -93,7 +93,7 @@ impl Rack {
         run(Command::new("nsenter").args([&network, "ip", "link", "set", machine, "down"]));
     }
 
-    /// What a command prints that is executed on a machine, past its network.
+    /// Output of a command that runs on a machine, without its network.
     pub(crate) fn on(&self, machine: &str, command: &str) -> String {
         let pid = machine::one_in(self.network(machine)).expect("its server runs").to_string();
         let mut enter = Command::new("nsenter");
@@ -102,7 +102,7 @@ impl Rack {
         String::from_utf8(output.stdout).expect("it speaks UTF-8").trim().to_owned()
     }
 
-    /// What of Plimsoll is on the machines: its processes, and whatever lies in their folders for temporary files.
+    /// Remains of Plimsoll on the machines: its processes, and files in their folders for temporary files.
     pub(crate) fn left(&self) -> Vec<String> {
         let networks: BTreeSet<u64> = MACHINES.map(|machine| self.network(machine)).into();
         let processes = machine::processes_in(&networks);

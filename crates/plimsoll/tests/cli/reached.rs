@@ -1,11 +1,11 @@
-//! What stories about machines that are there already have in common.
+//! Common parts of stories about existing machines.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-/// A web server and a client, each reached so.
+/// A web server and a client, reached by these means.
 pub(crate) fn pair(question: &str, client: &str, server: &str) -> String {
     format!(
         r#"
@@ -38,7 +38,7 @@ max_trials = 2
     )
 }
 
-/// The program in a folder, without the names of functions: they are most of what a program for tests is, and no part of these stories.
+/// A copy of the program in a folder without symbols, which are the largest part of a test build.
 pub(crate) fn stripped_in(folder: &Path) -> PathBuf {
     let program = folder.join("plimsoll");
     let strip = Command::new("strip").arg("-o").arg(&program).arg(env!("CARGO_BIN_EXE_plimsoll")).status();
@@ -46,7 +46,7 @@ pub(crate) fn stripped_in(folder: &Path) -> PathBuf {
     program
 }
 
-/// The first line that a process says.
+/// First line of a process's output.
 pub(crate) fn first_words(process: &mut Child) -> String {
     let mut said = String::new();
     let stdout = process.stdout.take().expect("a pipe");
@@ -54,7 +54,7 @@ pub(crate) fn first_words(process: &mut Child) -> String {
     said
 }
 
-/// The process id of the only child of a process: of `unshare --fork`, what it has started.
+/// Process id of the only child of a process, such as the command of `unshare --fork`.
 pub(crate) fn only_child(of: &Child) -> u32 {
     let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", of.id())).expect("it runs");
     children.trim().parse().expect("one child")

@@ -1,4 +1,4 @@
-//! Machines that are there already: reached by ssh and by commands, what is brought along, and what is left when a cable is cut.
+//! Existing machines: reached by ssh and by commands, with the agent brought along, and their state after a cable was cut.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -62,7 +62,7 @@ recovery = { baseline = "baseline", after = "after", margin = "60 %" }
 max_trials = 6
 "#;
 
-/// What the kernel has of a setting unless somebody changes it (Documentation/networking/ip-sysctl.rst).
+/// The kernel's default of a setting (Documentation/networking/ip-sysctl.rst).
 const FIN_TIMEOUT: &str = "60";
 
 fn fin_timeout(rack: &Rack) -> String {
@@ -87,7 +87,7 @@ fn three_machines_are_reached_by_ssh_and_flooded_and_nothing_is_left_on_them() {
         notes.contains("reached by ssh root@10.99.0.2") && notes.contains("as root, brought along"),
         "{notes}"
     );
-    // All three have one kernel, and so one clock: what is measured of it can be checked.
+    // All three share one kernel, and so one clock: the measured offsets can be checked.
     let clocks = report["trials"][0]["clocks"].as_object().expect("clocks");
     assert_eq!(clocks.keys().collect::<Vec<_>>(), ["client", "firewall", "server"]);
     for clock in clocks.values() {
@@ -115,7 +115,7 @@ fn three_machines_are_reached_by_ssh_and_flooded_and_nothing_is_left_on_them() {
 fn a_cable_that_is_cut_ends_both_sides_and_costs_one_trial() {
     let rack = Rack::new("256m");
     let lab = rack.lab();
-    // As many trials as there is time for, each with a while in which nothing is asked of the machines.
+    // Trials without an end, each with a time without requests to the machines.
     let endless = FLOOD.replace("max_trials = 6", "min_trials = 500\nmax_trials = 500");
     let endless = endless.replace("\"50ms\"", "\"1500ms\"");
     let experiment = lab.file("endless.toml", &endless);
@@ -150,7 +150,7 @@ fn an_agent_that_finds_no_room_is_not_left_half_there() {
         .says("host client: the agent could not be brought along")
         .says("No space left on device");
     assert_eq!(rack.left(), Vec::<String>::new());
-    // Where root may not be used, nothing is started; an address that a machine has not is no target.
+    // Without consent to root nothing starts; a foreign address is no target.
     let rack = Rack::new("256m");
     let lab = rack.lab();
     let experiment = lab.file("rack.toml", &FLOOD.replace("allow = [\"root\"]\n", ""));
@@ -199,7 +199,7 @@ fn machines_whose_clocks_differ_drive_as_one_and_each_is_reported() {
         .prints("with all rights that the command gives it");
     let output = lab.plimsoll_until_decided(&["run", &experiment, "--yes", "--format", "json"]);
     let report = output.json();
-    // What was measured of each clock holds what it was set to.
+    // The interval of each clock holds its true offset.
     let clocks = &report["trials"][0]["clocks"];
     let of = |host: &str, key: &str| clocks[host][key].as_i64().unwrap_or_else(|| panic!("{host}: {report}"));
     let mut set: Vec<i64> = Vec::new();
@@ -222,7 +222,7 @@ fn machines_whose_clocks_differ_drive_as_one_and_each_is_reported() {
         assert!((30.0..=50.0).contains(&of(&generator["figures"], "requests_per_second")), "{generator}");
         assert!(of(generator, "after_ms") < 500.0, "they began at one moment: {generator}");
     }
-    // On a machine that others keep busy one may come late by more than is allowed; then that is what is said.
+    // On a busy machine one may start too late; then the report says that.
     let late = |it: &&Value| of(it, "after_ms") + of(it, "within_ms") > 1.0;
     match generators.iter().any(|it| late(&it)) {
         false => assert_eq!(output.code, Some(0), "{report}"),

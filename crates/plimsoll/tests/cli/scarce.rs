@@ -1,4 +1,4 @@
-//! Too little of something: processes, open files, memory, time.
+//! Scarce resources: processes, open files, memory, time.
 
 use crate::lab::Lab;
 use crate::stores::SHORT;
@@ -8,7 +8,7 @@ use crate::stores::SHORT;
 fn at_a_limit_on_processes_or_files_a_run_says_so_and_panics_nowhere() {
     let lab = Lab::of_root();
     lab.file("short.toml", SHORT);
-    // A user whom nobody else is counts only his own processes.
+    // A user id that no other process has, so only the run's processes count.
     let user = 61_000 + std::process::id() % 4000;
     for limit in ["nproc", "nofile"] {
         // With fewer, not even the programs before it start.
@@ -40,7 +40,7 @@ fn a_service_that_used_up_its_hosts_memory_is_reported_and_the_agent_outlives_it
         .exits(3)
         .says("killed by SIGKILL")
         .says("the memory that its host may use had run out");
-    // Whatever it is that runs out, the program goes before the agent.
+    // When anything runs out, the program goes before the agent.
     let score = "exec = [\"sh\", \"-c\", \"cat /proc/self/oom_score_adj >&2; exit 1\"]";
     let experiment = lab.file("score.toml", &SHORT.replace("web = {}", score));
     lab.plimsoll(&["run", &experiment]).exits(3).says("it wrote: 500");

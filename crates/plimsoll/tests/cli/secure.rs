@@ -61,7 +61,7 @@ fn nginx_and_haproxy_speak_tls_in_both_versions_for_root_and_for_an_ordinary_use
     let haproxy = "haproxy = { to = \"origin\", tls = true, http2 = true }";
     holds(&root, haproxy, "tls = true");
     holds(&user, haproxy, HTTP2);
-    // What only passes bytes on passes on TLS, too.
+    // A proxy of bytes passes TLS on, too.
     let passing = "haproxy = { to = \"inner\", mode = \"tcp\" }\n[services.inner]\non = \"server\"\n\
                    web = { model = \"event_loop\", tls = true, http2 = true }";
     holds(&user, passing, HTTP2);

@@ -1,4 +1,4 @@
-//! The program tried on faults and innocents that are known.
+//! The self-test: known faults, and innocent changes.
 
 use std::thread;
 use std::time::Duration;
@@ -18,12 +18,12 @@ fn marks(found: &Value) -> Vec<(&str, &str)> {
 #[test]
 fn an_ordinary_user_has_a_fault_found_an_innocent_spared_and_learns_what_needs_root() {
     let lab = Lab::of_ordinary_user();
-    // What the user sets for all runs would change the cases, and does not hold for them.
+    // The user's settings for all runs would change the cases, so they do not apply.
     let environment = [("PLIMSOLL_REPS", "1"), ("PLIMSOLL_AUDIT_PROBES", "1")];
     let words =
         ["selftest", "few-ports", "many-ports", "one-mode", "--store", "kept.sqlite", "--format", "json"];
     let mut output = lab.plimsoll_in(&words, &environment);
-    // Beside others on a busy machine it may be left open, as any measurement. The last of three tries counts whatever it is.
+    // A busy machine may leave it undecided, as any measurement. The last of three tries counts in any case.
     for _ in 0..2 {
         if marks(&output.json())[0].1 == "undecided" {
             output = lab.plimsoll_in(&words, &environment);

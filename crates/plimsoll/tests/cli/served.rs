@@ -12,11 +12,11 @@ use crate::lab::{Lab, Process, wait_until};
 use crate::models::QUEUE;
 use crate::stores::{SHORT, stored_runs};
 
-/// A server that runs, and the runs that it has.
+/// A running server with its runs.
 pub(crate) struct Server {
     pub(crate) lab: Lab,
     _running: Process,
-    /// Its address, and the token where it asks for one.
+    /// Its address.
     pub(crate) host: String,
     token: Option<String>,
 }
@@ -34,7 +34,7 @@ impl Response {
 }
 
 impl Server {
-    /// With runs of the version before, of which one has a tag and a note that would be obeyed if they were not escaped.
+    /// A server with runs of the version before, one of which has a tag and a note with markup that must be escaped.
     fn start(options: &[&str]) -> Self {
         let lab = Lab::of_ordinary_user();
         let store = stored_runs(&lab);
@@ -51,7 +51,7 @@ impl Server {
         Self::of(lab, &format!("--store {store} {}", options.join(" ")))
     }
 
-    /// With the runs of a lab.
+    /// A server with the runs of a lab.
     pub(crate) fn of(lab: Lab, words: &str) -> Self {
         let file = lab.path("address").display().to_string();
         let script = format!("exec \"$0\" serve --listen 127.0.0.1:0 {words} >{file}");
@@ -169,7 +169,7 @@ fn what_was_imported_is_listed_shown_and_compared_with_what_was_measured() {
     let [back, measured] =
         [format!("/compare?a={after}&b={before}"), format!("/compare?a={after}&b=xbfcwz18")];
     assert!(server.get(&back).text.contains("<h2>Faster</h2>"));
-    // A run of connections per second has no figure of that name; that is said, and is no failure of the server.
+    // A run of connections per second has no figure of that name: the page says so, and the server goes on.
     let refused = server.get(&measured);
     assert!(refused.status == 400 && refused.text.contains("requests_per_second"), "{}", refused.text);
 }
@@ -184,7 +184,7 @@ fn requests_that_never_end_keep_nobody_out() {
             stream
         })
         .collect();
-    // More than it takes at a time; each is closed after ten seconds.
+    // More connections than it takes at a time; each is closed after ten seconds.
     assert_eq!(server.get("/").status, 200);
     drop(half_open);
 }
@@ -219,11 +219,11 @@ fn a_strange_name_another_method_and_a_missing_token_are_refused() {
     server.lab.plimsoll(&["serve", "--token-file", &short]).exits(2).says("at least 16 letters");
 }
 
-/// Where `cargo xtask test` puts the packages of npm.
+/// Folder of `cargo xtask test` for the packages of npm.
 const PACKAGES: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/npm/node_modules");
 const LOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/look.cjs");
 
-/// What `look.cjs` finds on pages, as it prints it: `{}` where nothing is wrong.
+/// Findings of `look.cjs` on pages, as it prints them: `{}` without faults.
 pub(crate) fn seen_in_chromium(addresses: &[String]) -> String {
     seen_in("light,dark", addresses)
 }

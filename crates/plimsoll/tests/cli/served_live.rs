@@ -1,4 +1,4 @@
-//! A run under way, as a browser sees it: in the list, on a page of its own, and as events up to its end; and its page afterwards, among very many.
+//! A running run in a browser: in the list, on a page of its own, and as events up to its end; and its page afterwards, among very many.
 
 use std::fs;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::live::SECONDS;
 use crate::served::{Server, seen_in_chromium};
 use crate::stores::SHORT;
 
-/// The id of the run that the list says to be under way, once it does.
+/// Waits until the list shows a running run, and returns its id.
 fn under_way(server: &Server) -> String {
     let mut list = String::new();
     wait_until("a run is listed as under way", || {
@@ -80,7 +80,7 @@ fn a_run_under_way_is_listed_and_followed_to_its_page_and_a_killed_one_is_not() 
     );
 }
 
-/// Runs with 100,000 trials beside those that are there. What was measured in these is left out: no page reads it.
+/// Adds runs with 100,000 trials. Their measurements are left out, as no page reads them.
 const MANY: &str = r#"
 import json, sqlite3, sys, zlib
 store = sqlite3.connect(sys.argv[1])

@@ -1,4 +1,4 @@
-//! What an experiment changes of the machine, and which of its CPUs it takes.
+//! Settings that an experiment changes on the machine, and the CPUs that it takes.
 
 use std::fs;
 
@@ -55,7 +55,7 @@ fn a_setting_of_the_machine_is_put_back_after_the_run_and_after_it_is_killed() {
     let short = lab.file("short.toml", &experiment(&host, "web = {}", "100ms"));
     lab.plimsoll(&["run", &short]).exits(0);
     assert_eq!(setting(), before);
-    // What cannot be written changes nothing.
+    // A setting that cannot be written leaves the others unchanged.
     let absent = format!("sysctls = {{ \"{SETTING}\" = {other}, \"vm.zz_no_such\" = 1 }}");
     let absent = lab.file("absent.toml", &experiment(&absent, "web = {}", "1s"));
     lab.plimsoll(&["run", &absent]).exits(3).says("vm.zz_no_such");

@@ -68,7 +68,7 @@ fn machines_are_handed_out_by_slurm_for_the_whole_run_and_given_back_however_it_
     for node in ["n1", "n2"] {
         wait_until("no agent is left", || cluster.processes(node, "agent").is_empty());
     }
-    // A machine that goes down ends the run, which has what was measured before.
+    // A machine that goes down ends the run, which keeps earlier measurements.
     let run = lab.start(&["run", &lab.file("endless.toml", &endless), "--yes"]);
     wait_until("a trial has ended", || {
         lab.stored().is_some_and(|report| report["trials"].as_array().is_some_and(|trials| trials.len() > 1))

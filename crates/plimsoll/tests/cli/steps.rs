@@ -56,7 +56,7 @@ step_recovery = { phase = "visits", step = "back", margin = "40 %" }
         report["verdicts"].as_array().unwrap().iter().map(|it| &it["outcome"]).collect();
     assert_eq!(outcomes, ["not_recovered", "recovered", "not_recovered", "recovered"], "{report}");
     let at = |name: &str| event(&report, name)["at_s"].as_f64().expect("a time");
-    // Between the first and the last step lie 4 s as the file says it; the machine may be late by as much as it is busy.
+    // The file has 4 s between the first and the last step; a busy machine may be late.
     assert!((3.5..6.5).contains(&(at("back") - at("lossy"))), "{} {}", at("back"), at("lossy"));
     let killed = &event(&report, "killed")["recovery"];
     assert_eq!(killed["lowest"], 0.0, "nobody is served by a service that is dead: {killed}");

@@ -1,4 +1,4 @@
-//! Storage: volumes, the loads on them, and what is left of either.
+//! Storage: volumes, the loads on them, and their remains.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -71,7 +71,7 @@ fn settled_queues(lab: &Lab) -> BTreeMap<String, String> {
     }
 }
 
-/// What of a run is left: a loop device on a file of its own, or another setting of a device than before.
+/// Remains of a run: a loop device on a file of its own, or a changed setting of a device.
 fn left(lab: &Lab, before: &BTreeMap<String, String>) -> Vec<String> {
     let is_left = |(path, text): &(String, String)| {
         path.ends_with(BACKING_FILE) || before.get(path).is_some_and(|before| before != text)
@@ -79,7 +79,7 @@ fn left(lab: &Lab, before: &BTreeMap<String, String>) -> Vec<String> {
     queues(lab).into_iter().filter(is_left).map(|(path, text)| format!("{path}: {text}")).collect()
 }
 
-/// Waits until nothing is left, and fails where something stays: devices of other runs come and go while they are looked at.
+/// Waits until nothing is left, and fails if anything stays: devices of other runs come and go meanwhile.
 fn nothing_is_left(lab: &Lab, before: &BTreeMap<String, String>, of: &str) {
     let give_up = Instant::now() + Duration::from_secs(10);
     loop {
@@ -92,7 +92,7 @@ fn nothing_is_left(lab: &Lab, before: &BTreeMap<String, String>, of: &str) {
     }
 }
 
-/// The setting by which the file of a loop device stands in the lab's own folder.
+/// Setting that puts the file of a loop device into the lab's own folder.
 fn in_folder_of(lab: &Lab) -> String {
     format!("in = \"{}\"", lab.folder().display())
 }
@@ -151,7 +151,7 @@ fn loop_devices_file_systems_and_settings_are_gone_or_as_before() {
     ];
     for volume in volumes.map(|volume| volume.replace("in = \".\"", &in_folder_of(&lab))) {
         let file = lab.file("loop.toml", &experiment(&volume, READS, OF_ITS_SOURCE));
-        // A machine that is taken away makes the claim invalid, and changes nothing of this.
+        // A hypervisor that takes the CPUs away makes the claim invalid, without an effect on this.
         let report = lab.plimsoll(&["run", &file, "--format", "json"]).exits_as_it_judges().json();
         assert_eq!(phase(&report)["storage"]["reads"], 400, "{volume}");
         nothing_is_left(&lab, &before, &volume);
@@ -222,7 +222,7 @@ fn a_device_is_written_to_only_where_the_user_has_named_it_and_nobody_uses_it() 
     let lab = Lab::of_root().allowing("machine");
     let image = lab.path("image");
     fs::File::create(&image).and_then(|file| file.set_len(16 << 20)).expect("allowed");
-    // Not the first that is free: the next run on this machine would take that as soon as it is detached, and be what is read.
+    // Not the first free device: the next run on this machine would take it once it is detached, and its data would be read.
     let number = 4000 + std::process::id() % 10_000;
     let device = format!("/dev/loop{number}");
     let _removed = Remove(&lab, number);
@@ -285,7 +285,7 @@ fn a_device_that_fails_under_a_load_is_an_input_output_error() {
     let stat = format!("/sys/block/{}/stat", device.trim_start_matches("/dev/"));
     let reads = || fs::read_to_string(&stat).ok()?.split_whitespace().next()?.parse::<u64>().ok();
     wait_until("the load is under way", || reads().is_some_and(|reads| reads > 500));
-    // What the loop device stands on becomes shorter than it, under the load and before the next.
+    // The backing file becomes shorter than the loop device, under the load and before the next.
     fs::OpenOptions::new().write(true).open(&image).and_then(|file| file.set_len(4096)).expect("allowed");
     run.ends().exits(3).says(expected);
     lab.plimsoll(&["run", &file]).exits(3).says(expected);

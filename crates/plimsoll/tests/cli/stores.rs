@@ -1,4 +1,4 @@
-//! Files of runs: who may read them, and who carries a run out.
+//! Files of runs: their readers, and the process that owns a run.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 use crate::experiments::long_flood;
 use crate::lab::{Lab, Printed, wait_until};
 
-/// One that is over at once.
+/// A very short experiment.
 pub(crate) const SHORT: &str = r#"
 question = "How fast is it?"
 [hosts.server]
@@ -55,7 +55,7 @@ fn runs_are_read_where_nothing_may_be_written() {
     let mut beside: Vec<_> = beside.collect();
     beside.sort();
     assert_eq!(beside, ["reports", "runs.sqlite", "runs.sqlite-claims"], "reading leaves nothing");
-    // What may not be read says so.
+    // An unreadable store is reported.
     mode("kept/runs.sqlite", 0o000);
     lab.plimsoll(&["history", "--store", &store])
         .exits(3)
@@ -91,7 +91,7 @@ fn another_users_runs_are_read_while_they_go_on_and_after_they_were_killed() {
 /// A file of four runs, without stacks and without the machine's names.
 const STORED_RUNS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/stored/runs.sqlite.gz");
 
-/// What the version that measured them said of each run: the claim, the outcome, the estimate, and whether the claim holds.
+/// Verdicts of the version that measured the runs: claim, outcome, estimate, and whether the claim holds.
 const ANSWERS: [(&str, &str, &str, f64, Option<bool>); 4] = [
     ("xbfcwz18", "recovery", "not_recovered", 0.275_461_347_284_135_8, Some(false)),
     ("vks6tahx", "limit", "estimated", 267.143_127_941_781_53, Some(true)),
@@ -99,7 +99,7 @@ const ANSWERS: [(&str, &str, &str, f64, Option<bool>); 4] = [
     ("frr1yy2c", "knee", "estimated", 48_268_800.797_501_065, None),
 ];
 
-/// Puts it into the lab; its name.
+/// Puts it into the lab, and returns its name.
 pub(crate) fn stored_runs(lab: &Lab) -> String {
     let store = lab.path("stored.sqlite");
     let unpacked = File::create(&store).expect("a file of its own");

@@ -89,7 +89,7 @@ could, missing = done(forbidden), sorted(set(needed) - set(done(needed)))
 sys.exit(f"could: {could}; could not: {missing}; tried: {len(forbidden)}")
 "#;
 
-/// How many things are tried that should not be possible.
+/// Number of attempts that must fail.
 const TRIED: usize = 22;
 
 fn nosy(lab: &Lab, more: &str) -> String {

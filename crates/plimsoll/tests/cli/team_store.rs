@@ -23,13 +23,13 @@ initdb --pgdata=data --username=team --auth=scram-sha-256 --pwfile=password --en
 rm password
 "#;
 
-/// After the last server was killed, its processes may be there for a moment longer.
+/// Starts the server. Processes of a killed one may stay for a moment.
 const SERVE: &str = r#"
 PATH="$(ls -d /usr/lib/postgresql/*/bin | tail -n 1):$PATH"
 exec postgres -D data -c unix_socket_directories="$PWD" -c fsync=off -c listen_addresses=
 "#;
 
-/// One whose trials last long enough for something to happen between them.
+/// An experiment whose trials last long enough for events between them.
 fn lasting() -> String {
     SHORT.replace("connections = 20", "duration = \"1s\"")
 }
@@ -95,7 +95,7 @@ impl Team {
         });
     }
 
-    /// How many trials the newest run has in a store.
+    /// Number of trials of the newest run in a store.
     fn trials(&self, store: &str) -> usize {
         let output = self.plimsoll_at(store, &["show", "latest", "--format", "json"]);
         let count = |report: Value| report["trials"].as_array().map_or(0, Vec::len);
@@ -152,7 +152,7 @@ fn a_run_on_a_server_is_what_one_in_a_file_is_for_every_command_and_goes_from_on
     // The packets were brought from the server for the page that draws them.
     assert!(captures("state/plimsoll/team/captures") && !captures("state/plimsoll/captures"));
     team.plimsoll(&["show", "latest", "--format", "html"]).prints("id=\"connection-picker\"");
-    // It lives there as it would in a file.
+    // Management works as in a file.
     team.plimsoll(&["baseline", "set", &id, "release"]).exits(0);
     team.plimsoll(&["compare", "release", &id]).exits(4);
     team.plimsoll(&["rm", "latest"]).exits(2).says("is the baseline `release`");
@@ -241,7 +241,7 @@ fn what_a_server_that_is_gone_for_good_lacks_stays_here_and_is_pushed_later() {
 fn the_doctor_names_a_run_that_was_killed_while_its_server_was_away_and_how_to_hand_it_on() {
     let mut team = Team::new();
     let experiment = team.lab.file("lasting.toml", &lasting());
-    // One that was meant to be in the file.
+    // A run that belongs in the file.
     let own = team.own();
     team.plimsoll_at(&own, &["run", &team.lab.file("short.toml", SHORT), "--reps", "1"]);
     let run = team.begin(&experiment, "9", "");

@@ -1,9 +1,9 @@
-//! What comes from outside and what a terminal makes of it; how wide text is; what the environment sets; and what a result says of
-//! where it was measured.
+//! Foreign text on a terminal, the width of text, settings from the environment, and the description of the machine in
+//! results.
 
 use crate::lab::{Lab, Printed};
 
-/// An experiment of a second, whose texts hold what a terminal obeys.
+/// An experiment of a second with control sequences in its texts.
 const NASTY: &str = r#"
 question = "a\u001b[2Jb\rc\u202Ed\u009Be?"
 [hosts.one]
@@ -27,7 +27,7 @@ slices = 2
 max_trials = 1
 "#;
 
-/// Neither result nor message holds anything that a terminal obeys.
+/// Requires a result and messages without control sequences.
 #[track_caller]
 fn harmless(output: Printed) -> Printed {
     for text in [&output.stdout, &output.stderr] {

@@ -1,10 +1,10 @@
-//! Measurements that failed altogether: never a success, and reported with what is needed to mend them.
+//! Measurements that failed altogether: never a success, and reported with advice.
 
 use serde_json::Value;
 
 use crate::lab::{Lab, Printed, verdict_of};
 
-/// A client, a server across a link, and a load that nothing is claimed of.
+/// A client, a server across a link, and a load without a claim.
 fn experiment(service: &str, load: &str, more: &str) -> String {
     format!(
         r#"
@@ -43,7 +43,7 @@ class Broken(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("", int(sys.argv[1])), Broken).serve_forever()
 "#;
 
-/// A server for mail that takes nobody's.
+/// A mail server that accepts no mail.
 const NO_RELAY: &str = r#"#!/usr/bin/env python3
 import socketserver, sys
 class Session(socketserver.StreamRequestHandler):

@@ -103,7 +103,7 @@ fn an_impossible_setting_is_named_before_anything_runs() {
     lab.plimsoll(&["history"]).exits(0).prints_nothing();
 }
 
-/// Both `check` and `run` refuse the file with this change, with the same words.
+/// Requires that `check` and `run` refuse the file with this change, with equal messages.
 fn wrong(right: &str, wrong: &str) -> Printed {
     let lab = Lab::new();
     assert!(FLOOD.contains(right));

@@ -16,9 +16,9 @@ const PRELOAD: &str = "cp -a /etc \"$0\" && echo \"$0/inside.so\" >\"$0/etc/ld.s
 
 /// A program with the columns of the table that it belongs to.
 struct Inside {
-    /// The name that the process has for the kernel when it listens.
+    /// Name of the listening process in the kernel.
     process: &'static str,
-    /// What the file says of the service.
+    /// The service in the experiment file.
     service: &'static str,
     root: usize,
     user: Option<usize>,
@@ -80,10 +80,10 @@ fn experiment(service: &str) -> String {
     )
 }
 
-/// What a program can reach while it runs, as bits.
+/// Attempts that succeed in a running program, as bits.
 fn reached(lab: Lab, program: &Inside) -> u128 {
     let token = token();
-    // The library has to be in sight of programs that see nothing of the folder where Plimsoll was started.
+    // Programs do not see the folder where Plimsoll was started, so the library lies elsewhere.
     let library = tempfile::Builder::new().prefix("plimsoll-test-").tempdir_in("/opt").expect("root may");
     fs::set_permissions(library.path(), Permissions::from_mode(0o755)).expect("it is root's");
     let path = |name: &str| library.path().join(name);

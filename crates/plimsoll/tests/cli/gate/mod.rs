@@ -63,7 +63,7 @@ fn token() -> String {
     format!("plimsoll-probe-{}-{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed))
 }
 
-/// What a program can reach that a file names, as bits.
+/// Attempts that succeed in a program of a file, as bits.
 fn reached(lab: Lab, place: &str, kind: &str) -> u128 {
     let token = token();
     let folder = lab.folder().display().to_string();
@@ -73,7 +73,7 @@ fn reached(lab: Lab, place: &str, kind: &str) -> u128 {
     bits(&run_with_probe(lab, &experiment(place, kind, &words), token))
 }
 
-/// Runs an experiment in which a probe is started, as a caller with much to lose. What the run says has the probe's result in it.
+/// Runs an experiment with a probe, as a caller with much to lose. The run's output has the probe's result.
 fn run_with_probe(lab: Lab, experiment: &str, token: String) -> String {
     let file = lab.file("probed.toml", experiment);
     let caller = lab.file("caller.py", CALLER);
@@ -86,7 +86,7 @@ fn run_with_probe(lab: Lab, experiment: &str, token: String) -> String {
     [output.stderr, output.stdout].concat()
 }
 
-/// A socket and a FIFO to which somebody listens, outside of all folders that programs do not see.
+/// A socket and a FIFO with a listener, in a folder that programs see.
 struct Elsewhere {
     folder: PathBuf,
     _socket: UnixListener,
@@ -129,10 +129,10 @@ fn is_in_the_table(column: usize, kind: &str, lab: impl Fn() -> Lab) {
     }
 }
 
-/// What the kernel or its settings decide for programs without a system call filter.
+/// Cell of the table for attempts that the kernel or its settings decide, for programs without a system call filter.
 const AS_THE_KERNEL: &str = "as the kernel allows";
 
-/// Compares what was reached with a column of the table, or writes the column.
+/// Compares successful attempts with a column of the table, or writes the column.
 fn compare(column: usize, by: &str, bits: u128) {
     let names = names();
     let page = fs::read_to_string(PAGE).expect("docs/security.md is there");

@@ -1,4 +1,4 @@
-//! The ways in which an input differs from its sample.
+//! Changes that make an input of a sample.
 
 use std::fs;
 use std::ops::Range;
@@ -40,7 +40,7 @@ const BYTES: [&[u8]; 8] = [
 ];
 /// Beginnings of nested values.
 const NESTS: [&[u8]; 6] = [b"[", b"{\"a\":", b"(", b"[[", b"{a=", b"\"\\"];
-/// Longest that something repeated is: mostly, and now and then.
+/// Largest length of a repetition: usually, and now and then.
 const LONG: [usize; 2] = [64 << 10, 12 << 20];
 
 /// One to three changes.

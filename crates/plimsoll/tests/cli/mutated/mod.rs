@@ -1,4 +1,4 @@
-//! Whatever a file contains, the command that reads it ends with a message: no panic, no abort, within a limit of memory and of time.
+//! Commands end with a message for any contents of a file: no panic, no abort, within limits of memory and of time.
 //!
 //! A number makes an input: a sample of the tests, changed in one to three ways (`change`). Each command is the real program, which may have 256 MB of
 //! memory of its own (RLIMIT_DATA, setrlimit(2)). RLIMIT_AS would count the program's text, too, and addresses that threads reserve and never use.
@@ -32,11 +32,11 @@ use samples::Sample;
 const MEMORY: u64 = 256 << 20;
 /// Memory that `check` may take altogether, with the pages of the program's file, in bytes.
 const MEMORY_OF_CHECK: u64 = 64 << 20;
-/// Time of all CPUs that a command may take: how long it waits for one is the doing of others.
+/// Limit of a command's CPU time. Waits for a CPU do not count.
 const TIME: Duration = Duration::from_secs(10);
-/// What takes longer by the clock hangs, in seconds.
+/// Limit of the elapsed time in seconds.
 const HANGS_AFTER: &str = "120";
-/// Inputs that are tried where the environment names none.
+/// Inputs that are tried by default.
 const FEW: Range<u64> = 0..400;
 /// The inputs to try, as `FROM..TO`.
 const WHICH: &str = "PLIMSOLL_MUTATED";
@@ -132,7 +132,7 @@ fn what_never_ends_is_refused_by_number() {
     refused("ulimit -d 65536; yes 1 | head -c 12000000 | $PLIMSOLL judge modes", 3, "the system refuses");
 }
 
-/// Makes an input, and gives it to a command. What the command needs, or what was wrong with its end.
+/// Makes an input, and runs a command on it. Returns the command's needs, or the error of its end.
 fn attempt(folder: &Path, samples: &[Sample], number: u64) -> Result<(String, Needs), String> {
     let mut random = StdRng::seed_from_u64(number);
     // Each kind of sample has the same share, however many samples it has.
@@ -171,7 +171,7 @@ fn attempt(folder: &Path, samples: &[Sample], number: u64) -> Result<(String, Ne
     Err(format!("{wrong}: {}", about()))
 }
 
-/// Runs the program within the limits; its exit status (below 0 the signal that ended it), the most memory that it had at once, and its time.
+/// Runs the program within the limits. Returns its exit status (below 0 the signal that ended it), its peak memory, and its CPU time.
 fn run(folder: &Path, words: impl Iterator<Item = String>) -> (i32, u64, Duration) {
     let output = Command::new("/usr/bin/python3")
         .args(["-I", "-S", "-c", LAUNCHER, &MEMORY.to_string(), HANGS_AFTER, env!("CARGO_BIN_EXE_plimsoll")])

@@ -1,11 +1,11 @@
-//! The samples: what comes with Plimsoll, and what its tests read.
+//! The samples: files of Plimsoll and of its tests.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-/// A kind of input, and who reads it.
+/// A kind of input, and the commands that read it.
 pub(super) struct Kind {
     pub(super) name: &'static str,
     /// Name that an input gets.
@@ -147,7 +147,7 @@ enum From {
 }
 
 impl Sample {
-    /// What to call it in a message.
+    /// Its name for messages.
     pub(super) fn name(&self) -> String {
         match &self.from {
             From::File(path) => path.display().to_string(),

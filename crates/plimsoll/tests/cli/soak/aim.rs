@@ -1,4 +1,4 @@
-//! Which process of a run is hit. Only descendants of a controller that the soak itself has started are looked at.
+//! Targets of the soak: processes of a run. Only descendants of controllers that the soak has started count.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ pub(super) enum Part {
     Supervisor,
     /// Starts services and drives loads in a host.
     Agent,
-    /// Puts back what was changed of the machine.
+    /// Restores the machine's settings.
     Undo,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn parts(controller: u32, part: Part) -> Vec<u32> {
     parts.map(|process| process.pid).collect()
 }
 
-/// Waits until a run has such processes, and gives them; none where it has none for a while.
+/// Waits for such processes of a run, and returns them; empty after a while without any.
 pub(super) fn wait_for(controller: u32, part: Part) -> Vec<u32> {
     let give_up = Instant::now() + Duration::from_secs(30);
     loop {

@@ -1,5 +1,5 @@
-//! The soak: processes of runs are killed and stopped at random moments, disks are full, limits low, stores corrupt; and after each try it is
-//! looked from outside whether anything that was stored is lost, and anything was left on the machine.
+//! The soak: processes of runs are killed and stopped at random moments, disks are full, limits low, stores corrupt. After each try, other programs
+//! look for lost data in the store and for remains on the machine.
 //!
 //! `cargo xtask soak` carries it out for minutes, and the story here once for each kind. A try is drawn from the seed and its number alone, so that it
 //! can be repeated by itself; docs/reliability.md has the counts.
@@ -20,7 +20,7 @@ use rand::{RngExt, SeedableRng};
 
 use tries::{Damage, Kind, Sandbox};
 
-/// How many minutes to go on; once for each kind where it is not set.
+/// Minutes to go on; unset for one try of each kind.
 const MINUTES: &str = "PLIMSOLL_SOAK_MINUTES";
 /// The seed; a random one where it is not set.
 const SEED: &str = "PLIMSOLL_SOAK_SEED";
@@ -40,11 +40,11 @@ fn whatever_is_killed_full_or_corrupt_nothing_that_was_stored_is_lost_and_nothin
     if env::var_os(INSIDE).is_some() {
         return soak();
     }
-    // Two at once on a machine would take each other's setting for one that was left.
+    // Two soaks at once would take each other's settings for remains.
     let _alone =
         fs::File::open("/var/tmp").and_then(|folder| folder.lock().map(|()| folder)).expect("a lock");
-    // Whatever has an id in there was started by the soak; and no doctor in there sees anybody else's journals or processes. The shell is
-    // process 1, which reaps what nobody waits for.
+    // The soak has started every process with an id in there, and no doctor in there sees other journals or processes. The shell is process 1, which
+    // reaps orphans.
     let mount = "mount -t tmpfs -o mode=755 none /run && \"$@\"; exit $?";
     // `unshare` is deaf to requests to end, and would outlive this process.
     let status = Command::new("setpriv")
@@ -70,12 +70,12 @@ fn whatever_is_killed_full_or_corrupt_nothing_that_was_stored_is_lost_and_nothin
     assert!(status.success(), "the soak failed, with what it printed above: {status}");
 }
 
-/// What came of the tries of a kind.
+/// Results of the tries of a kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     tries: usize,
     lost: usize,
-    /// In how many tries the doctor had something to undo.
+    /// Number of tries in which the doctor undid something.
     undone: usize,
     left: usize,
     unclear: usize,
@@ -123,7 +123,7 @@ fn soak() {
     assert!(broken.is_empty(), "seed {seed}; {again}:\n{}", broken.join("\n"));
 }
 
-/// Adds a try to its kind; whether something was wrong.
+/// Adds a try to its kind. Returns whether it was faulty.
 fn count(count: &mut Count, found: &Damage) -> bool {
     count.tries += 1;
     count.lost += usize::from(!found.lost.is_empty());

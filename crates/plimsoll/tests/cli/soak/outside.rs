@@ -83,18 +83,18 @@ impl Stored {
     }
 }
 
-/// What there is on the machine that a run could leave behind.
+/// State of the machine that a run could leave behind.
 #[derive(Debug)]
 pub(super) struct Machine {
     /// The folder for temporary files of the runs.
     scratch: PathBuf,
-    /// Where journals of their undo processes are.
+    /// Folder of their undo processes' journals.
     journals: PathBuf,
     found: BTreeSet<String>,
 }
 
 impl Machine {
-    /// As it is before a try.
+    /// State before a try.
     pub(super) fn now(scratch: &Path, journals: &Path) -> Self {
         let mut machine =
             Self { scratch: scratch.into(), journals: journals.into(), found: BTreeSet::default() };
@@ -168,7 +168,7 @@ fn namespaces() -> Vec<String> {
     let output =
         Command::new("lsns").args(["--noheadings", "--output", "NS,TYPE"]).output().expect("lsns starts");
     let text = String::from_utf8_lossy(&output.stdout);
-    // The program itself, and namespaces that end while it looks, are no matter: what stays is seen again.
+    // The program itself and ending namespaces do not matter: lasting ones are seen again.
     text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
@@ -177,7 +177,7 @@ fn mounts() -> Vec<String> {
     mounts.lines().map(str::to_owned).collect()
 }
 
-/// The name of the host with limited memory, which the names of control groups have. Others that are on the machine at the time have another.
+/// Name of the host with limited memory, which its control groups have. Other hosts on the machine have other names.
 pub(super) fn limited_host() -> String {
     let namespace = fs::metadata("/proc/self/ns/pid").expect("it is in one").ino();
     format!("s{namespace}")

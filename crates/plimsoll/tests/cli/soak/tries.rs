@@ -19,9 +19,9 @@ use crate::stores::SHORT;
 
 /// Where the journals of undo processes of root are.
 const JOURNALS: &str = "/run/plimsoll";
-/// How long what a run has made may take to go by itself.
+/// Time for a run's remains to go by themselves.
 const BY_ITSELF: Duration = Duration::from_secs(2);
-/// And after the doctor has removed it.
+/// Time for them to go after the doctor has removed them.
 const BY_DOCTOR: Duration = Duration::from_secs(10);
 /// The latest moment at which something is done to a run, in milliseconds after its start. A trial takes about a second.
 const LATEST_MS: u64 = 3000;
@@ -43,7 +43,7 @@ pub(super) enum Kind {
     SixWriters,
 }
 
-/// Where a try is made: a folder of its own, in which the program keeps its runs and its temporary files.
+/// Sandbox of a try: a folder of its own for the program's runs and temporary files.
 pub(super) struct Sandbox {
     lab: Lab,
     scratch: PathBuf,
@@ -64,7 +64,7 @@ pub(super) struct Damage {
 }
 
 impl Damage {
-    /// In one line.
+    /// The findings in one line.
     pub(super) fn summary(&self) -> String {
         let parts = [
             ("", &self.lost),
@@ -133,7 +133,7 @@ max_trials = 500
 }
 
 impl Sandbox {
-    /// For this copy of the program.
+    /// A sandbox for this copy of the program.
     pub(super) fn new(program: &Path) -> Self {
         let lab = Lab::of_root().allowing("machine");
         let scratch = lab.path("scratch");
@@ -152,7 +152,7 @@ impl Sandbox {
         Stored::read(&self.store())
     }
 
-    /// Starts the endless run, and waits until a random moment of it; nothing where it has ended before.
+    /// Starts the endless run, and waits until a random moment; `None` if it has ended before.
     fn start(&self, random: &mut StdRng, found: &mut Damage) -> Option<Process> {
         let experiment = self.lab.file("endless.toml", &endless());
         let mut run = self.lab.start(&["run", &experiment]);
@@ -164,7 +164,7 @@ impl Sandbox {
         Some(run)
     }
 
-    /// What every command has to say of the store, and what has been lost and left since `before` was stored.
+    /// Checks every command on the store, lost rows since `before`, and remains.
     fn look(&self, before: &Stored, found: &mut Damage) {
         let after = self.stored();
         found.lost.extend(after.lost_since(before));
@@ -261,7 +261,7 @@ fn kill_controller(place: &Sandbox, random: &mut StdRng, found: &mut Damage) {
     place.look(&before, found);
 }
 
-/// The run goes on without it, or ends with a word; it is ended by Ctrl-C where it goes on.
+/// Kills a part of a run. The run goes on until Ctrl-C, or ends with a message.
 fn kill_part(place: &Sandbox, part: Part, random: &mut StdRng, found: &mut Damage) {
     let Some(run) = place.start(random, found) else { return };
     let Some(victim) = one_of(&run, part, random, found) else { return };
@@ -319,7 +319,7 @@ fn one_of(run: &Process, part: Part, random: &mut StdRng, found: &mut Damage) ->
     (!parts.is_empty()).then(|| parts[random.random_range(0..parts.len())])
 }
 
-/// Ends a run by Ctrl-C, where it has not ended by itself.
+/// Ends a run by Ctrl-C, if it still runs.
 fn end(mut run: Process, found: &mut Damage) {
     if !run.has_ended() {
         run.signal(Signal::SIGINT);
@@ -367,9 +367,9 @@ fn full_disk(place: &Sandbox, random: &mut StdRng, found: &mut Damage) {
     place.doctor(found);
 }
 
-/// A run that cannot be carried out within a limit says why.
+/// Runs within a limit. A failed run gives the reason.
 fn few(place: &Sandbox, limit: &str, random: &mut StdRng, found: &mut Damage) {
-    // A user whom nobody else is counts only his own processes.
+    // A user id that no other process has, so only the run's processes count.
     let user: u32 = random.random_range(61_000..65_000);
     let number = random.random_range(5..=60);
     let experiment = place.lab.file("short.toml", SHORT);
@@ -398,7 +398,7 @@ fn few(place: &Sandbox, limit: &str, random: &mut StdRng, found: &mut Damage) {
     found.left.extend(machine.left_after(BY_DOCTOR));
 }
 
-/// Bytes of a store are changed. It is read, or refused with a word; and so is the next run in it.
+/// Changes bytes of a store. It is read, or refused with a message; and so is the next run in it.
 fn corrupt(place: &Sandbox, random: &mut StdRng, found: &mut Damage) {
     let experiment = place.lab.file("short.toml", SHORT);
     found.clear(&place.lab.plimsoll(&["run", &experiment]), &[0, 4]);
@@ -422,7 +422,7 @@ fn corrupt(place: &Sandbox, random: &mut StdRng, found: &mut Damage) {
     place.doctor(found);
 }
 
-/// As after a crash of a disk that had not written all that it said it had: what is in the file up to there has to be sound.
+/// Truncates the log, as after a crash of a disk that lost acknowledged writes: the remaining file has to be sound.
 fn cut_log(place: &Sandbox, random: &mut StdRng, found: &mut Damage) {
     let Some(run) = place.start(random, found) else { return };
     let give_up = Instant::now() + Duration::from_secs(30);
@@ -440,7 +440,7 @@ fn cut_log(place: &Sandbox, random: &mut StdRng, found: &mut Damage) {
     bytes.truncate(random.random_range(0..=bytes.len()));
     fs::write(&log, bytes).expect("writable");
     let after = place.stored();
-    // What is missing was cut off; what is there has to be what was stored.
+    // Missing rows were cut off; remaining rows have to be the stored ones.
     found.lost.extend(before.lost_since(&after));
     found.lost.extend(after.damage.clone());
     place.look(&after, found);
