@@ -11,7 +11,19 @@ const SHORTEST: usize = 4;
 /// The median of fewer sentences says nothing.
 const FEWEST: usize = 10;
 /// Phrases that plain English has a shorter or a clearer word for.
-const AVOIDED: [&str; 6] = ["anew", "but for", "is to be", "so many", "told", "whoever"];
+const AVOIDED: [&str; 11] = [
+    "anew",
+    "are to be",
+    "but for",
+    "is to be",
+    "so long",
+    "so many",
+    "so often",
+    "told",
+    "was to be",
+    "were to be",
+    "whoever",
+];
 
 /// A sentence with the number of the line that it begins in, counted from 1.
 #[derive(Debug, PartialEq)]
@@ -57,7 +69,8 @@ fn is_long(sentence: &Sentence) -> bool {
     sentence.words() > LONGEST
 }
 
-fn is_avoided(sentence: &str) -> bool {
+/// Whether a text has an avoided phrase.
+pub(crate) fn is_avoided(sentence: &str) -> bool {
     let words: Vec<String> = sentence
         .split_whitespace()
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())

@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 const LAST_LINES: usize = 30;
 
 /// How a binary of tests ended.
-pub(crate) struct Ran {
+pub(crate) struct TestRun {
     pub(crate) status: ExitStatus,
     /// How many tests passed.
     pub(crate) passed: usize,
@@ -24,7 +24,12 @@ pub(crate) struct Failure {
 }
 
 /// Runs a binary of tests, copies its output to `out`, and returns the failed tests with their output.
-pub(crate) fn run(program: &str, folder: &Path, args: &[&str], out: &mut dyn Write) -> Result<Ran, String> {
+pub(crate) fn run(
+    program: &str,
+    folder: &Path,
+    args: &[&str],
+    out: &mut dyn Write,
+) -> Result<TestRun, String> {
     let problem = |error| format!("{program}: {error}");
     let mut tests = Command::new(program);
     tests.args(args).current_dir(folder).stdout(Stdio::piped());
@@ -38,7 +43,7 @@ pub(crate) fn run(program: &str, folder: &Path, args: &[&str], out: &mut dyn Wri
         failures.read(&line);
     }
     let status = child.wait().map_err(problem)?;
-    Ok(Ran { status, passed: failures.passed, failures: failures.found })
+    Ok(TestRun { status, passed: failures.passed, failures: failures.found })
 }
 
 /// Results in the lines of a binary of tests so far.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::retries::Retries;
 use crate::sources::{check_lengths, each_file};
-use crate::test_binary::{self, Ran};
+use crate::test_binary::{self, TestRun};
 use crate::{
     browser, circles, deny, guest_kernel, h2spec, kinds, layers, netperf, packages, python, shell, wording,
     workers,
@@ -94,14 +94,14 @@ impl Binary {
     }
 
     /// Runs its tests, `at_once` of them at a time, and writes to `out` what they print.
-    fn run_all(&self, at_once: usize, options: &[&str], out: &mut dyn Write) -> Result<Ran, String> {
+    fn run_all(&self, at_once: usize, options: &[&str], out: &mut dyn Write) -> Result<TestRun, String> {
         eprintln!("     Running {}: {}", self.name, self.program);
         let at_once = at_once.to_string();
         let args = [&["--test-threads", at_once.as_str()][..], options].concat();
         test_binary::run(&self.program, &self.folder, &args, out)
     }
 
-    fn run_one(&self, test: &str) -> Result<Ran, String> {
+    fn run_one(&self, test: &str) -> Result<TestRun, String> {
         eprintln!("     Running {test} again, by itself");
         test_binary::run(&self.program, &self.folder, &[ALL_TESTS, "--exact", test], &mut stdout())
     }
@@ -162,8 +162,11 @@ fn run_tests() -> Result<(), String> {
 
 /// Runs all of the binaries, as many at once as there are CPUs, and each with as many tests: one long test leaves no CPU idle. The output
 /// of a binary is printed when it has ended.
-fn run_side_by_side<'b>(binaries: &'b [Binary], options: &[&str]) -> Result<Vec<(&'b Binary, Ran)>, String> {
-    let run = |binary: &Binary| -> Result<Ran, String> {
+fn run_side_by_side<'b>(
+    binaries: &'b [Binary],
+    options: &[&str],
+) -> Result<Vec<(&'b Binary, TestRun)>, String> {
+    let run = |binary: &Binary| -> Result<TestRun, String> {
         let mut printed = Vec::new();
         let ran = binary.run_all(workers::cpus(), options, &mut printed)?;
         stdout().lock().write_all(&printed).map_err(|error| format!("the standard output: {error}"))?;

@@ -1,4 +1,4 @@
-//! Doc comments that name no subject, type names that say nothing, and hard sentences of pages.
+//! Doc comments that name no subject, names that say nothing, avoided phrases, and hard sentences of pages.
 //!
 //! The tree has old ones. `xtask/wording.tsv` holds how many each folder and each page may still have; a count never rises, and a lower one is written back.
 
@@ -12,7 +12,10 @@ use crate::{prose, sources};
 /// Beginnings of a doc comment that leave its subject out.
 const BEGINNINGS: [&str; 5] = ["The same", "It ", "What is ", "What was ", "What has "];
 /// Names that say nothing of the type's content.
-const NAMES: [&str; 7] = ["Found", "Told", "Place", "Way", "Asked", "Running", "Answer"];
+const NAMES: [&str; 15] = [
+    "Answer", "Asked", "Found", "Given", "Heard", "Known", "Made", "Place", "Ran", "Running", "Said", "Seen",
+    "Told", "Wanted", "Way",
+];
 const KINDS: [&str; 4] = ["struct ", "enum ", "type ", "trait "];
 /// Texts that are made from the program.
 const GENERATED: &str = "docs/reference";
@@ -30,7 +33,7 @@ struct Finding {
 pub(crate) fn check(write: bool) -> Result<(), String> {
     let mut findings: BTreeMap<String, Vec<Finding>> = BTreeMap::new();
     sources::each_file(&mut |file, text| {
-        for (line, text) in text.lines().enumerate().filter(|(_, line)| is_vague(line)) {
+        for (line, text) in text.lines().enumerate().filter(|(_, line)| is_vague(line) || is_dialect(line)) {
             let finding = Finding { file: file.to_owned(), line: line + 1, text: text.trim().to_owned() };
             findings.entry(folder(file)).or_default().push(finding);
         }
@@ -118,6 +121,11 @@ fn is_vague(line: &str) -> bool {
     })
 }
 
+/// Whether a line has an avoided phrase in its comment, its texts or its names.
+fn is_dialect(line: &str) -> bool {
+    prose::is_avoided(&line.replace(|c: char| !c.is_alphanumeric(), " "))
+}
+
 fn is_visibility(text: &str) -> bool {
     text.is_empty() || (text.starts_with("pub") && text.ends_with(' ') && !text.contains('='))
 }
@@ -157,5 +165,13 @@ mod tests {
         assert!(is_vague("enum Way<'a> {"));
         assert!(!is_vague("struct FoundRun {"));
         assert!(!is_vague("let told = \"a struct Found\";"));
+    }
+
+    #[test]
+    fn phrases_are_found_in_comments_texts_and_names() {
+        assert!(is_dialect("    // Whoever reads it."));
+        assert!(is_dialect("    format!(\"the {what} was told\")"));
+        assert!(is_dialect("fn an_error_is_told_at_once() {"));
+        assert!(!is_dialect("let retold = stories.untold(); // The report names it."));
     }
 }

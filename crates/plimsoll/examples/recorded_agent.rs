@@ -26,9 +26,9 @@ use serde_json::Value;
 
 type Failed = Box<dyn Error + Send + Sync>;
 
-/// What one side said, and when, by CLOCK_MONOTONIC_RAW in nanoseconds.
+/// Message of one side, with its time by CLOCK_MONOTONIC_RAW in nanoseconds.
 #[derive(Clone, Deserialize, Serialize)]
-struct Said {
+struct Message {
     ns: u64,
     #[serde(flatten)]
     what: What,
@@ -100,7 +100,7 @@ fn pass_on(
 }
 
 fn note(file: &Mutex<File>, what: What) -> Result<(), Failed> {
-    let mut line = serde_json::to_vec(&Said { ns: now_ns(), what })?;
+    let mut line = serde_json::to_vec(&Message { ns: now_ns(), what })?;
     line.push(b'\n');
     file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)?;
     Ok(())
@@ -140,7 +140,7 @@ impl Recording {
     fn read(file: &str) -> Result<Self, Failed> {
         let mut asked: Vec<Exchange> = Vec::new();
         for line in BufReader::new(File::open(file)?).lines() {
-            let Said { ns, what } = serde_json::from_str(&line?)?;
+            let Message { ns, what } = serde_json::from_str(&line?)?;
             match what {
                 What::Exchange(request) => {
                     let from_ns = begins(&request, ns);
