@@ -1,4 +1,4 @@
-//! Repeats the comparisons with peers in short form: the programs of the lab measure and judge, this builds them.
+//! Repeats the comparisons with peers in short form: builds the programs of the lab, which measure and judge.
 
 use crate::shell;
 

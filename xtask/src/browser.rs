@@ -1,10 +1,10 @@
-//! What tests look at pages with in a browser.
+//! Packages with which tests look at pages in a browser.
 
 use std::path::Path;
 
 use crate::shell;
 
-/// From npm: one speaks to Chromium, the other knows what makes a page hard to use.
+/// Packages of npm: one drives Chromium, the other checks accessibility.
 const PACKAGES: [&str; 2] = ["puppeteer-core@24.43.1", "axe-core@4.14.1"];
 
 /// Installs them where the test looks for them (CARGO_TARGET_TMPDIR), unless they are there. Nothing of the system's is changed.
@@ -13,7 +13,7 @@ pub(crate) fn fetch(target: &Path) -> Result<(), String> {
     if folder.exists() {
         return Ok(());
     }
-    // What is unpacked gets its name when it is whole.
+    // The folder gets its name when it is complete.
     let part = target.join("tmp/npm.part");
     let into = part.display().to_string();
     let words = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", &into];

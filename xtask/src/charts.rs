@@ -9,7 +9,7 @@ const PLOTLY: &str = "3.0.1";
 const ESBUILD: &str = "0.25.12";
 /// The kinds of charts beside `scatter`, which is always there.
 const KINDS: [&str; 4] = ["bar", "heatmap", "histogram", "icicle"];
-/// How pages expect it: it sets `Plotly`, and needs no other file.
+/// Options for pages: the program sets `Plotly`, and needs no other file.
 const OPTIONS: [&str; 9] = [
     "--bundle",
     "--minify",

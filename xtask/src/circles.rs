@@ -32,7 +32,7 @@ pub(crate) fn check() -> Result<(), String> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n       ")) }
 }
 
-/// What each module of each crate uses of the same crate.
+/// Uses of each module within its crate.
 fn crates() -> Result<BTreeMap<PathBuf, Uses>, String> {
     let mut files: BTreeMap<PathBuf, Vec<(Module, String)>> = BTreeMap::new();
     for (file, text) in sources()? {
@@ -59,7 +59,7 @@ fn module_of(folder: &Path, file: &Path) -> Module {
     parts
 }
 
-/// The paths from `crate` or `super` that a text writes; of a `use` of several, each.
+/// Paths from `crate` or `super` in a text, one for each name of a `use`.
 fn paths(text: &str) -> Vec<Module> {
     let code = text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join(" ");
     let mut found = Vec::new();
@@ -75,7 +75,7 @@ fn paths(text: &str) -> Vec<Module> {
     found
 }
 
-/// Follows a path with its braces; says how much of the text it took.
+/// Follows a path with its braces. Returns the number of bytes that it took.
 fn expand(text: &str, before: &mut Module, found: &mut Vec<Module>) -> usize {
     let length = before.len();
     let mut at = 0;

@@ -1,8 +1,7 @@
 //! A Debian package of the static program.
 //!
-//! The package needs nothing of cargo's but the program, and of Debian's nothing but `dpkg-deb`: manual, completions and unit are printed by the program itself,
-//! and there is nothing to do at its installation. So a script packs it, which a story runs as well, and no tool has to be built for it (cargo-deb would want
-//! the printed files as assets, made by another step before it).
+//! The package takes the program and `dpkg-deb`: the program itself prints manual, completions and unit, and the installation has no scripts. So a
+//! shell script packs it, which a story runs as well, without a tool to build (cargo-deb would want the printed files as assets of an earlier step).
 
 use crate::{dist, notices, shell};
 

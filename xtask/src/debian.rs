@@ -1,4 +1,4 @@
-//! Packages of Debian's that tests look into and that are not installed.
+//! Debian packages that tests read and do not install.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::shell;
 /// CARGO_TARGET_TMPDIR), unless it is there. `options` are apt's.
 pub(crate) fn unpack(target: &Path, name: &str, package: &str, options: &[&str]) -> Result<(), String> {
     let folder = target.join("tmp").join(name);
-    // What is unpacked gets its name when it is whole.
+    // The folder gets its name when it is complete.
     let part = target.join("tmp").join(format!("{name}.part"));
     let of_part = |error| format!("{}: {error}", part.display());
     if part.exists() {

@@ -1,4 +1,4 @@
-//! Whether every dependency may be used, as deny.toml says: its licence, and where it comes from.
+//! Check of every dependency's licence and source against deny.toml.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ pub(crate) fn build(target: &Path) -> Result<(), String> {
     tool::build(target, "cargo-deny", VERSION, &[]).map(drop)
 }
 
-/// Fails on each package that may not be used. Advisories are not looked up: those are fetched by git from elsewhere than the registry.
+/// Fails on each forbidden package. Advisories are not checked, as git fetches those from outside of the registry.
 pub(crate) fn check(target: &Path) -> Result<(), String> {
     let program = tool::build(target, "cargo-deny", VERSION, &[])?;
-    // It looks at the packages of every platform, of which a build downloads those of its own.
+    // It checks the packages of every platform; a build downloads only its own.
     shell::cargo(&["fetch", "--locked"])?;
     shell::run(&program, &["--offline", "--locked", "--workspace", "check", "bans", "licenses", "sources"])
 }

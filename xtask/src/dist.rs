@@ -1,4 +1,4 @@
-//! The program as one file that needs nothing else of a machine: what is copied to other machines, and what an image is made of.
+//! The static program: a single file for other machines and for images.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub(crate) fn run(target: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds what is committed twice, in two folders and from nothing, and fails where the two programs are not the same.
+/// Builds the commit twice, in two fresh folders, and fails if the two programs differ.
 pub(crate) fn twice(target: &str) -> Result<(), String> {
     let place = std::env::temp_dir().join(format!("plimsoll-dist-{}", std::process::id()));
     let built = ["one", "another"].map(|name| {
@@ -26,7 +26,7 @@ pub(crate) fn twice(target: &str) -> Result<(), String> {
         let program = build(target, &source, &source.join("target"))?;
         let sum = shell::output("sha256sum", &[&program])?;
         print!("{sum}");
-        // A build takes gigabytes; the next one is not to find anything of it.
+        // A build takes gigabytes, and the next one must start from nothing.
         std::fs::remove_dir_all(&source).map_err(|error| format!("{shown}: {error}"))?;
         Ok(sum.split_whitespace().next().unwrap_or_default().to_owned())
     });
@@ -38,10 +38,10 @@ pub(crate) fn twice(target: &str) -> Result<(), String> {
     }
 }
 
-/// Builds the program of a source folder without shared libraries, so that it runs on any Linux of the target's architecture, and gives its file.
+/// Builds the program of a source folder without shared libraries, so that it runs on any Linux of the target's architecture. Returns its file.
 ///
-/// Where it was built is not in it, so that two builds of one commit by one compiler are the same. For an architecture that is not this machine's it takes
-/// the compiler's library for it (`rustup target add TARGET`; for Debian's compiler `libstd-rust-dev:arm64`) and a linker of Debian's (`gcc-aarch64-linux-gnu`).
+/// The folder of the build is not in it, so two builds of one commit by one compiler are equal. Another architecture needs the compiler's library for
+/// it (`rustup target add TARGET`; for Debian's compiler `libstd-rust-dev:arm64`) and a linker of Debian's (`gcc-aarch64-linux-gnu`).
 pub(crate) fn build(target: &str, source: &Path, folder: &Path) -> Result<String, String> {
     let absolute = |path: &Path| {
         let absolute = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));

@@ -1,6 +1,6 @@
-//! The fault bench: faults are injected over workloads, and what is named as the cause is compared with the truth.
+//! The fault bench: faults are injected over workloads, and the named causes are compared with the truth.
 //!
-//! `faults/workloads` and `faults/injected` are two halves of experiment files. What the truth is stands in `faults/truth.txt`, which no experiment sees.
+//! `faults/workloads` and `faults/injected` are two halves of experiment files. The truth stands in `faults/truth.txt`, which no experiment sees.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,18 +14,18 @@ const TRUTH: &str = "faults/truth.txt";
 const REPORT: &str = "docs/causes.md";
 /// Lessons from runs of the bench, for the head of the report.
 const NOTES: &str = "faults/notes.md";
-/// What the names of control groups begin with that faults make.
+/// Prefix of the names of the faults' control groups.
 const GROUPS: &str = "plimsoll-fault-";
-/// What stands in the truth file for nothing.
+/// Empty entry of the truth file.
 const NONE: &str = "-";
 
-/// Ranges of how sure a cause is said to be, from and below.
+/// Ranges of the confidence in a cause, from and below.
 const SURE: [(f64, f64); 4] = [(0.0, 0.6), (0.6, 0.8), (0.8, 0.9), (0.9, 1.01)];
 
 /// The truth about an injected fault.
 struct Fault<'t> {
     name: &'t str,
-    /// The public ids of its causes; none where nothing is wrong.
+    /// Public ids of its causes; empty without a fault.
     causes: Vec<&'t str>,
     /// Further settings of the experiment.
     settings: Vec<&'t str>,
@@ -38,9 +38,9 @@ struct Case<'t> {
     fault: &'t Fault<'t>,
     workload: &'t str,
     is_tuned: bool,
-    /// The ids of the causes that were named, in their order.
+    /// Ids of the named causes, in their order.
     named: Vec<String>,
-    /// How sure the first of them is said to be.
+    /// Confidence in the first of them.
     confidence: Option<f64>,
     outcome: String,
 }
@@ -51,7 +51,7 @@ impl Case<'_> {
         matches!(self.outcome.as_str(), "slower" | "faster")
     }
 
-    /// Whether what was named first is right: one of the causes, or nothing where nothing is wrong.
+    /// Whether the first named cause is right: one of the causes, or none without a fault.
     fn is_first(&self) -> bool {
         match self.named.first() {
             Some(first) => self.fault.causes.contains(&first.as_str()),
@@ -67,7 +67,7 @@ impl Case<'_> {
 }
 
 /// Runs all cases, or those whose fault or workload has this name, with the tree's own program or another build of it, and writes the tables. They are
-/// written after each case, so that what is measured is kept when it is interrupted.
+/// written after each case, so that an interrupt loses no measured case.
 pub(crate) fn run(only: Option<&str>, program: Option<&str>) -> Result<(), String> {
     let program = program.map_or_else(build, |program| Ok(program.to_owned()))?;
     let text = read(Path::new(TRUTH))?;
@@ -120,7 +120,7 @@ fn build() -> Result<String, String> {
     Ok("target/debug/plimsoll".to_owned())
 }
 
-/// The outcome of a case, the causes that were named, and how sure the first is said to be.
+/// Outcome of a case, the named causes, and the confidence in the first.
 type Measured = (String, Vec<String>, Option<f64>);
 
 /// Measures a case.
@@ -159,8 +159,8 @@ fn forget_groups() {
     }
 }
 
-/// The two halves as one experiment file. A workload says in comments what its metric is, and by which
-/// paths its backlog, its descriptors and after how many requests it crashes are set.
+/// The two halves as one experiment file. Comments of a workload name its metric, and the settings of its backlog, its descriptors and its crash after
+/// a number of requests.
 fn experiment(workload: &str, injected: &str) -> Result<String, String> {
     let said = |what: &str| {
         workload.lines().find_map(|line| line.strip_prefix("# ")?.strip_prefix(what)?.strip_prefix(": "))

@@ -9,11 +9,11 @@ use std::process::Command;
 
 use crate::{shell, workers};
 
-/// What libFuzzer needs to know of the code that runs: <https://clang.llvm.org/docs/SanitizerCoverage.html>.
+/// Compiler flags for libFuzzer's coverage: <https://clang.llvm.org/docs/SanitizerCoverage.html>.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
                      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
                      -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions=on -Coverflow-checks=on";
-/// The targets that have no readers of their own, each with the folders that it begins with.
+/// Targets with a single reader, each with its seed folders.
 const OTHERS: [(&str, &[&str]); 11] = [
     ("packets", &["crates/plimsoll-import/tests/data", "fuzz/corpus/packets"]),
     ("tcpdump_text", &["fuzz/corpus/tcpdump_text"]),
@@ -27,15 +27,15 @@ const OTHERS: [(&str, &[&str]); 11] = [
     ("smtp", &["fuzz/corpus/smtp"]),
     ("dns_replies", &["fuzz/corpus/dns_replies"]),
 ];
-/// What the reader of figures begins with.
+/// Seed folders of the reader of figures.
 const SAMPLES: [&str; 3] = [
     "crates/plimsoll-import/tests/samples",
     "crates/plimsoll-import/tests/documented",
     "crates/plimsoll-import/tests/pages",
 ];
-/// The target of figures, of which each format is a reader of its own.
+/// Target of figures, with a reader for each format.
 const FIGURES: &str = "figures";
-/// Inputs of more bytes find nothing that shorter ones do not.
+/// Longest input: longer ones find nothing more.
 const LONGEST: &str = "-max_len=16384";
 
 /// Fuzzes every reader, or the named one, for `seconds` each; as many at once as there are CPUs.
@@ -70,11 +70,11 @@ pub(crate) fn run(only: Option<&str>, seconds: &str) -> Result<(), String> {
 
 /// A fuzzed reader.
 struct Reader<'r> {
-    /// The program that does it.
+    /// Its program.
     target: &'r str,
-    /// The format that it is to read; empty where the program has no choice, or is to try all.
+    /// Its format; empty for all, or without a choice.
     format: &'r str,
-    /// The folders that it begins with.
+    /// Its seed folders.
     seeds: &'r [&'r str],
 }
 
@@ -84,7 +84,7 @@ impl Reader<'_> {
     }
 }
 
-/// All of them: the targets, and the one of figures for each of its formats.
+/// All readers: the targets, and the one of figures for each of its formats.
 fn readers(formats: &[String]) -> Vec<Reader<'_>> {
     let others = OTHERS.iter().map(|&(target, seeds)| Reader { target, format: "", seeds });
     let figures = formats.iter().map(String::as_str).chain([""]);

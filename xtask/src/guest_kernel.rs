@@ -7,7 +7,7 @@ use crate::{debian, shell};
 /// Debian's name for the newest of its kernels for virtual machines. It is a package that depends on the kernel's own.
 const NEWEST: &str = "linux-image-cloud-amd64";
 
-/// Fetches the package and unpacks it where the test looks for it, unless it is there. It is not installed: the machine would boot it.
+/// Fetches the package and unpacks it into the test's folder, unless it is there. It is not installed: the machine would boot it.
 pub(crate) fn fetch(target: &Path) -> Result<(), String> {
     if target.join("tmp/guest-kernel").exists() {
         return Ok(());
@@ -17,7 +17,7 @@ pub(crate) fn fetch(target: &Path) -> Result<(), String> {
     debian::unpack(target, "guest-kernel", &package, &[])
 }
 
-/// The name of the kernel's package in what `apt-cache depends` says.
+/// Name of the kernel's package in the output of `apt-cache depends`.
 fn kernel_among(depends: &str) -> Result<String, String> {
     let mut needed = depends.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
     needed

@@ -1,15 +1,15 @@
-//! What a test asks the built-in server for its conformance to HTTP/2 with, and Debian has no package of.
+//! h2spec, with which a test checks the built-in server's conformance to HTTP/2. Debian has no package of it.
 
 use std::path::Path;
 
 use crate::shell;
 
-/// The module that pins it and what it is built from.
+/// Module that pins it and its dependencies.
 const MODULE: &str = "xtask/h2spec";
 /// The program, from Go's module proxy.
 const PROGRAM: &str = "github.com/summerwind/h2spec/cmd/h2spec";
 
-/// Builds it where the test looks for it (CARGO_TARGET_TMPDIR), unless it is there. Nothing of the system's is changed.
+/// Builds it into the test's folder (CARGO_TARGET_TMPDIR), unless it is there. The system is not changed.
 pub(crate) fn build(target: &Path) -> Result<(), String> {
     let failed = |what: &Path, error| format!("{}: {error}", what.display());
     let folder = std::path::absolute(target.join("tmp")).map_err(|error| failed(target, error))?;
@@ -17,7 +17,7 @@ pub(crate) fn build(target: &Path) -> Result<(), String> {
     if program.exists() {
         return Ok(());
     }
-    // What Go fetches and compiles goes again, and what it builds gets its name when it is whole.
+    // Go's downloads and objects are removed, and the program gets its name when it is complete.
     let (used, part) = (folder.join("go"), folder.join("h2spec.part"));
     let built = shell::run(
         "env",

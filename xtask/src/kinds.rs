@@ -1,4 +1,4 @@
-//! How many files a new kind of something touches: counted by the files that name one of the kinds that there are.
+//! Number of files that a new kind of something touches: the files that name one of the existing kinds.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::sources::sources;
 
-/// Where the table stands.
+/// Page with the table.
 const PAGE: &str = "CONTRIBUTING.md";
 const BEGIN: &str = "<!-- written by `cargo xtask kinds` -->\n";
 const END: &str = "<!-- end -->\n";
 
-/// A kind of something, by one that exists.
+/// A kind of something, with an existing example.
 struct Kind {
     name: &'static str,
     example: &'static str,
@@ -45,7 +45,7 @@ impl Kind {
         is_within && !self.besides.iter().any(|(beside, _)| file == Path::new(beside))
     }
 
-    /// What a file counts as: the folder of the example's name that it is in, or itself. How a kind divides its own folder is nobody else's business.
+    /// Unit of the count: a file, or the folder with the example's name around it.
     fn place(&self, file: &Path) -> PathBuf {
         let own = file
             .ancestors()
@@ -55,11 +55,11 @@ impl Kind {
     }
 }
 
-/// Where claims are made; what the command `judge` takes by the same name is a kind of its own.
+/// Folders with claims; tests of the command `judge` are a kind of their own.
 const CLAIMED: &[&str] =
     &["crates/plimsoll-model", "crates/plimsoll-assess", "crates/plimsoll-report", "crates/plimsoll"];
 
-/// Who else names messaging loads.
+/// Further files that name messaging loads.
 const MESSAGING: &[(&str, &str)] = &[
     (
         "crates/plimsoll-assess/src/claims/growth.rs",
@@ -73,11 +73,11 @@ const MESSAGING: &[(&str, &str)] = &[
     ("crates/plimsoll-figures/src/formats/perf_bench.rs", "reads what a program of this name prints"),
 ];
 
-/// Who else names growth.
+/// Further files that name growth.
 const GROWTH: &[(&str, &str)] =
     &[("crates/plimsoll/src/command/import/verdict.rs", "the test of the judge by the same name")];
 
-/// Who else names that somebody makes the disk flush.
+/// Further files that name foreign flushes.
 const FOREIGN_SYNC: &[(&str, &str)] = &[(
     "crates/plimsoll/src/command/selftest/cases.rs",
     "tries whether this one is named on the user's machine; a cause need not be tried there",
@@ -102,7 +102,7 @@ const KINDS: &[Kind] = &[
     kind("chart", "sweep", &["sweep::", "mod sweep", "sweep,"], 3),
 ];
 
-/// Writes the table into the page, or fails where it is not what stands there.
+/// Writes the table into the page, or fails if the page has another.
 pub(crate) fn run(check: bool) -> Result<(), String> {
     let page = fs::read_to_string(PAGE).map_err(|error| format!("{PAGE}: {error}"))?;
     let (before, rest) = page.split_once(BEGIN).ok_or_else(|| format!("{PAGE} has no line `{BEGIN}`"))?;

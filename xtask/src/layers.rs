@@ -1,8 +1,8 @@
-//! Which crate may import which. The table is the architecture; an edge that is not in it fails.
+//! Allowed imports between crates. The table is the architecture; an edge outside of it fails.
 
 use crate::shell;
 
-/// Each crate and what it may use beside `plimsoll-model`, which every crate may.
+/// Each crate with its allowed imports beside `plimsoll-model`, which every crate may use.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("plimsoll-figures", &[]),
     ("plimsoll-model", &["plimsoll-figures"]),
@@ -46,7 +46,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// What tests of a crate may use on top: fixtures from the crate that reads what they analyse.
+/// Further allowed imports of a crate's tests: fixtures.
 const TESTS_MAY_USE: &[(&str, &[&str])] = &[("plimsoll-explain", &["plimsoll-import"])];
 
 /// Fails on any edge between the project's crates that is not allowed.

@@ -8,7 +8,7 @@ use crate::{debian, shell};
 /// Debian keeps it in `non-free`: its licence was one until 2.7.1.
 const SOURCE: &str = "deb http://deb.debian.org/debian bookworm non-free\n";
 
-/// Fetches it from there, unless it is there, with lists of packages of its own: what the machine's apt knows stays as it is.
+/// Fetches it from there, unless it is there, with package lists of its own: the machine's lists stay as they are.
 pub(crate) fn fetch(target: &Path) -> Result<(), String> {
     if target.join("tmp/netperf").exists() {
         return Ok(());

@@ -22,7 +22,7 @@ pub(crate) fn of(target: &str) -> Result<String, String> {
     for package in metadata["packages"].as_array().into_iter().flatten() {
         let text = |key: &str| package[key].as_str().unwrap_or_default();
         let name = sbom::crate_name(text("name"), text("version"));
-        // What has no source is this project's own.
+        // Packages without a source are this project's own.
         if package["source"].is_null() || !linked.contains(&name) {
             continue;
         }

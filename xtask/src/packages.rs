@@ -1,4 +1,4 @@
-//! What the tests need from the system's package manager.
+//! Packages of the system that the tests need.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -75,7 +75,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/lib/python3/dist-packages/prometheus_client/__init__.py", "python3-prometheus-client"),
 ];
 
-/// Installs what is missing, after asking where somebody can answer.
+/// Installs missing packages, after a question on a terminal.
 pub(crate) fn install(yes: bool) -> Result<(), String> {
     let missing: Vec<&str> =
         NEEDED.iter().filter(|(file, _)| !is_there(file)).map(|(_, package)| *package).collect();

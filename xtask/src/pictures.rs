@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::{browser, packages, shell};
 
-/// A page, the experiment that it runs, the chart of its report that is shown, and what is chosen for it.
+/// A page, its experiment, the chart of the report, and the choice on the page.
 const PICTURES: &[(&str, &str, &str, Option<&str>)] = &[
     ("after-a-flood", "recovery/flood-relay-leaky-host", "load-over-time", None),
     ("both-kernels", "web/port-reuse-matrix", "interaction-1", None),
@@ -17,7 +17,7 @@ const PICTURES: &[(&str, &str, &str, Option<&str>)] = &[
     ("which-change", "mail/queue-journal", "levels-1", None),
 ];
 const INTO: &str = "docs/questions/pictures";
-/// What draws a chart: it runs in node.
+/// Script for node that draws a chart.
 const DRAW: &str = "xtask/picture.cjs";
 const CHROMIUM: &str = "/usr/bin/chromium";
 /// The exit statuses of a run that decided: no page shows an invalid or undecided one.

@@ -1,4 +1,4 @@
-//! Sentences of what users read: those that are too long, and those with words of the house instead of plain ones (docs/style.md).
+//! Sentences for users: too long ones, and those with words of the house instead of plain ones (docs/style.md).
 
 use std::collections::BTreeSet;
 
@@ -149,7 +149,7 @@ pub(crate) fn sentences_of_schema(schema: &str) -> Vec<Sentence> {
     text.found
 }
 
-/// Words as they come, and the sentences that they have made.
+/// Pending words, and the complete sentences.
 #[derive(Default)]
 struct Reader {
     found: Vec<Sentence>,

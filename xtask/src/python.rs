@@ -1,4 +1,4 @@
-//! What tests read exported files back with, and check manifests for Kubernetes with, and Debian has no packages of.
+//! Python packages that Debian lacks: tests read exported files back with them, and check manifests for Kubernetes.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ const PACKAGES: [&str; 2] = ["duckdb==2.0.0", "kubernetes-validate==1.37.0"];
 /// The folder of the last of them.
 const LAST: &str = "kubernetes_validate";
 
-/// Installs them where the tests look for them (CARGO_TARGET_TMPDIR), unless it is there. Nothing of the system's is changed.
+/// Installs them into the tests' folder (CARGO_TARGET_TMPDIR), unless they are there. The system is not changed.
 pub(crate) fn fetch(target: &Path) -> Result<(), String> {
     install(target, "python", &PACKAGES, LAST)
 }
@@ -20,7 +20,7 @@ pub(crate) fn install(target: &Path, name: &str, packages: &[&str], last: &str) 
     if folder.join(last).exists() {
         return Ok(());
     }
-    // What is unpacked gets its name when it is whole.
+    // The folder gets its name when it is complete.
     let part = target.join("tmp").join(format!("{name}.part"));
     let into = part.display().to_string();
     let install = ["-m", "pip", "install", "--quiet", "--upgrade", "--target", &into];

@@ -1,4 +1,4 @@
-//! Which tests may run once more after a failure: a neighbour on a shared machine can take both CPUs for as long as a measurement lasts.
+//! Tests that may run once more after a failure: a neighbour on a shared machine can take both CPUs for as long as a measurement lasts.
 
 use std::fs;
 
@@ -40,7 +40,7 @@ impl Retries {
         Ok(Self { allowed: allowed.collect::<Result<_, String>>()?, remaining: MOST })
     }
 
-    /// Takes a retry for a test that failed, and gives the reason of its line; none where it has no line, or no retry is left.
+    /// Takes a retry for a failed test, and returns the reason of its line; `None` without a line or a remaining retry.
     pub(crate) fn take(&mut self, binary: &str, test: &str) -> Option<&str> {
         let allowed = self
             .allowed

@@ -1,6 +1,6 @@
 //! The bill of materials: which crates the program is made of, with their versions, licences and hashes.
 //!
-//! No part of `cargo xtask test`, since the tool takes two minutes to build; what is written is checked against the published schema each time.
+//! No part of `cargo xtask test`, since the tool takes two minutes to build. Each file is checked against the published schema.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::{python, shell, tool};
 
 /// The version of cargo-cyclonedx that is used.
 const VERSION: &str = "0.5.9";
-/// How the file is called that it writes beside the manifest of each crate of the workspace.
+/// Name of its file beside the manifest of each crate of the workspace.
 const NAME: &str = "plimsoll-sbom";
 /// The package from PyPI that has CycloneDX's published schema and checks files against it.
 const VALIDATOR: &str = "cyclonedx-python-lib[json-validation]==11.12.0";
@@ -24,7 +24,7 @@ wrong = JsonStrictValidator(SchemaVersion.V1_5).validate_str(open(sys.argv[1], e
 sys.exit(wrong and str(wrong))
 ";
 
-/// Writes it for a target as CycloneDX 1.5 in JSON, into `plimsoll-TARGET.cdx.json` of the target folder, and fails where that is not as its schema says.
+/// Writes it for a target as CycloneDX 1.5 in JSON, into `plimsoll-TARGET.cdx.json` of the target folder, and fails if that does not match its schema.
 pub(crate) fn run(target: &str) -> Result<(), String> {
     let folder = shell::target_folder();
     let written = write(&folder, target)?;
@@ -39,7 +39,7 @@ pub(crate) fn run(target: &str) -> Result<(), String> {
 fn write(folder: &Path, target: &str) -> Result<PathBuf, String> {
     let program = tool::build(folder, "cargo-cyclonedx", VERSION, &[])?;
     let time = shell::output("git", &["log", "-1", "--format=%ct"])?;
-    // With it the file is the same for the same commit: no time of now, no number that is drawn.
+    // Equal commits give equal files: no present time, no random number.
     let epoch = format!("SOURCE_DATE_EPOCH={}", time.trim());
     let words = ["cyclonedx", "--quiet", "--format", "json", "--spec-version", "1.5", "--no-build-deps"];
     let what = ["--target", target, "--override-filename", NAME];
@@ -55,7 +55,7 @@ fn write(folder: &Path, target: &str) -> Result<PathBuf, String> {
         }
     }
     let text = text.ok_or("cargo-cyclonedx has written nothing of the program")?;
-    // Where it was written is nobody's business, and would make two of one commit differ.
+    // The folder is private, and would make two files of one commit differ.
     let here = std::env::current_dir().map_err(|error| error.to_string())?;
     let text = text.replace(&format!("path+file://{}/", here.display()), "path+file:///plimsoll/");
     let mut bill = serde_json::from_str(&text).map_err(|error| format!("{NAME}: {error}"))?;
@@ -82,19 +82,19 @@ fn crates() -> Result<Vec<PathBuf>, String> {
 pub(crate) fn linked(target: &str) -> Result<BTreeSet<String>, String> {
     let tree = ["tree", "--locked", "--package", "plimsoll", "--edges", "normal", "--prefix", "none"];
     let tree = shell::output("cargo", &[&tree[..], &["--target", target, "--format", "{p}"]].concat())?;
-    // Behind the version stand the folder of a crate of this project, and marks.
+    // The folder of a project's crate and marks follow the version.
     let words = tree.lines().map(str::split_whitespace);
     Ok(words
         .filter_map(|mut words| Some(crate_name(words.next()?, words.next()?.trim_start_matches('v'))))
         .collect())
 }
 
-/// How a crate is called there.
+/// Name of a crate in it.
 pub(crate) fn crate_name(name: &str, version: &str) -> String {
     format!("{name} {version}")
 }
 
-/// Leaves out what no feature of the program switches on: cargo-cyclonedx lists all that the lock file has for the target.
+/// Removes crates that no feature of the program needs: cargo-cyclonedx lists the whole lock file for the target.
 fn keep(bill: &mut Value, linked: &BTreeSet<String>) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut left_out = BTreeSet::new();

@@ -8,10 +8,10 @@ use crate::{shell, tool};
 
 /// The version of mdBook that is used.
 const VERSION: &str = "0.5.4";
-/// Neither a server nor a watch on files is wanted of it.
+/// Features of mdBook, without its server and its watch on files.
 const OPTIONS: [&str; 3] = ["--no-default-features", "--features", "search"];
 
-/// Builds the site into `site` of the target folder, and fails where mdBook warns.
+/// Builds the site into `site` of the target folder, and fails on a warning of mdBook.
 pub(crate) fn run() -> Result<(), String> {
     let folder = shell::target_folder();
     let folder = std::path::absolute(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;

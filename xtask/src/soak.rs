@@ -1,6 +1,6 @@
 //! The soak: runs are killed, stopped and starved for minutes, and each try is checked for lost data and leftovers.
 //!
-//! The tries are in `crates/plimsoll/tests/cli/soak`, of which the tests carry out a short form.
+//! The tries are in `crates/plimsoll/tests/cli/soak`, which the tests run in a short form.
 
 use crate::{packages, shell};
 
