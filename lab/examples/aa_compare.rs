@@ -1,4 +1,4 @@
-//! How often `plimsoll compare` errs on a machine that is busy with something else.
+//! Error rates of `plimsoll compare` on a machine with other work.
 //!
 //! `sha256sum` of a file is compared with itself, and with `sha256sum` of a file that is 5 % longer, again and again, while other
 //! threads take the CPUs for random spells. It prints how many of the first raised an alarm, and how many of the second were found; how
@@ -35,7 +35,7 @@ struct Settings {
     max_pairs: usize,
 }
 
-/// What came of one series of comparisons.
+/// Outcomes of a series of comparisons.
 #[derive(Default)]
 struct Tally {
     slower: usize,

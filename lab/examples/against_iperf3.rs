@@ -20,10 +20,10 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 const SERVER: &str = "10.203.7.1";
 /// The length of a UDP datagram in bytes.
 const DATAGRAM: u32 = 1448;
-/// How long a server has to begin to listen.
+/// Time for a server to begin to listen.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// What a tool did: bits (or datagrams) per second, and per CPU second of both ends.
+/// Result of a tool: bits (or datagrams) per second, and per CPU second of both ends.
 #[derive(Clone, Copy)]
 struct Figure {
     rate: f64,
@@ -123,7 +123,7 @@ impl Pair {
 impl Drop for Pair {
     fn drop(&mut self) {
         for namespace in [&self.server, &self.client] {
-            // One that was never made need not go.
+            // The namespace may not exist.
             ip(&format!("netns del {namespace}")).ok();
         }
     }
@@ -176,7 +176,7 @@ fn ours(pair: &Pair, settings: &Settings) -> Outcome<Figure> {
         within(&pair.server, &beside("serve")?, &[spec.to_string()]).stdout(Stdio::piped()).spawn()?;
     let stdout = process.stdout.take().ok_or("no output")?;
     let mut server = Process(Some(process));
-    // The addresses, and then an empty line, after which it listens.
+    // It prints its addresses and an empty line when it listens.
     for line in BufReader::new(stdout).lines() {
         if line?.is_empty() {
             break;
@@ -206,11 +206,11 @@ fn ours(pair: &Pair, settings: &Settings) -> Outcome<Figure> {
     Ok(Figure { rate, per_cpu_second: rate * seconds / cpu })
 }
 
-/// A process that does not outlive an error.
+/// A process that is ended on drop.
 struct Process(Option<Child>);
 
 impl Process {
-    /// Ends it, and gives what it used.
+    /// Ends it, and returns its resource usage.
     fn end(&mut self) -> Outcome<ResUse> {
         let mut process = self.0.take().ok_or("it has ended already")?;
         process.kill()?;
@@ -220,7 +220,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // After an error nobody asks for what it used, and it may have ended already.
+        // After an error the usage does not matter, and the process may have ended already.
         drop(self.end());
     }
 }

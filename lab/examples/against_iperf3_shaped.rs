@@ -18,9 +18,9 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// The length of a datagram in bytes.
 const DATAGRAM: u64 = 1448;
-/// What ends the output of a command.
+/// Last line of a command's output.
 const END: &str = "end of output";
-/// How long servers have to begin to listen.
+/// Time for servers to begin to listen.
 const GRACE: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
@@ -50,7 +50,7 @@ fn compare() -> Outcome<()> {
             let mut rates = [const { Vec::new() }; 2];
             for round in 0..rounds {
                 for place in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
-                    // Twice what the link carries, so that what arrives is what it carries.
+                    // Twice the link's capacity, so that arrivals show the capacity.
                     let offered = udp.then_some(2_000_000 * megabits);
                     rates[place].push(if place == 0 {
                         pair.ours(seconds, offered)?
@@ -112,7 +112,7 @@ impl Pair {
         Ok(Self { to, programs: programs.to_owned(), shell, _servers: servers, _rig: rig })
     }
 
-    /// What a command on the client writes.
+    /// Output of a command on the client.
     fn output(&mut self, command: &str) -> io::Result<String> {
         writeln!(self.shell.0, "{command} </dev/null; echo; echo '{END}'")?;
         let mut text = String::new();

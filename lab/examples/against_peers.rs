@@ -3,7 +3,7 @@
 //! `against_peers [rounds=7] [seconds=3] [connections=50] [pipeline=16] [nginx=PATH] [before=PATH] [secure] [PEER...]`
 //!
 //! Peers are `wrk`, `ab`, `oha` and `h2load`; by default those that are installed. With `before`, the `generate` of another build of ours is one as
-//! well. nginx with one worker serves on CPU 0, each generator runs on CPU 1, and what counts is how much it gets done in a second of its own CPU
+//! well. nginx with one worker serves on CPU 0, each generator runs on CPU 1, and the figure is the number of requests per second of its own CPU
 //! time (user and system, wait4(2)). A round runs each generator once, in an order that rotates. The table has the median over rounds of
 //! `ours / peer`, round by round, and the range. Kept connections are measured twice, with one request at a time on each and with `pipeline`;
 //! peers that can only do the first do it both times. With `secure` it is TLS 1.3 and HTTP/2, which `oha` and `h2load` speak: kept connections of
@@ -30,7 +30,7 @@ const SERVER_CPU: usize = 0;
 const CLIENT_CPU: usize = 1;
 const PORT: u16 = 18080;
 
-/// How requests go out.
+/// Use of connections by requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scenario {
     /// Number of requests in flight on kept connections.
@@ -76,7 +76,7 @@ impl Tool {
         }
     }
 
-    /// The command line. What wrk sends at a time is written into `folder`.
+    /// The command line. wrk's pipeline is a script in `folder`.
     fn command(self, scenario: Scenario, settings: &Settings, folder: &Path) -> Result<Command, Failed> {
         let kept = scenario != Scenario::Alone;
         let scheme =
@@ -142,7 +142,7 @@ impl Tool {
         Ok(command)
     }
 
-    /// How many requests were answered, from what it printed.
+    /// Number of answered requests, from its output.
     fn completed(self, printed: &str) -> Option<f64> {
         let first_number = |line: &str| line.split_whitespace().find_map(|word| word.parse::<f64>().ok());
         let found = |has: &str| printed.lines().find(|line| line.contains(has)).and_then(first_number);
@@ -161,7 +161,7 @@ impl Tool {
     }
 }
 
-/// Where the generator finds what it trusts.
+/// Option that names the trusted authority.
 fn authority(folder: &Path) -> String {
     format!("authority={}", folder.join("authority.pem").display())
 }
@@ -190,7 +190,7 @@ fn several(pipeline: u32) -> String {
     )
 }
 
-/// What a generator gets done in a second of its own CPU time.
+/// Requests of a generator per second of its own CPU time.
 fn measure(tool: Tool, scenario: Scenario, settings: &Settings, folder: &Path) -> Result<f64, Failed> {
     let mut command = tool.command(scenario, settings, folder)?;
     pin(&mut command, CLIENT_CPU);

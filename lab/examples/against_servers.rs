@@ -23,7 +23,7 @@ use wait4::Wait4;
 /// Any of the errors that end the program.
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// Whom servers run as that refuse to be root's.
+/// Options of setpriv(1) for servers that refuse to run as root.
 const NOBODY: [&str; 3] = ["--reuid=65534", "--regid=65534", "--clear-groups"];
 const NAMES: [&str; 4] =
     ["www.plimsoll.test A", "www.plimsoll.test AAAA", "plimsoll.test MX", "nothing.plimsoll.test A"];
@@ -179,10 +179,10 @@ fn postgresql(folder: &Path, scale: u32) -> Outcome<Server> {
     if filled.success() { Ok(server) } else { Err("pgbench --initialize failed".into()) }
 }
 
-/// How much was done in a second, and in a second of CPU time.
-type Done = (f64, f64);
+/// Operations per second, and per second of CPU time.
+type Rates = (f64, f64);
 
-fn ours(kind: LoadKind, address: SocketAddr) -> Outcome<Done> {
+fn ours(kind: LoadKind, address: SocketAddr) -> Outcome<Rates> {
     let spec = LoadSpec {
         name: "load".into(),
         targets: vec![address],
@@ -203,7 +203,7 @@ fn ours(kind: LoadKind, address: SocketAddr) -> Outcome<Done> {
 }
 
 /// Runs a program to its end. Rate and number stand behind these words.
-fn theirs(mut command: Command, rate: &str, number: &str) -> Outcome<Done> {
+fn theirs(mut command: Command, rate: &str, number: &str) -> Outcome<Rates> {
     let mut child = spawn(command.stdout(Stdio::piped()).stderr(Stdio::null()))?;
     let mut printed = String::new();
     child.stdout.take().ok_or("no output")?.read_to_string(&mut printed)?;
@@ -222,8 +222,8 @@ fn theirs(mut command: Command, rate: &str, number: &str) -> Outcome<Done> {
 fn compare(
     what: &str,
     rounds: usize,
-    ours: impl Fn() -> Outcome<Done>,
-    theirs: impl Fn() -> Outcome<Done>,
+    ours: impl Fn() -> Outcome<Rates>,
+    theirs: impl Fn() -> Outcome<Rates>,
 ) -> Outcome<()> {
     let (mut rates, mut work) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     for round in 0..rounds {

@@ -96,7 +96,7 @@ impl Sink {
         Ok(Self { process: Some(process), address: addresses.first().ok_or("it does not listen")?.parse()? })
     }
 
-    /// Seconds of CPU time until its end, which this is.
+    /// Ends it, and returns its seconds of CPU time.
     fn cpu(mut self) -> Result<f64, Failed> {
         let mut process = self.process.take().ok_or("it has ended")?;
         process.kill()?;
@@ -140,7 +140,7 @@ fn source(ours: bool, to: SocketAddr, settings: &Settings) -> Result<f64, Failed
     Ok((ended.rusage.utime + ended.rusage.stime).as_secs_f64())
 }
 
-/// What a source, or a sink, gets done in a second of its own CPU time.
+/// Messages of a source or a sink per second of its own CPU time.
 fn measure(what: &str, ours: bool, settings: &Settings) -> Result<f64, Failed> {
     let folder = tempfile::tempdir()?;
     let sink = match what == "sink" && ours {

@@ -27,9 +27,9 @@ use plimsoll_model::units::{ByteSize, Share, Span};
 use plimsoll_lab::pairs::{Outcome, report};
 use wait4::Wait4;
 
-/// How long each side of a pair works.
+/// Duration of each side of a pair.
 const LENGTH: Duration = Duration::from_secs(2);
-/// How long hdparm waits between dropping and reading.
+/// Wait of hdparm between dropping and reading.
 const SETTLING: Duration = Duration::from_secs(3);
 
 fn main() -> ExitCode {
@@ -173,7 +173,7 @@ fn fio_mode(folder: &Path, load: &StorageLoad) -> Outcome<f64> {
     Ok(report["jobs"][0][side]["bw_bytes"].as_f64().ok_or("fio's report lacks a rate")? / 1e6)
 }
 
-/// What fio found.
+/// Result of fio.
 struct Fio {
     iops: f64,
     /// Operations per second of CPU time, with all of its processes and the kernel's helpers: `usr_cpu` and `sys_cpu` leave these out.
@@ -184,8 +184,7 @@ fn fio_memory(folder: &Path, batched: bool) -> Outcome<f64> {
     Ok(fio(folder, false, batched)?.per_cpu_second)
 }
 
-/// fio on the very file that the storage load has laid out, with its file and its memory registered and without a map of what was read, as
-/// the storage load does it.
+/// fio on the file of the storage load, with registered file and memory and without a map of read blocks, like the storage load.
 fn fio(folder: &Path, direct: bool, batched: bool) -> Outcome<Fio> {
     let file: PathBuf = folder.join("part-0");
     let mut command = Command::new("fio");

@@ -1,4 +1,4 @@
-//! What the gate adds to the start of a program: `/bin/true` started directly and through `plimsoll agent exec`, in random order.
+//! Cost of the gate at the start of a program: `/bin/true` started directly and through `plimsoll agent exec`, in random order.
 //!
 //! ```text
 //! cargo build --release && cargo run --release --example gate_cost -- target/release/plimsoll

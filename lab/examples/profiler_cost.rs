@@ -1,5 +1,5 @@
-//! What the profiler costs: the work of a busy loop, of one that forks, and of one that does nothing but call the system, with the profiler on and
-//! off, in turns within each pair. It looks at where all processes of this network namespace wait, as it does with the hosts of a run.
+//! Cost of the profiler: the work of a busy loop, of one that forks, and of one of system calls alone, with the profiler on and off, in turns
+//! within each pair. It also samples the waits of all processes in this network namespace, as it does with the hosts of a run.
 //!
 //!     cargo run --release --example profiler_cost
 
@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use plimsoll_model::observation::Arm;
 use plimsoll_probe::profile::{HERTZ, HostNamespaces, Profiler, usable_clock};
 
-/// Work whose amount is counted by how often it is done.
+/// Work that returns the number of its repetitions.
 type Work = fn() -> u64;
 
 /// Pairs of measurements.
 const PAIRS: usize = 40;
-/// How long each takes.
+/// Duration of each measurement.
 const SLICE: Duration = Duration::from_millis(600);
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -55,7 +55,7 @@ fn pair_of(profiler: &Profiler, here: u64, on_first: bool, work: Work) -> f64 {
     };
     let (first, second) = (measured(on_first), measured(!on_first));
     let (on, off) = if on_first { (first, second) } else { (second, first) };
-    // What was sampled is given names between two pairs, as between two phases.
+    // Samples get their names between two pairs, as between two phases.
     drop(profiler.take());
     (on / off).ln()
 }

@@ -3,7 +3,7 @@
 //! `ring_or_epoll ADDRESS [seconds=1] [rounds=7] [connections=50]`
 //!
 //! Each loop does the least that a generator can do: it sends a request, receives the answer, whose length it has learnt beforehand, and
-//! begins again, on kept connections or on a new one each time. What counts is how many requests it gets done in a second of its own
+//! begins again, on kept connections or on a new one each time. The figure is the number of requests per second of its own
 //! CPU time (user and system, of its thread). To be run pinned to a CPU (taskset) that the server does not use.
 //!
 //! The ring's loop hands the kernel a chain (connect, send and receive) in one entry of the queue each, and gets a completion for the end of the chain alone.
@@ -130,7 +130,7 @@ fn by_epoll(task: &Task) -> Result<u64, Failed> {
     let mut buffer = [0; ANSWER];
     let (start, mut done) = (Instant::now(), 0);
     while start.elapsed() < task.length {
-        // What a ring of the round before still takes down interrupts the wait.
+        // A ring of the round before is still being taken down, and interrupts the wait.
         let number = match epoll.wait(&mut events, EpollTimeout::try_from(Duration::from_secs(1))?) {
             Err(Errno::EINTR) => continue,
             number => number?,
@@ -165,7 +165,7 @@ fn by_epoll(task: &Task) -> Result<u64, Failed> {
     Ok(done)
 }
 
-/// The ring, and what the kernel uses of it: it must outlive the ring's work.
+/// The ring, and the memory that the kernel uses: it must outlive the ring's work.
 struct Ring<'t> {
     task: &'t Task,
     ring: IoUring,

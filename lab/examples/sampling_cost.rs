@@ -1,4 +1,4 @@
-//! Prints what reading the counters costs here, and what the tools cost that people use instead.
+//! Prints the cost of reading the counters, and that of the usual tools.
 //!
 //! `cargo run --release --example sampling_cost`; vmstat and iostat are in the packages procps and sysstat, nstat
 //! is in iproute2. CPU time is that of this thread and of the tools' processes, so other work on the machine matters little.

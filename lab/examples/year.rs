@@ -1,5 +1,5 @@
-//! A simulated year of a machine, second by second, through the same code as `plimsoll watch --keep`: how large the file gets, what is found and when,
-//! how many alarms are false, and how long the year takes to be read.
+//! A simulated year of a machine, second by second, through the code of `plimsoll watch --keep`: size of the file, findings with their times, number
+//! of false alarms, and time to read the year.
 //!
 //!     cargo run --release --example year [SERIES [SEED]]
 //!
@@ -22,16 +22,16 @@ const DAY: u64 = 24 * HOUR;
 const YEAR: u64 = 365 * DAY;
 const STEP: u64 = 140 * DAY + 7 * HOUR;
 const LEAK: u64 = 210 * DAY + 11 * HOUR;
-/// What leaks away in an hour, as a share of what there is: 12 MB of 16 GB.
+/// Share of the memory that leaks in an hour: 12 MB of 16 GB.
 const LEAKS: f64 = 0.000_75;
-/// When a twentieth is left, the kernel ends what leaks.
+/// When a twentieth is left, the kernel ends the leaking program.
 const OUT: u64 = LEAK + (0.95 / LEAKS) as u64 * HOUR;
 
-/// What a figure does: around a level, with days, weeks and noise of hours and of seconds.
+/// Course of a figure: a level with days, weeks and noise of hours and of seconds.
 struct Machine {
     series: Series,
     level: f64,
-    /// What a day and a weekend change, and the noise of an hour, as shares of the level.
+    /// Changes of a day and a weekend, and the noise of an hour, as shares of the level.
     day: f64,
     weekend: f64,
     noise: f64,

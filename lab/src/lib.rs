@@ -1,4 +1,4 @@
-//! What the programs of the lab share.
+//! Common parts of the lab's programs.
 
 pub mod pairs;
 pub mod rounds;

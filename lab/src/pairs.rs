@@ -1,4 +1,4 @@
-//! Two programs in turns, and the ratios of what they do.
+//! Two programs in turns, and the ratios of their results.
 
 use std::error::Error;
 

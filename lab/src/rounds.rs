@@ -1,4 +1,4 @@
-//! What several rounds found, as one figure.
+//! Results of several rounds as one figure.
 
 use std::fs::OpenOptions;
 use std::io::Write;

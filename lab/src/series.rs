@@ -2,12 +2,12 @@
 
 use plimsoll_judge::stats::rng::SmallRng;
 
-/// How many values a history has.
+/// Number of values in a history.
 pub const LENGTH: usize = 150;
 /// No change lies nearer to another, or to an end.
 const GAP: usize = 10;
 
-/// How the values scatter around their level.
+/// Scatter of the values around their level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scatter {
     /// Independent normal values.

@@ -1,8 +1,7 @@
-//! How many frames an emulator carries, and how exactly it delays them: `cargo bench -p plimsoll-host --bench emulator_speed [-- SECONDS]`.
+//! Capacity of an emulator, and accuracy of its delays: `cargo bench -p plimsoll-host --bench emulator_speed [-- SECONDS]`.
 //!
-//! Two hosts, and an emulator between them. For the rate, one host sends datagrams for as long and as fast as it can, of a small and of a
-//! large size, and the other counts what arrives. For the delay, datagrams are sent to and fro one at a time; what the same way takes
-//! over a link that delays nothing is taken off.
+//! Two hosts, and an emulator between them. For the rate, one host sends datagrams as fast as it can, of a small and of a large size, and the other
+//! counts arrivals. For the delay, datagrams go to and fro one at a time; the time over a link without delay is subtracted.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, UdpSocket};
@@ -15,7 +14,7 @@ use plimsoll_model::experiment::{HostKind, LinkShaper};
 /// The argument that makes this program an agent.
 const AGENT: &str = "bench-agent";
 const PORT: u16 = 9;
-/// How many datagrams go to and fro for one delay.
+/// Number of datagrams that go to and fro for one delay.
 const PINGS: u32 = 1000;
 
 fn main() -> ExitCode {
@@ -117,7 +116,7 @@ fn ping(to: SocketAddr, times: u64) -> io::Result<String> {
     Ok(words.join(" "))
 }
 
-/// A rig of two hosts, and what is said to their agents.
+/// A rig of two hosts, with the pipes of their agents.
 struct Pair {
     rig: Rig,
     ends: [(std::process::ChildStdin, BufReader<std::process::ChildStdout>); 2],
@@ -147,7 +146,7 @@ impl Pair {
         Ok(Self { rig, ends, to })
     }
 
-    /// Says a line to each, to the second host first, and gives what the first and the second answer.
+    /// Sends a line to each, to the second host first, and returns their replies.
     fn both(&mut self, first: &str, second: &str) -> io::Result<[String; 2]> {
         writeln!(self.ends[1].0, "{second}")?;
         std::thread::sleep(Duration::from_millis(200));

@@ -1,4 +1,4 @@
-//! How long the three-host rig takes to set up, to rebuild its middle, and to take down: `cargo bench -p plimsoll-host [-- ROUNDS]`.
+//! Times to set up the three-host rig, to rebuild its middle, and to take it down: `cargo bench -p plimsoll-host [-- ROUNDS]`.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Counters that commands printed, against what the kernel's own files held at the same moment in a namespace where nothing else ran.
+//! Counters in the output of commands, against the kernel's own files at the same moment in an otherwise idle namespace.
 
 use std::collections::BTreeMap;
 

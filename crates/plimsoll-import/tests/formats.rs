@@ -1,4 +1,4 @@
-//! One HTTP exchange in every format: real captures of `tests/data/make.sh`, and what tcpdump printed of them.
+//! One HTTP exchange in every format: real captures of `tests/data/make.sh`, and tcpdump's output of them.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Text of any length is read in memory that does not grow with it. This is a program of its own, so that nothing else counts.
+//! Memory of reading does not grow with the length of the text. A program of its own, so that no other test counts.
 
 use std::fs;
 use std::hint::black_box;
@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use plimsoll_import::figures::{self, Options};
 
-/// So much is read of each kind.
+/// Bytes that are read of each kind.
 const BYTES: usize = 12 << 20;
-/// By so much the memory may grow meanwhile: a small part of that.
+/// Bytes by which the memory may grow meanwhile, a small part of those.
 const MAY_GROW: u64 = 4 << 20;
 
 /// The given lines, repeated up to a length.
@@ -91,7 +91,7 @@ fn text_of_any_length_is_read_in_memory_that_does_not_grow_with_it() {
 /// restarts with each line, or a copy of all. The reader usually takes about as long, or less.
 const SOME_TIMES: u32 = 10;
 
-/// How fast in MB/s stands in docs/benchmarks.md; here it is set against what any program does that looks at each word, in the same process.
+/// docs/benchmarks.md has the speed in MB/s. This compares it with the time to look at each word, in the same process.
 fn reading_takes_no_more_than_some_times_what_finding_its_words_takes() {
     for (what, head, lines, _) in kinds() {
         let least = |run: &dyn Fn()| -> Duration {

@@ -1,4 +1,4 @@
-//! What other programs wrote down, damaged in any way: read or refused, and never wrong without saying so.
+//! Saved output of other programs with any damage: read or refused, and never wrong without a message.
 
 use plimsoll_import::saved::{self, Saved};
 use proptest::prelude::*;
@@ -37,13 +37,13 @@ a name 12 [000]  5678.951234:     250000 cpu-clock:pppH:
 swapper     0 [000]  5679.001234:     250000 cpu-clock:pppH:
 \tffffffff81000000 default_idle+0x4 ([kernel.kallsyms])
 ";
-/// What may stand where something else was.
+/// Replacements for words.
 const ODD: [&str; 16] = [
     "", "-1", "1e999", "NaN", "inf", "0,5", "1.2.3", "größe", "\u{202e}", "[000]", "all", ":", "21:24:05",
     "us", "5678.9:", "(a)",
 ];
 
-/// Something that is done to a text: a line or a word of it, by place.
+/// A damage of a text: to a line or a word, by place.
 #[derive(Clone, Debug)]
 enum Damage {
     Drop(usize),

@@ -1,4 +1,4 @@
-//! What must hold whatever the numbers are: no panic, and the same answer when the question is only put differently.
+//! Properties for any numbers: no panic, and equal answers to equivalent questions.
 
 use plimsoll_judge::bisect::{BisectSettings, Bisection};
 use plimsoll_judge::compare::{CompareSettings, paired, unpaired};
@@ -10,7 +10,7 @@ use plimsoll_model::verdict::Outcome;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Anything that can be written in eight bytes, the strange ones often.
+/// Any value of eight bytes, the special ones often.
 fn anything() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => any::<f64>(),

@@ -1,4 +1,4 @@
-//! Counters read from folders that hold what real machines showed, and what broken ones might.
+//! Counters read from folders with files of real machines, and of broken ones.
 
 use std::collections::BTreeMap;
 use std::fs;

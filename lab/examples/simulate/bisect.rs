@@ -1,4 +1,4 @@
-//! Which version brought it: how often the answer is right, and what it costs, against plain bisection.
+//! Bisection of versions: accuracy and cost against plain bisection.
 
 use plimsoll_judge::bisect::{BisectSettings, Bisection};
 use plimsoll_judge::stats::{mean, rng::SmallRng};

@@ -1,4 +1,4 @@
-//! How well changes are found in simulated histories.
+//! Accuracy of changes found in simulated histories.
 
 use plimsoll_judge::changes::{Changes, find_changes};
 use plimsoll_judge::stats::rng::SmallRng;
@@ -10,7 +10,7 @@ use std::time::Instant;
 /// Largest distance in indices of a found change from a true one.
 const TOLERANCE: usize = 5;
 
-/// What a number of series came to.
+/// Counts over a number of series.
 #[derive(Default)]
 struct Tally {
     truths: usize,

@@ -38,7 +38,7 @@ fn pairs(effect: f64, own: Own, n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
         .map(|_| {
             let b_second = rng.coin();
             let (now, then) = (weather.next(), weather.next());
-            // What both share is that of the pair; half a step of weather lies in between.
+            // Both sides share the weather of the pair; half a step lies in between.
             let shared = 0.5 * (now + then);
             let late = |second: bool| if second { 0.003 } else { 0.0 };
             let a = 100.0 * (shared + own.draw(&mut rng) + late(!b_second)).exp();
@@ -129,7 +129,7 @@ fn sequential_rows(name: &str, fresh: &Decider, own: Own, runs: usize) -> Vec<St
     rows
 }
 
-/// All of A, then all of B, on the same machine: what other tools do, and what their tests make of it.
+/// All of A, then all of B, on the same machine, judged by the tests of other tools.
 fn block_rows(runs: usize) -> Vec<String> {
     let blocks = |seed: u64| -> (Vec<f64>, Vec<f64>) {
         let mut rng = SmallRng::new(seed);

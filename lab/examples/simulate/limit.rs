@@ -1,4 +1,4 @@
-//! The limit: how often its interval holds it, how far the estimate is off, and how many probes that takes.
+//! The limit: coverage of its interval, error of the estimate, and number of probes.
 
 use plimsoll_judge::limit::{LimitSettings, Probe, limit, next};
 use plimsoll_judge::stats::rng::SmallRng;
@@ -13,7 +13,7 @@ struct System {
     name: &'static str,
     /// The steepness of its edge: a logistic one in the logarithm of the rate.
     steepness: f64,
-    /// How far the limits of its trials scatter.
+    /// Scatter of its trials' limits.
     scatter: f64,
     /// The share of probes that break the bound for another reason.
     hiccups: f64,

@@ -1,5 +1,5 @@
-//! How often points that are no queue are called one, and queues none: machines whose jobs are simulated one by one, with users who wait
-//! for their answers or without, and loads that do not wait for processors.
+//! False and missed queues: machines whose jobs are simulated one by one, with users who wait for their answers or without, and loads
+//! that do not wait for processors.
 
 use plimsoll_judge::models::load_curve::{LoadCurve, LoadPoint, fit_load_curve};
 use plimsoll_judge::stats::rng::SmallRng;
@@ -231,7 +231,7 @@ fn watched(
         let serving = jobs.min(cpus);
         let end = if serving > 0 { exponential(1.0 / serving as f64, rng) } else { f64::INFINITY };
         let passed = arrival.min(end);
-        // What comes first is not the state in the long run.
+        // The first jobs do not show the steady state.
         if done > JOBS / 5 {
             time += passed;
             area += passed * jobs as f64;

@@ -1,4 +1,4 @@
-//! Prints what the judge's tests reach in simulation, beside what they must reach, as a table in Markdown.
+//! Prints the accuracy of the judge's tests in simulation, beside its targets, as a table in Markdown.
 //!
 //! `cargo run --release --example simulate -- [--quick] [NAME ...]`
 //!
@@ -17,7 +17,7 @@ mod modes;
 mod noise;
 mod recovery;
 
-/// A test's name, and what makes its rows; true asks for a quick look.
+/// Name of a test, and the function that makes its rows; true asks for a quick look.
 type Topic = (&'static str, fn(bool) -> Vec<String>);
 
 const TOPICS: [Topic; 10] = [

@@ -5,7 +5,7 @@ use plimsoll_judge::stats::{rng::SmallRng, sorted};
 use plimsoll_lab::row::{row, share};
 use rayon::prelude::*;
 
-/// Where a single mode comes from.
+/// Shapes with a single mode.
 const SINGLE: [Shape; 7] = [
     Shape::Normal,
     Shape::LogNormal(0.2),

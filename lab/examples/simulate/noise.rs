@@ -11,9 +11,9 @@ pub(crate) struct Weather {
 }
 
 impl Weather {
-    /// How far single readings of the weather lie apart (standard deviation of the log).
+    /// Spread of single readings of the weather (standard deviation of the log).
     const SPREAD: f64 = 0.03;
-    /// How much of it lasts to the next reading.
+    /// Share of it that lasts to the next reading.
     const MEMORY: f64 = 0.9;
 
     pub(crate) fn new(seed: u64) -> Self {
@@ -30,7 +30,7 @@ impl Weather {
     }
 }
 
-/// How the two measurements of a pair differ by themselves.
+/// Noise between the two measurements of a pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Own {
     /// Normal, so that differences of pairs have a standard deviation of 1.1 %.

@@ -1,4 +1,4 @@
-//! Recovery: how often the outcome is right, with a machine whose weather moves both services between phases.
+//! Recovery: accuracy of the outcome on a machine whose weather moves both services between phases.
 
 use plimsoll_judge::recovery::{
     BeforeAfter, RecoverySettings, RecoveryTrial, WindowPair, judge_flat, judge_trials, time_to_recover,

@@ -55,7 +55,7 @@ impl Kind {
     }
 }
 
-/// What a set draws from.
+/// Ranges of a set.
 struct Ranges {
     lengths: [usize; 4],
     /// Of a step, in standard deviations of the noise.
@@ -172,7 +172,7 @@ fn series(ranges: &Ranges, number: usize, seed: u64) -> Series {
     Series { kind, truth, values }
 }
 
-/// What a number of series came to.
+/// Counts over a number of series.
 #[derive(Default)]
 struct Tally {
     truths: usize,
@@ -206,7 +206,7 @@ impl Tally {
     }
 }
 
-/// How far found changes are from the true ones, paired the nearest first, each at most once.
+/// Distances of found changes from the true ones, paired the nearest first, each at most once.
 fn matches(truth: &[usize], found: &Changes) -> Vec<usize> {
     let mut near: Vec<(usize, usize, usize)> = Vec::new();
     for (i, at) in truth.iter().enumerate() {

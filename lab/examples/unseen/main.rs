@@ -1,5 +1,5 @@
-//! Prints what `modes` and `changes` reach on series of another make than those of `simulate`, and what any test of modes could, as a
-//! table in Markdown.
+//! Prints the accuracy of `modes` and `changes` on series of another make than those of `simulate`, and the bound of any test of modes, as
+//! a table in Markdown.
 //!
 //! `cargo run --release --example unseen -- [--quick] [--tuned] [modes | bound | changes | smooth] ...`
 //!
@@ -11,7 +11,7 @@ mod changes;
 mod modes;
 mod smooth;
 
-/// Which of the two sets of series is asked for.
+/// The two sets of series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Set {
     /// Those on which the thresholds were chosen.
@@ -20,7 +20,7 @@ pub(crate) enum Set {
     HeldOut,
 }
 
-/// A test's name, and what makes its rows from how many series of a kind there are.
+/// Name of a test, and the function that makes its rows.
 type Topic = (&'static str, fn(Set, bool) -> Vec<String>);
 
 const TOPICS: [Topic; 4] =

@@ -6,10 +6,10 @@ use plimsoll_judge::stats::rng::SmallRng;
 use plimsoll_lab::row::{row, share};
 use rayon::prelude::*;
 
-/// How many values a sample has.
+/// Number of values in a sample.
 const LENGTH: usize = 100;
 
-/// How values of unit spread lie about nothing.
+/// Distribution of values around 0 with unit spread.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     Normal,
@@ -91,7 +91,7 @@ impl Shape {
     }
 }
 
-/// How coarse the values are.
+/// Coarseness of the values.
 #[derive(Clone, Copy, Debug)]
 enum Grain {
     Fine,

@@ -10,7 +10,7 @@ use std::f64::consts::TAU;
 /// A curve from 0 to 1, bent by a figure from 0 to 1.
 type Curve = fn(f64, f64) -> f64;
 
-/// What the curves of the unit tests are not: these are never looked at when thresholds are chosen.
+/// Curves other than those of the unit tests: the choice of thresholds never used these.
 const CURVES: [Curve; 6] = [
     |x, bend| x.powf(0.35 + 0.3 * bend),
     |x, bend| (1.0 + (5.0 + 20.0 * bend) * x).ln() / (6.0 + 20.0 * bend).ln(),

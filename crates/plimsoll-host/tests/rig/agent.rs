@@ -1,4 +1,4 @@
-//! A small agent: reads a command per line and answers each with a line. And what the tests use to talk to it.
+//! A small agent, which reads a command per line and answers each with a line, and its client for the tests.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -1,4 +1,4 @@
-//! Controllers where something is forbidden: each a process in a user namespace that this program makes and cripples.
+//! Restricted controllers: each is a process in a user namespace without some rights.
 
 use std::fs;
 use std::path::Path;
@@ -71,7 +71,7 @@ fn without_user_namespaces() {
     assert!(Agent::of(&mut rig, "one").ask("read /proc/self/comm").starts_with("exe"));
 }
 
-/// The kernel counts network namespaces until it has taken them apart; so one rig after another shows that none is left.
+/// The kernel counts network namespaces until it has removed them, so building one rig after another shows that none is left.
 fn with_three_network_namespaces() {
     become_root_of_a_user_namespace(CloneFlags::empty());
     fs::write("/proc/sys/user/max_net_namespaces", "3").expect("its root may");
@@ -87,14 +87,14 @@ fn with_three_network_namespaces() {
     }
 }
 
-/// Builds the rig as soon as the kernel has taken the one before apart. It does so one namespace after another, those of everybody on
-/// the machine, in the background; a fraction of a second when there is nothing else to do. What is leaked it never takes apart.
+/// Builds the rig as soon as the kernel has removed the one before. The kernel removes all namespaces of the machine one by one in the background,
+/// within a fraction of a second on an idle machine. It never removes a leaked one.
 fn build_when_there_is_room() -> Rig {
     let give_up = Instant::now() + Duration::from_secs(30);
     loop {
         match Rig::build(&scenarios::row()) {
             Ok(rig) => return rig,
-            // What was made until the limit was hit has to be taken apart as well, so trying without pause would never end.
+            // The kernel has to remove the failed attempt's namespaces as well, so attempts without a pause would never end.
             Err(HostError::Host { .. }) if Instant::now() < give_up => {
                 thread::sleep(Duration::from_millis(300));
             }
@@ -103,7 +103,7 @@ fn build_when_there_is_room() -> Rig {
     }
 }
 
-/// As in a container that hides a file of `/proc`: the kernel then lets nobody inside mount a `/proc` that shows it.
+/// A container that hides a file of `/proc`: the kernel then allows no mount of a `/proc` that shows it.
 fn with_masked_proc() {
     become_root_of_a_user_namespace(CloneFlags::CLONE_NEWNS);
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;

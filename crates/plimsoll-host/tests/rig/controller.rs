@@ -12,7 +12,7 @@ use crate::scenarios;
 /// The argument that makes this program a controller; the kind of its hosts and the number of processes to leave in each follow.
 pub(crate) const ARGUMENT: &str = "test-controller";
 
-/// Makes a rig, has thousands of processes forked in it, says so, and goes on forking for a while.
+/// Makes a rig, forks thousands of processes in it, reports that, and goes on forking for a while.
 pub(crate) fn run() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(2).collect();
     let [kind, number] = &arguments[..] else { return ExitCode::FAILURE };
@@ -32,7 +32,7 @@ pub(crate) fn run() -> ExitCode {
     }
     println!("ready");
     std::io::stdout().flush().expect("the test listens");
-    // It is killed in the middle of this; the end is for the case that nobody does, so that the machine keeps some process ids.
+    // The test kills it in the middle. The limit keeps process ids free if it does not.
     for _ in 0..60 {
         for agent in &mut agents {
             agent.ask("breed 10");
@@ -41,11 +41,11 @@ pub(crate) fn run() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// One that was started. It is killed at the latest when this is dropped, also by a test that fails.
+/// A running controller. It is killed on drop, also by a failed test.
 pub(crate) struct Controller(Child);
 
 impl Controller {
-    /// Starts it; returns when its hosts are full.
+    /// Starts it, and waits until its hosts are full.
     pub(crate) fn start(kind: HostKind, processes: u32) -> Self {
         let kind = if kind == HostKind::Local { "local" } else { "namespace" };
         let child = Command::new("/proc/self/exe")
@@ -65,7 +65,7 @@ impl Controller {
         self.0.id()
     }
 
-    /// As `kill -9` does.
+    /// Kills it with SIGKILL.
     pub(crate) fn kill(&mut self) {
         self.0.kill().expect("killed");
         self.0.wait().expect("waited");

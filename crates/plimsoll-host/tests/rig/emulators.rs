@@ -1,4 +1,4 @@
-//! Stories of links that do something to packets, by an emulator and, where the kernel has it, by netem.
+//! Stories of shaped links, by an emulator and, if the kernel has it, by netem.
 
 use plimsoll_host::{EmulatorCounts, HostError, LinkShape, LinkSpec, Queue, Rig, RigSpec, netem_missing};
 use plimsoll_model::experiment::LinkShaper;
@@ -18,7 +18,7 @@ pub(crate) const ALL: &[Scenario] = &[
 
 pub(crate) const MS: u64 = 1_000_000;
 
-/// Everything here that can shape a link. In a guest that is netem alone: emulators are held to on the machine itself.
+/// Shapers to test here. In a guest it is netem alone: the machine itself tests emulators.
 fn shapers() -> impl Iterator<Item = LinkShaper> {
     let netem = netem_missing().is_none().then_some(LinkShaper::Netem);
     let emulator = (!guest::init::is_here()).then_some(LinkShaper::Emulator);
@@ -37,12 +37,12 @@ fn both(shaper: LinkShaper, shape: &LinkShape) -> RigSpec {
     shaped(shaper, shape, shape)
 }
 
-/// What the emulator counted; nothing where the kernel did the work.
+/// Counts of the emulator; `None` if the kernel shaped the link.
 fn counts(rig: &mut Rig) -> Option<EmulatorCounts> {
     rig.emulators().expect("they answer").first().map(|(_, counts)| *counts)
 }
 
-/// The rig with the agents of client and server, and where the client reaches the server.
+/// The rig with the agents of client and server, and the server's address.
 pub(crate) fn with_ends(spec: &RigSpec) -> (Rig, [Agent; 2], String) {
     let mut rig = build(spec);
     let agents = ["client", "server"].map(|h| Agent::of(&mut rig, h));
@@ -69,8 +69,8 @@ fn a_delayed_link_takes_as_long_as_it_says() {
 
 fn a_stream_is_as_fast_as_the_link() {
     for (megabits, shaper) in [20, 60].into_iter().flat_map(|rate| shapers().map(move |by| (rate, by))) {
-        // The queue has room for all that TCP comes to have under way in a second. Were it to fill up just then, the last frame would be
-        // lost, and sent again only after a quarter of a second.
+        // The queue has room for all data that TCP has in flight within a second. On a full queue the last frame would be lost, and sent again only
+        // after a quarter of a second.
         let queue = Queue::Packets(1000);
         let rate_bits = Some(megabits * 1_000_000);
         let shape = LinkShape { rate_bits, delay_ns: MS, queue, ..LinkShape::default() };
@@ -89,7 +89,7 @@ fn a_stream_is_as_fast_as_the_link() {
 }
 
 fn a_link_loses_the_share_that_was_asked_for() {
-    // The bursts of an emulator are held to by tests of its own.
+    // Tests of the emulator check its bursts.
     let bursts =
         |by: LinkShaper| if by == LinkShaper::Netem { vec![(by, 0.0), (by, 4.0)] } else { vec![(by, 0.0)] };
     for (shaper, burst) in shapers().flat_map(bursts) {
@@ -148,7 +148,7 @@ fn an_emulator_is_restarted_with_its_host() {
     }
 }
 
-/// Where there is netem it is taken, and delays as long as an emulator does; where there is none, an emulator is, and to ask for netem is refused.
+/// With netem, the kernel shapes, and delays as long as an emulator. Without it, an emulator shapes, and a request for netem is refused.
 fn the_kernel_or_an_emulator_shapes_as_was_asked_for() {
     let shape = LinkShape { delay_ns: 3 * MS, ..LinkShape::default() };
     let mut spec = both(LinkShaper::Emulator, &shape);

@@ -23,7 +23,7 @@ use plimsoll_host::Access;
 const NOBODY: u32 = 65534;
 
 fn main() -> ExitCode {
-    // What the stages say goes to the standard error, as in the program.
+    // Messages of the stages go to the standard error, as in the program.
     tracing_subscriber::fmt()
         .without_time()
         .with_level(false)
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 
 fn test() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let access = plimsoll_host::enter()?;
-    // Before there are threads: what one of them starts while another writes the copy would keep it open, and so not executable.
+    // Before there are threads: a child of another thread would keep the copy open for writing, and so not executable.
     let copy = OpenCopy::make()?;
     let roots = scenarios::ALL.iter().chain(emulators::ALL).map(|(name, scenario)| {
         let access = access.clone();

@@ -15,7 +15,7 @@ use crate::controller::Controller;
 
 pub(crate) type Scenario = (&'static str, fn());
 
-/// Stories of everybody.
+/// Stories of root and of ordinary users.
 pub(crate) const ALL: &[Scenario] = &[
     ("a_host_has_its_own_name_processes_and_network", a_host_has_its_own_name_processes_and_network),
     (
@@ -64,7 +64,7 @@ pub(crate) const ALL: &[Scenario] = &[
 pub(crate) const USERS_ONLY: &[Scenario] =
     &[("who_may_not_drop_caches_gets_an_error", || confined::passes("caches of another"))];
 
-/// How long after the controller's death nothing may be left.
+/// Deadline for all remains to disappear after the controller's death.
 const NOTHING_LEFT_AFTER: Duration = Duration::from_secs(2);
 
 fn host(name: &str, kind: HostKind, forward: bool) -> HostSpec {
@@ -222,7 +222,7 @@ fn client_and_mirror(rig: &mut Rig) -> [Agent; 2] {
     [client, server]
 }
 
-/// Where the server sees the client come from, when it connects from each of its addresses.
+/// Peer addresses that the server sees, for a connection from each address of the client.
 fn seen_from_the_server(rig: &Rig, client: &mut Agent) -> Vec<SocketAddr> {
     let to = rig.address_towards("client", "server").expect("a way leads there");
     let own = rig.own_addresses("client").expect("it is there");
@@ -282,7 +282,7 @@ fn closing_a_rig_ends_its_processes_also_twice() {
 
 fn an_agent_ends_at_the_end_of_its_stdin_and_its_host_with_it() {
     let mut rig = build(&row());
-    // The sibling hosts were started while this one's pipes were open; they must not hold on to them.
+    // The sibling hosts were started while this one's pipes were open, and must not keep them open.
     let mut client = Agent::of(&mut rig, "client");
     client.ask("breed 3");
     client.hang_up();
@@ -317,7 +317,7 @@ fn killed_controller_leaves_nothing(kind: HostKind, processes: u32) {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(marked(&mark), [] as [u32; 0], "processes are left");
-    // One that is being taken apart has no environment any more; how fast that goes for thousands is a matter of free CPUs.
+    // A dying process has no environment any more; the time for thousands of them depends on free CPUs.
     let empty = wait_for(|| processes_in(&networks).is_empty().then_some(()));
     let folders = |pid: &u32| {
         let start = format!("plimsoll-host-{pid}-");

@@ -17,9 +17,8 @@ pub(crate) fn echo(address: &str) -> io::Result<String> {
     Ok("ok".into())
 }
 
-/// `ADDRESS COUNT PATIENCE`: sends COUNT datagrams, each when the one before it is back or given up after PATIENCE
-/// milliseconds; answers how many came back, and the quartile of their times in microseconds, which a busy machine
-/// spoils last.
+/// `ADDRESS COUNT PATIENCE`: sends COUNT datagrams, each when the one before it is back or given up after PATIENCE milliseconds. Replies with
+/// the number that came back, and the quartile of their times in microseconds, which a busy machine affects least.
 pub(crate) fn ping(words: &str) -> io::Result<String> {
     let words: Vec<&str> = words.split(' ').collect();
     let [to, count, patience] = words[..] else { return Err(io::Error::other("ADDRESS COUNT PATIENCE")) };
@@ -42,7 +41,7 @@ pub(crate) fn ping(words: &str) -> io::Result<String> {
     Ok(format!("{} {}", times.len(), times.get(times.len() / 4).copied().unwrap_or(0)))
 }
 
-/// `ADDRESS COUNT BYTES`: sends COUNT datagrams of this size at once; answers how many came back in a second.
+/// `ADDRESS COUNT BYTES`: sends COUNT datagrams of this size at once. Replies with the number that came back within a second.
 pub(crate) fn volley(words: &str) -> io::Result<String> {
     let words: Vec<&str> = words.split(' ').collect();
     let [to, count, bytes] = words[..] else { return Err(io::Error::other("ADDRESS COUNT BYTES")) };
@@ -61,7 +60,7 @@ pub(crate) fn volley(words: &str) -> io::Result<String> {
     Ok(back.to_string())
 }
 
-/// Takes streams in, and closes each when it has all of it.
+/// Receives streams, and closes each at its end.
 pub(crate) fn sink(address: &str) -> io::Result<String> {
     let listener = TcpListener::bind(address)?;
     thread::spawn(move || {
@@ -72,7 +71,7 @@ pub(crate) fn sink(address: &str) -> io::Result<String> {
     Ok("ok".into())
 }
 
-/// `ADDRESS BYTES`: sends a stream; answers how many microseconds passed until the far end had all of it.
+/// `ADDRESS BYTES`: sends a stream. Replies with the microseconds until the far end had all of it.
 pub(crate) fn pour(words: &str) -> io::Result<String> {
     let (to, bytes) = words.split_once(' ').ok_or_else(|| io::Error::other("ADDRESS BYTES"))?;
     let mut stream =

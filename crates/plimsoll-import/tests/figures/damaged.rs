@@ -9,7 +9,7 @@ use super::seeds;
 use super::stands_in::stands_in;
 use super::{names, text};
 
-/// What may stand where something else was.
+/// Replacements for words.
 const ODD: [&str; 22] = [
     "",
     "-1",
@@ -35,7 +35,7 @@ const ODD: [&str; 22] = [
     "=",
 ];
 
-/// Something that is done to a text.
+/// A damage of a text.
 #[derive(Clone, Debug)]
 enum Damage {
     Drop(usize),

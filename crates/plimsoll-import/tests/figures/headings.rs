@@ -1,9 +1,9 @@
-//! Units in headings. A heading that names another unit changes the unit of what stands below it, or nothing below it is read: no value keeps a unit
-//! that the text no longer has.
+//! Units in headings. A heading with another unit changes the unit of the values below it, or nothing below it is read: no value keeps a unit that
+//! the text no longer has.
 
 use super::{names, read, text};
 
-/// Spellings of units, and what a figure's unit then is. Those of a row measure the same, and may stand for each other.
+/// Spellings of units, with the units of their figures. Units of a row measure the same quantity, and may replace each other.
 const FAMILIES: [&[(&str, &str)]; 3] = [
     &[
         ("ns", "ns"),

@@ -1,4 +1,4 @@
-//! What other tools printed, read as figures.
+//! Output of other tools, read as figures.
 //!
 //! `tests/samples` has the output of the tools themselves (`make.sh` makes it, `commands.tsv` has each command and version), and `tests/pages` has
 //! pages in the style of what people post.

@@ -8,7 +8,7 @@ use super::seeds;
 use super::stands_in::stands_in;
 use super::{names, text};
 
-/// Spellings of units behind a number, and what a figure's unit must then be.
+/// Spellings of units behind a number, with the units that their figures must have.
 const UNITS: [(&str, &str); 18] = [
     ("ns", "ns"),
     ("nsec", "ns"),
@@ -30,7 +30,7 @@ const UNITS: [(&str, &str); 18] = [
     ("Tbogus/sec", "Tbogus/sec"),
 ];
 
-/// What units stand in, as in `[ms]`.
+/// Brackets around units, as in `[ms]`.
 const BRACKETS: [char; 5] = ['[', ']', '(', ')', ','];
 
 /// A change of one line.

@@ -1,4 +1,4 @@
-//! What the list of formats promises.
+//! Promises of the list of formats.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ fn names_are_unique_and_fit_a_command_line() {
     assert!(formats::named("abc").unwrap_err().to_string().contains("expected one of ab, "));
 }
 
-/// A metric that the documentation names and no sample has is one that nobody has seen.
+/// Every metric of the documentation must occur in a sample.
 #[test]
 fn what_a_format_documents_is_what_it_reads() {
     let mut read_of: BTreeSet<(&str, String)> = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! The tools themselves, as this machine has them: their output is read, and each value is what awk finds in the same text.
+//! The tools of this machine: their output is read, and each value equals the one that awk finds in the same text.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -237,7 +237,7 @@ const CASES: [Case; 34] = [
     },
 ];
 
-/// What other commands read, as the tool writes it.
+/// Output of tools that other commands read.
 const ELSEWHERE: [(&str, &str); 2] = [
     (
         "tcpdump",
@@ -324,7 +324,7 @@ fn what_other_commands_read_is_recognised_as_its_tool_writes_it() {
     }
 }
 
-/// What the reference says of a format: that tests run its tool.
+/// Formats whose tool runs in tests, according to the reference.
 #[test]
 fn each_tool_that_is_said_to_be_run_is_run() {
     let run: BTreeSet<&str> =

@@ -1,4 +1,4 @@
-//! Months of machines that another program made, with what truly happened to them.
+//! Months of machines, simulated by another program, with the true events.
 
 mod simulated;
 

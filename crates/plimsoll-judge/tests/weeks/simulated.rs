@@ -1,4 +1,4 @@
-//! Simulated machines from `years.py`, and which of the messages about them are true.
+//! Simulated machines from `years.py`, and the truth of the messages about them.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ use plimsoll_model::weeks::{Drift, News};
 use rayon::prelude::*;
 use serde::Deserialize;
 
-/// As `plimsoll watch --keep` looks.
+/// Hours between two looks, as of `plimsoll watch --keep`.
 const EVERY: usize = 3;
 /// Monday, 5 January 1970, 00:00 UTC in hours: a week of the simulation begins with its Monday.
 const FIRST: u64 = 96;
@@ -24,7 +24,7 @@ pub(crate) struct Series {
     truth: Vec<Event>,
 }
 
-/// What truly happened.
+/// A true event.
 #[derive(Deserialize)]
 pub(crate) struct Event {
     kind: String,
@@ -44,7 +44,7 @@ pub(crate) struct Message {
     pub(crate) hour: u64,
     /// The news.
     pub(crate) news: News,
-    /// Whether it is so.
+    /// Whether it matches an event.
     pub(crate) is_true: bool,
 }
 

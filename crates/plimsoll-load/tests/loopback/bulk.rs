@@ -70,7 +70,7 @@ fn a_stream_with_a_duration_ends_by_itself_and_its_rate_follows_from_its_bytes()
     for direction in [Direction::Send, Direction::Receive, Direction::Both] {
         let found = transfer(bulk.address(), BulkLoad { duration, direction, ..BulkLoad::default() });
         assert_eq!((found.connections, found.failed()), (1, 0), "{direction:?}: {:?}", found.errors);
-        // Who sends keeps the time: seen from here, what is received begins late and may end a little early.
+        // The sender keeps the time: from here, the received part begins late and may end a little early.
         let milliseconds = found.elapsed_ns / 1_000_000;
         assert!(milliseconds >= 300 && found.bytes > 1 << 20, "{direction:?}: {milliseconds} ms");
         let rate = found.figure(Metric::BitsPerSecond).unwrap();
@@ -146,7 +146,7 @@ fn a_peer_that_takes_nothing_counts_as_timed_out() {
     let address = listener.local_addr().unwrap();
     let silent = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        // Ready, as the service would say; then nothing is read any more.
+        // Reports ready, as the service does, and then reads nothing more.
         stream.write_all(&[1]).unwrap();
         thread::sleep(Duration::from_secs(2));
     });

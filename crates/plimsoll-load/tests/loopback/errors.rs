@@ -1,4 +1,4 @@
-//! Each kind of failure is provoked, and called by its name.
+//! Each kind of failure is provoked, and gets its name.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -20,7 +20,7 @@ use crate::fake;
 use crate::load::{connections, result};
 use crate::service::Service;
 
-/// An address where nobody listens.
+/// An address without a listener.
 pub(crate) fn closed_port() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }

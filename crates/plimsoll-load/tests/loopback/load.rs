@@ -1,4 +1,4 @@
-//! Loads, and what holds for all of them.
+//! Common properties of all loads.
 
 use std::cell::RefCell;
 use std::io::{Read, Write};
@@ -106,7 +106,7 @@ fn answers_that_become_shorter_or_longer_are_awaited_all_the_same() {
     assert!(found.latency.percentiles.max < 2_000_000, "{:?}", found.latency.percentiles);
 }
 
-/// How many connections between 127.0.0.1 and a port are in TIME_WAIT at the end that has the port, and at the other.
+/// Numbers of connections between 127.0.0.1 and a port in TIME_WAIT, at the end with the port and at the other.
 fn in_time_wait(port: u16) -> (usize, usize) {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let of_port = format!(":{port:04X}");

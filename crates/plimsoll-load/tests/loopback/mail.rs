@@ -242,7 +242,7 @@ fn what_the_sink_refuses_for_good_is_held() {
     }
 }
 
-/// Kills the relay while messages come in and go out, each time at another moment; whatever it said 250 to arrives in the end.
+/// Kills the relay while messages come in and go out, each time at another moment; all acknowledged ones arrive in the end.
 #[test]
 fn no_message_is_lost_when_the_relay_is_killed_a_hundred_times() {
     let sink = Sink::start(SmtpSinkService { defer: Share(0.1), ..SmtpSinkService::default() });
@@ -293,7 +293,7 @@ impl Disk {
         succeeds("mount", &["-o".as_ref(), "loop".as_ref(), self.image.path(), self.folder.path()]);
     }
 
-    /// Forgets at once whatever was not flushed, and mounts what is left.
+    /// Drops all unflushed data, and mounts the disk again.
     fn lose_power(&self, relay: &mut Service) {
         // Without power a program does not run either.
         kill(Pid::from_raw(relay.pid() as i32), Signal::SIGSTOP).unwrap();
@@ -322,7 +322,7 @@ fn succeeds(program: &str, args: &[&Path]) {
 /// The relay's own promise: 256 that were delivered, and what was on its way in 20 sessions.
 const DOUBLED: u64 = 256 + 20;
 
-/// While messages come in and go out, and while a queue that has grown is emptied, which nothing else makes durable.
+/// Cuts the power while messages come in and go out, and while a grown queue is emptied.
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
 fn a_power_cut_loses_nothing_and_doubles_a_batch_at_most() {

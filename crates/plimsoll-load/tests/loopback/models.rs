@@ -1,4 +1,4 @@
-//! What holds for a web server whatever its model.
+//! Common properties of web servers of all models.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

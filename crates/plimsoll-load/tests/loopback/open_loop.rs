@@ -1,4 +1,4 @@
-//! Open loop, end to end: what it offers, what it finds, and what a closed loop would not.
+//! Open loop, end to end: its offered rate, its results, and their difference from a closed loop.
 
 use std::io::Write;
 use std::thread;
@@ -88,7 +88,7 @@ fn an_open_loop_may_make_a_connection_for_each_request() {
     assert_eq!((found.connections, found.requests, found.failed()), (500, 500, 0));
 }
 
-/// What a load finds while its server, one process, is stopped for a second after a second; and for how long it surely stood, in µs.
+/// Result of a load whose server, one process, is stopped for a second after a second, and the least time of that pause in µs.
 fn beside_a_pause(load: HttpLoad) -> (LoadResult, f64) {
     let web = events();
     let signal = |which| {
@@ -162,7 +162,7 @@ fn requests_for_which_no_connection_is_free_wait_and_are_given_up_in_the_end() {
 #[test]
 fn a_rate_that_the_generator_cannot_offer_is_its_own_error() {
     let web = events();
-    // What cannot be sent within the timeout is given up; no machine sends a million in a second and a half here.
+    // Requests that cannot be sent within the timeout are given up; no machine sends a million in a second and a half here.
     let timeout = Span::millis(1500);
     let load = HttpLoad { concurrency: 4000, timeout, ..open(at(5_000_000.0), Span::millis(200)) };
     let found = result(&web.addresses, load);

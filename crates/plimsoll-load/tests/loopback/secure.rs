@@ -183,7 +183,7 @@ fn a_server_that_ends_connections_is_followed_in_http2() {
     assert!(found.connections > 4 && found.requests <= found.connections * 20, "{found:?}");
 }
 
-/// All that a server says over TLS to a client that has agreed on these versions and says that.
+/// Reply of a server over TLS to a client that offers these versions and sends these bytes.
 fn said(to: SocketAddr, authority: &str, versions: &[&[u8]], words: &[u8]) -> Vec<u8> {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(authority.as_bytes()).unwrap()).unwrap();
@@ -217,7 +217,7 @@ fn what_was_agreed_on_is_spoken_whatever_the_client_says() {
     }
 }
 
-/// What curl gets: the version that was spoken, the status, and how many bytes came.
+/// Result of curl: the HTTP version, the status, and the number of bytes.
 fn curl(web: &Service, folder: &std::path::Path, arguments: &[&str], path: &str) -> String {
     let port = web.address().port();
     let scheme = if arguments.contains(&"--http2-prior-knowledge") { "http" } else { "https" };

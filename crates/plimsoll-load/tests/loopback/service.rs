@@ -23,7 +23,7 @@ impl Service {
         Self::start_spec(&spec(kind, listen, to, None), command)
     }
 
-    /// Starts what the command for a specification starts.
+    /// Starts the command of a specification.
     pub(crate) fn start_spec(spec: &ServiceSpec, command: impl Fn(&ServiceSpec) -> Command) -> Self {
         let mut process = command(spec).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);

@@ -13,7 +13,7 @@ use crate::lifetime::children;
 use crate::load::{connections, result};
 use crate::service::{Service, command};
 
-/// All that comes back for `request`.
+/// The whole reply to `request`.
 fn talk(to: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.write_all(request.as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! The answer on one screen, of every kind of claim.
+//! The brief report of every kind of claim.
 
 use plimsoll_model::observation::StorageFacts;
 use plimsoll_model::report::{RunReport, RunStatus, Trouble};

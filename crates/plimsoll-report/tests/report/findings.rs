@@ -1,4 +1,4 @@
-//! What each kind of finding looks like in text and in Markdown, and that the page draws it.
+//! Each kind of finding in text and in Markdown, and its chart on the page.
 
 use plimsoll_model::report::{ComparedProfile, PhaseReport, RunReport};
 use plimsoll_report::html::{self, Drawn};
@@ -23,7 +23,7 @@ fn written(report: &RunReport, chart: &str) -> String {
     let [plain, summary, page] = [plain, summary, page].map(|bytes| String::from_utf8(bytes).unwrap());
     assert!(page.contains(chart), "the page has no chart `{chart}`");
     let until = |text: &str, end: &str| text.split(end).next().unwrap_or_default().to_owned();
-    // What was measured on is the same everywhere, and has snapshots of its own.
+    // The description of the machine is equal everywhere, and has snapshots of its own.
     format!("{}\n--- Markdown\n{}", until(&plain, "Measured on"), until(&summary, "Measured on"))
 }
 

@@ -15,7 +15,7 @@ fn written(report: &RunReport, records: &[TrialRecord]) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The page without Plotly's bundle, which is no work of this crate.
+/// The page without Plotly's bundle.
 fn own_part(page: &str) -> String {
     let start = page.find("<script type=\"application/gzip\"").expect("the bundle");
     let end = start + page[start..].find("</script>").expect("the bundle's end") + "</script>".len();
@@ -310,7 +310,7 @@ fn the_stacks_of_both_sides_are_drawn_as_one_graph_in_which_parts_are_no_more_th
     assert_eq!((&parents[0], value(0)), (&"".into(), 6431));
     let walk = labels.iter().position(|label| label == "fib_rules_lookup").expect("it is drawn");
     assert_eq!(list("text")[walk], "12.6 → 1,717 µs/connection");
-    // What is too small is left out, and a name from outside is no markup.
+    // Small parts are left out, and foreign names are no markup.
     assert!(!labels.contains(&"[cron]".into()));
     assert!(labels.iter().all(|label| !label.as_str().unwrap_or_default().contains("<br>")), "{labels:?}");
 }

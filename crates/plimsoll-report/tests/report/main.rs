@@ -1,4 +1,4 @@
-//! What every writer makes of the same fixed runs.
+//! Output of every writer for the same fixed runs.
 
 mod brief;
 mod export;

@@ -1,4 +1,4 @@
-//! Hosts without a kernel: agents that are threads, and answer what a script says.
+//! Hosts without a kernel: their agents are threads with scripted replies.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -13,10 +13,10 @@ use plimsoll_model::observation::{
 };
 use plimsoll_run::{Changed, HostProvider, Hosts, LinkTrouble, Pipes, ProviderError, ShapedLink};
 
-/// What the agents of all rigs were asked to do, in order: `rig 0: run flood 5`.
+/// Requests to the agents of all rigs, in order: `rig 0: run flood 5`.
 pub(crate) type Log = Arc<Mutex<Vec<String>>>;
 
-/// Makes rigs of fake hosts, and remembers what they were asked.
+/// Makes rigs of fake hosts, and logs their requests.
 #[derive(Clone, Default)]
 pub(crate) struct FakeProvider {
     pub(crate) log: Log,

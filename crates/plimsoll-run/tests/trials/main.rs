@@ -1,4 +1,4 @@
-//! How trials are carried out, on hosts that are threads.
+//! Trials on hosts that are threads.
 
 mod fake;
 mod queued;
@@ -186,7 +186,7 @@ impl Lab {
         }
     }
 
-    /// With other words in the experiment's text.
+    /// A laboratory with this text of the experiment.
     fn of(text: &str) -> Self {
         Self { plan: Plan::read("flood", text, &Settings::default()).unwrap(), ..Self::new() }
     }

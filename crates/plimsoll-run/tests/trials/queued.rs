@@ -1,4 +1,4 @@
-//! Blocks of trials that a queue carries out, which is a fake one: what it starts is over at once.
+//! Blocks of trials on a fake queue, whose tasks end at once.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ struct FakeQueue {
     submitted: RefCell<Vec<Vec<u32>>>,
     /// Blocks whose machine is lost the first time.
     loses: RefCell<BTreeSet<u32>>,
-    /// A block that comes to nothing.
+    /// A block without a result.
     fails: Option<u32>,
     /// Whether it never starts anything.
     is_full: bool,
@@ -123,7 +123,7 @@ fn a_queue_that_does_not_hold_back_tasks_itself_gets_no_more_than_may_be_there()
     assert_eq!(ended.entry.status, RunStatus::Complete, "{:?}", ended.error);
     assert_eq!(*queue.submitted.borrow(), [vec![1, 2], vec![3, 4], vec![5]]);
     assert_eq!(numbers(&ended), [1, 2, 3, 4, 5]);
-    // What is there takes of that room.
+    // Existing tasks take part of that room.
     let full = FakeQueue { at_once: Some(2), is_full: true, ..FakeQueue::in_folder_of(&Lab::new()) };
     full.run(&Lab::new(), CONTENT, 5, 5);
     assert_eq!(*full.submitted.borrow(), [vec![1, 2]]);

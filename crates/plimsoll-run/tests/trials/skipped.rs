@@ -14,7 +14,7 @@ fn a_phase_that_is_skipped_ends_its_load_and_the_trial_goes_on_and_is_not_counte
     lab.provider.lasting = Some("flood");
     let judge = Fixed { calls_for_remedies: true, ..CONTENT };
     let ended = lab.run(judge, 1, |event| match event {
-        // What is asked before a phase is of none.
+        // A skip request before a phase has no effect.
         Event::RigReady { .. } | Event::PhaseStarted { name: "flood", .. } => {
             lab.skip.store(true, Ordering::Release);
         }

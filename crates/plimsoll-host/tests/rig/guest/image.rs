@@ -1,4 +1,4 @@
-//! What the guest boots with: its kernel, and the files that it starts with, as one archive.
+//! Boot files of the guest: its kernel, and its initial files as one archive.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -63,7 +63,7 @@ fn load(package: &Path, name: &str, modules: &mut Vec<(String, Vec<u8>)>) -> Res
     Ok(())
 }
 
-/// What a module says of itself: strings, each with a NUL at its end, one of which is `depends=NAME,NAME` (modinfo(8)).
+/// Dependencies of a module, from its strings with a NUL at the end, such as `depends=NAME,NAME` (modinfo(8)).
 fn depends(module: &[u8]) -> Vec<String> {
     let names = module.split(|byte| *byte == 0).find_map(|string| string.strip_prefix(b"depends="));
     let names = String::from_utf8_lossy(names.unwrap_or_default());

@@ -15,7 +15,7 @@ use crate::emulators;
 /// The argument that makes this program process 1 of a guest.
 pub(crate) const ARGUMENT: &str = "test-guest";
 
-/// Whether this process is that of a guest.
+/// Whether this process runs in a guest.
 pub(crate) fn is_here() -> bool {
     std::env::args().nth(1).as_deref() == Some(ARGUMENT)
 }
@@ -56,7 +56,7 @@ fn stories() -> Result<u64, Box<dyn Error>> {
     if done.has_failed() { Err("not every story passed".into()) } else { Ok(done.num_passed) }
 }
 
-/// Makes of the files of the archive what a program expects to find.
+/// Prepares the file system that a program expects.
 fn prepare() -> Result<(), Box<dyn Error>> {
     for (kind, at) in
         [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/dev/shm"), ("tmpfs", "/tmp")]

@@ -22,13 +22,13 @@ use libtest_mimic::Failed;
 
 use crate::emulators;
 
-/// Where `cargo xtask test` unpacks the package of the kernel.
+/// Folder of `cargo xtask test` for the package of the kernel.
 const KERNEL: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/guest-kernel");
-/// A few times as long as it takes beside a build.
+/// Time limit: a few times the duration beside a build.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Where this program is in the guest.
+/// Path of this program in the guest.
 const PROGRAM: &str = "/rig";
-/// How the guest begins its last line if all went well.
+/// Beginning of the guest's last line after success.
 const ALL_WELL: &str = "the guest has netem, and of the stories passed: ";
 
 /// Boots the guest, and fails unless it says that its kernel has netem and that every story passed.
@@ -51,7 +51,7 @@ pub(crate) fn links_are_shaped_by_netem() -> Result<(), Failed> {
     Err(format!("the guest failed: {why}. Its console:\n{text}").into())
 }
 
-/// A guest that runs. It is killed when this is dropped, and when the thread that started it ends, however this process dies.
+/// A running guest. It is killed on drop, and when the thread that started it ends, however this process dies.
 struct Guest(Child);
 
 fn boot(kernel: &Path, initramfs: &Path, console: &Path) -> Result<Guest, Failed> {
@@ -60,7 +60,7 @@ fn boot(kernel: &Path, initramfs: &Path, console: &Path) -> Result<Guest, Failed
         .args(["--pdeathsig", "KILL", "qemu-system-x86_64"])
         .args(["-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio", "-no-reboot"])
         .args(["-accel", "tcg", "-cpu", "max", "-smp", "1", "-m", "256"])
-        // An instruction takes 1 ns, and the machine's time is not to be seen. Chance begins alike in each run, and goes on alike in most.
+        // An instruction takes 1 ns, and the machine's time is hidden. Random numbers begin alike in each run, and go on alike in most.
         .args(["-icount", "shift=0,sleep=off", "-rtc", "base=2000-01-01,clock=vm", "-seed", "1"])
         .arg("-kernel")
         .arg(kernel)
