@@ -218,7 +218,6 @@ fn theirs(mut command: Command, rate: &str, number: &str) -> Outcome<Rates> {
     Ok((rate, number / (ended.rusage.utime + ended.rusage.stime).as_secs_f64()))
 }
 
-/// One line of the table.
 fn compare(
     what: &str,
     rounds: usize,

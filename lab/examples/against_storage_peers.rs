@@ -173,7 +173,6 @@ fn fio_mode(folder: &Path, load: &StorageLoad) -> Outcome<f64> {
     Ok(report["jobs"][0][side]["bw_bytes"].as_f64().ok_or("fio's report lacks a rate")? / 1e6)
 }
 
-/// Result of fio.
 struct Fio {
     iops: f64,
     /// Operations per second of CPU time, with all of its processes and the kernel's helpers: `usr_cpu` and `sys_cpu` leave these out.

@@ -16,7 +16,6 @@ use plimsoll_probe::profile::{HERTZ, HostNamespaces, Profiler, usable_clock};
 /// Work that returns the number of its repetitions.
 type Work = fn() -> u64;
 
-/// Pairs of measurements.
 const PAIRS: usize = 40;
 /// Duration of each measurement.
 const SLICE: Duration = Duration::from_millis(600);

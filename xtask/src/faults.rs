@@ -123,7 +123,6 @@ fn build() -> Result<String, String> {
 /// Outcome of a case, the named causes, and the confidence in the first.
 type Measured = (String, Vec<String>, Option<f64>);
 
-/// Measures a case.
 fn measure(program: &str, fault: &Fault<'_>, workload: &str) -> Result<Measured, String> {
     let folder = Path::new("target/faults");
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;

@@ -68,9 +68,7 @@ pub(crate) fn run(only: Option<&str>, seconds: &str) -> Result<(), String> {
     ))
 }
 
-/// A fuzzed reader.
 struct Reader<'r> {
-    /// Its program.
     target: &'r str,
     /// Its format; empty for all, or without a choice.
     format: &'r str,

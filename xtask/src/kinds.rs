@@ -30,12 +30,10 @@ const fn kind(name: &'static str, example: &'static str, words: &'static [&'stat
 }
 
 impl Kind {
-    /// Counts in these folders alone.
     const fn within(self, within: &'static [&'static str]) -> Self {
         Self { within, ..self }
     }
 
-    /// Leaves these files out.
     const fn besides(self, besides: &'static [(&'static str, &'static str)]) -> Self {
         Self { besides, ..self }
     }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Cargo's target folder.
 pub(crate) fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from)
 }
@@ -31,7 +30,6 @@ fn command_line(program: &str, args: &[&str]) -> String {
     format!("{program} {}{more}", args[..shown].join(" "))
 }
 
-/// Output of a program.
 pub(crate) fn output(program: &str, args: &[&str]) -> Result<String, String> {
     let output = Command::new(program)
         .args(args)

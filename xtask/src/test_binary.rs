@@ -10,12 +10,10 @@ const LAST_LINES: usize = 30;
 /// How a binary of tests ended.
 pub(crate) struct TestRun {
     pub(crate) status: ExitStatus,
-    /// How many tests passed.
     pub(crate) passed: usize,
     pub(crate) failures: Vec<Failure>,
 }
 
-/// A test that failed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Failure {
     pub(crate) name: String,

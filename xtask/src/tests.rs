@@ -80,7 +80,6 @@ const ALL_TESTS: &str = "--include-ignored";
 /// The one of their binaries that measures: how long reading takes, and how much memory.
 const MEASURING: &str = "memory";
 
-/// A binary with tests.
 struct Binary {
     name: String,
     /// The folder of its package, which its tests start in.

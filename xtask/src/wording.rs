@@ -22,7 +22,6 @@ const GENERATED: &str = "docs/reference";
 /// Remaining findings per folder and page.
 const LIMITS: &str = "xtask/wording.tsv";
 
-/// A finding: file, line and text.
 struct Finding {
     file: PathBuf,
     line: usize,

@@ -50,7 +50,6 @@ impl Design {
     }
 }
 
-/// The rows of the table.
 pub(crate) fn rows(quick: bool) -> Vec<String> {
     let count = if quick { 60 } else { 400 };
     let each = |judge: fn(&mut SmallRng) -> bool, stream: u64| {

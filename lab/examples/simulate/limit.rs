@@ -8,7 +8,6 @@ use rayon::prelude::*;
 /// The most probes in a trial, as shipped.
 const MOST: usize = 30;
 
-/// A kind of system.
 struct System {
     name: &'static str,
     /// The steepness of its edge: a logistic one in the logarithm of the rate.

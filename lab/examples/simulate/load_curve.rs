@@ -9,7 +9,6 @@ use plimsoll_model::verdict::Outcome;
 /// Jobs that are watched at each point.
 const JOBS: usize = 4_000;
 
-/// The rows of the table.
 pub(crate) fn rows(quick: bool) -> Vec<String> {
     let count = if quick { 100 } else { 500 };
     let each = |judge: fn(&mut SmallRng) -> bool, stream: u64| {

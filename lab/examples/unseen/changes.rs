@@ -55,7 +55,6 @@ impl Kind {
     }
 }
 
-/// Ranges of a set.
 struct Ranges {
     lengths: [usize; 4],
     /// Of a step, in standard deviations of the noise.

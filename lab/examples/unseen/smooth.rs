@@ -20,7 +20,6 @@ const CURVES: [Curve; 6] = [
     |x, bend| 1.0 - x / (x + 0.1 + 0.4 * bend),
 ];
 
-/// The rows of the table.
 pub(crate) fn rows(set: Set, quick: bool) -> Vec<String> {
     let count = if quick { 100 } else { 400 };
     let base = if set == Set::Tuned { 31 } else { 77 };

@@ -35,7 +35,6 @@ const ODD: [&str; 22] = [
     "=",
 ];
 
-/// A damage of a text.
 #[derive(Clone, Debug)]
 enum Damage {
     Drop(usize),

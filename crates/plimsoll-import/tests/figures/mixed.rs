@@ -33,7 +33,6 @@ const UNITS: [(&str, &str); 18] = [
 /// Brackets around units, as in `[ms]`.
 const BRACKETS: [char; 5] = ['[', ']', '(', ')', ','];
 
-/// A change of one line.
 #[derive(Clone, Debug)]
 enum Change {
     Nothing,

@@ -15,10 +15,8 @@ const FIRST: u64 = 96;
 /// A message is about an event within this many hours of it.
 const NEAR: u64 = 36;
 
-/// A series of a machine.
 #[derive(Deserialize)]
 pub(crate) struct Series {
-    /// Its name.
     pub(crate) name: String,
     hours: Vec<Option<f64>>,
     truth: Vec<Event>,
@@ -42,7 +40,6 @@ struct Machine {
 pub(crate) struct Message {
     /// The hour of the simulation in which the news came.
     pub(crate) hour: u64,
-    /// The news.
     pub(crate) news: News,
     /// Whether it matches an event.
     pub(crate) is_true: bool,
@@ -50,7 +47,6 @@ pub(crate) struct Message {
 
 /// The messages of a series.
 pub(crate) struct Announced {
-    /// Its name.
     pub(crate) series: String,
     /// The messages, the oldest first.
     pub(crate) messages: Vec<Message>,

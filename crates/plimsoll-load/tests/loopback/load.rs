@@ -43,7 +43,6 @@ pub(crate) fn run_kind(targets: &[SocketAddr], kind: LoadKind) -> LoadResult {
     run(&spec, &control).unwrap()
 }
 
-/// Runs a load to its end.
 pub(crate) fn result(targets: &[SocketAddr], load: HttpLoad) -> LoadResult {
     let abort = AtomicBool::new(false);
     let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };

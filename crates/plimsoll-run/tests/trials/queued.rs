@@ -21,7 +21,6 @@ struct FakeQueue {
     /// Whether it never starts anything.
     is_full: bool,
     cancelled: Cell<bool>,
-    /// The most tasks at once.
     at_once: Option<u32>,
     forgotten: Cell<bool>,
 }

@@ -72,7 +72,6 @@ impl Cluster {
         files.map(|file| file.path()).filter(is_one).collect()
     }
 
-    /// Number of existing pods.
     fn pods(&self) -> usize {
         self.file("pods").lines().count()
     }

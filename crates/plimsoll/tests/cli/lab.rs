@@ -40,7 +40,6 @@ impl Lab {
         Self { folder, as_whom: Vec::new(), program: env!("CARGO_BIN_EXE_plimsoll").into(), allowed: "" }
     }
 
-    /// For root.
     pub(crate) fn of_root() -> Self {
         assert!(nix::unistd::geteuid().is_root(), "this test needs root; `cargo xtask test` runs it");
         Self::new()
@@ -350,7 +349,6 @@ impl Process {
         self.child.as_mut().expect("it runs").stdout.take().expect("nobody has taken it before")
     }
 
-    /// Whether it is over.
     pub(crate) fn has_ended(&mut self) -> bool {
         self.child.as_mut().expect("it was started").try_wait().expect("it can be asked").is_some()
     }
@@ -361,7 +359,6 @@ impl Process {
         kill(Pid::from_raw(pid), signal).expect("it runs");
     }
 
-    /// Waits for its end.
     pub(crate) fn ends(mut self) -> Printed {
         let child = self.child.take().expect("it runs");
         Printed::new(&[&self.args], child.wait_with_output().expect("it can be waited for"))

@@ -36,7 +36,6 @@ min_trials = 2
 max_trials = 2
 "#;
 
-/// Number of started terminals.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
 /// A terminal of its own, on a server of tmux that nobody else uses.

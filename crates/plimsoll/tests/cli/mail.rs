@@ -67,7 +67,6 @@ delivery = {{ sink = "sink" }}
     )
 }
 
-/// The balance of the only trial.
 pub(crate) fn balance(report: &Value) -> &Value {
     let balances = report["trials"][0]["mail"].as_array().expect("balances");
     assert_eq!(balances.len(), 1, "{balances:?}");

@@ -77,7 +77,6 @@ measure = "refused"
 max_trials = 1
 "#;
 
-/// Figures by phase and metric.
 type Figures = BTreeMap<(String, String), f64>;
 
 fn reported(report: &Value) -> Figures {

@@ -16,7 +16,6 @@ use crate::stores::{SHORT, stored_runs};
 pub(crate) struct Server {
     pub(crate) lab: Lab,
     _running: Process,
-    /// Its address.
     pub(crate) host: String,
     token: Option<String>,
 }

@@ -34,7 +34,6 @@ fn lasting() -> String {
     SHORT.replace("connections = 20", "duration = \"1s\"")
 }
 
-/// A lab with a server of its own.
 struct Team {
     lab: Lab,
     server: Option<Process>,

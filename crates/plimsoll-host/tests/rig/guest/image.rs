@@ -89,7 +89,7 @@ fn find(package: &Path, what: &str, is_it: &dyn Fn(&str) -> bool) -> Result<Path
     }
     match &found[..] {
         [file] => Ok(file.clone()),
-        _ => Err(format!("{}: expected one {what}, found {found:?}", package.display()).into()),
+        _ => Err(format!("{}: expected {what} once, found {found:?}", package.display()).into()),
     }
 }
 

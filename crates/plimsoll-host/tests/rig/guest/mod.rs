@@ -77,7 +77,6 @@ fn boot(kernel: &Path, initramfs: &Path, console: &Path) -> Result<Guest, Failed
 }
 
 impl Guest {
-    /// Whether it ended in time.
     fn wait(mut self) -> std::io::Result<bool> {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {

@@ -27,7 +27,6 @@ const UPDATE: &str = "PLIMSOLL_UPDATE_PROBE";
 /// Columns of the table behind the attempts.
 const COLUMNS: usize = 8;
 
-/// Probes started so far.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
 /// Where a file names a program.

@@ -43,7 +43,6 @@ const NESTS: [&[u8]; 6] = [b"[", b"{\"a\":", b"(", b"[[", b"{a=", b"\"\\"];
 /// Largest length of a repetition: usually, and now and then.
 const LONG: [usize; 2] = [64 << 10, 12 << 20];
 
-/// One to three changes.
 pub(super) fn some(mut bytes: Vec<u8>, other: &[u8], random: &mut StdRng) -> Vec<u8> {
     for _ in 0..random.random_range(1..=3) {
         one(&mut bytes, other, random);

@@ -127,14 +127,12 @@ const NUMBERS: [(&str, &str); 14] = [
 /// A file of runs as an older version wrote it.
 const STORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/stored/runs.sqlite.gz");
 
-/// Its bytes.
 static UNPACKED: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let unpacked = Command::new("gzip").args(["-dc", STORE]).output().expect("gzip starts");
     assert!(unpacked.status.success());
     unpacked.stdout
 });
 
-/// A sample.
 pub(super) struct Sample {
     pub(super) kind: &'static Kind,
     from: From,

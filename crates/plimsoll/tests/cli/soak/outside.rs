@@ -136,7 +136,6 @@ impl Machine {
     }
 }
 
-/// A process.
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) pid: u32,

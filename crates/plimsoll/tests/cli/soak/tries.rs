@@ -26,7 +26,6 @@ const BY_DOCTOR: Duration = Duration::from_secs(10);
 /// The latest moment at which something is done to a run, in milliseconds after its start. A trial takes about a second.
 const LATEST_MS: u64 = 3000;
 
-/// The disturbances of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     KillController,
@@ -232,7 +231,6 @@ impl Kind {
         }
     }
 
-    /// Tries it once.
     pub(super) fn attempt(self, place: &Sandbox, random: &mut StdRng) -> Damage {
         let mut found = Damage::default();
         match self {
