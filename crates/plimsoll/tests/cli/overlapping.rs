@@ -181,7 +181,7 @@ fn a_value_that_the_kernel_no_longer_accepts_is_reported_once(lab: &Lab, device:
 fn undo_processes_of(run: u32) -> Vec<Pid> {
     let output =
         Command::new("ps").args(["-o", "pid=,args=", "--ppid", &run.to_string()]).output().expect("ps");
-    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let listed = String::from_utf8_lossy(&output.stdout).into_owned();
     let undo = listed.lines().filter(|line| line.contains("__plimsoll-host undo"));
     undo.filter_map(|line| line.split_whitespace().next()?.parse().ok().map(Pid::from_raw)).collect()
 }
