@@ -3,13 +3,15 @@
 use plimsoll_explain::causes::Measured;
 use plimsoll_explain::profile::{Sampled, contrast};
 use plimsoll_model::observation::{Profile, program_of};
-use plimsoll_model::report::{GrownWait, WaitFor};
+use plimsoll_model::report::{GrownWait, ProfileReport, WaitFor};
 
 pub use super::evidence::CommandRun;
 use super::{Explained, evidence};
 
 /// The service that compared commands are part of, by [`plimsoll_model::experiment::service::SERVICE_MARK`].
 pub const COMMAND: &str = "command";
+/// The service of processes that they have connections to.
+pub const SERVED: &str = "served";
 /// What counters are divided by where the figure counts nothing.
 const RUN: &str = "run";
 /// What they are divided by where it does: units of the figure, small enough for the runs to count many of them.
@@ -34,23 +36,54 @@ impl Command {
         self.runs.iter().map(|run| run.operations).try_fold(f64::INFINITY, |least, it| Some(least.min(it?)))
     }
 
-    fn sampled(&self, part: Option<f64>, programs: &[String]) -> Option<Sampled> {
+    /// How long each operation takes, in microseconds, or each run; nothing where it took no time.
+    fn us_of_one(&self, part: Option<f64>) -> Option<f64> {
+        let operations = self.operations(part);
+        let seconds: f64 = self.runs.iter().map(|run| run.seconds).sum();
+        (operations > 0.0 && seconds > 0.0).then(|| 1e6 * seconds / operations)
+    }
+
+    /// How many operations all runs carried out, which have this many parts that count; how many runs there were without `part`.
+    fn operations(&self, part: Option<f64>) -> f64 {
         let of = |run: &CommandRun| part.map_or(1.0, |part| run.operations.unwrap_or(1.0) * part);
-        let operations: f64 = self.runs.iter().map(of).sum();
+        self.runs.iter().map(of).sum()
+    }
+
+    /// Whether a block device carried out requests while the command ran.
+    fn uses(&self, device: &str) -> bool {
+        let moved = |field: &str| {
+            let name = format!("machine.diskstats.{device}.{field}");
+            self.runs.iter().any(|run| run.counters.get(&name).is_some_and(|moved| *moved > 0.0))
+        };
+        moved("reads") || moved("writes")
+    }
+
+    fn sampled(&self, part: Option<f64>, programs: &[String]) -> Option<Sampled> {
         Some(Sampled {
             profile: match self.profile.as_ref()? {
                 profile if self.is_complete => profile.of_the_run().of_programs(programs),
                 profile => profile.of_the_run(),
             },
-            operations: operations.round() as u64,
+            operations: self.operations(part).round() as u64,
             seconds: self.runs.iter().map(|run| run.seconds).sum(),
         })
     }
 }
 
-/// What sets the worse of two commands apart, for each operation that the figure counts, or for each run. `programs` are those whose work is measured: what others do beside them is a
-/// stranger's doing.
-pub fn explain(better: &Command, worse: &Command, programs: Vec<String>) -> Explained {
+/// Whose work the commands do, and where it was looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Scene {
+    /// The programs whose work is measured: what others do beside them is a stranger's doing.
+    pub programs: Vec<String>,
+    /// The name of the host whose processes were looked at.
+    pub host: String,
+    /// Whether it has strangers as well, as the machine itself has.
+    pub is_beside_strangers: bool,
+}
+
+/// What sets the worse of two commands apart, for each operation that the figure counts, or for each run.
+pub fn explain(better: &Command, worse: &Command, scene: Scene) -> Explained {
+    let Scene { programs, host, is_beside_strangers } = scene;
     let least = better.least().zip(worse.least()).map(|(better, worse)| better.min(worse));
     let (part, per) = match least {
         Some(least) => {
@@ -59,28 +92,45 @@ pub fn explain(better: &Command, worse: &Command, programs: Vec<String>) -> Expl
         }
         None => (None, RUN),
     };
-    let moved = evidence::of_commands([&better.runs, &worse.runs], part, per);
+    let runs = [better.runs.as_slice(), worse.runs.as_slice()];
+    let mut moved = evidence::of_commands(runs, part, per);
+    moved.extend(evidence::levels_of_commands(runs));
     let profile = better.sampled(part, &programs).zip(worse.sampled(part, &programs));
-    let profile = profile.and_then(|(better, worse)| contrast(&better, &worse, None, per));
-    let members = profile.iter().flat_map(|profile| &profile.members);
-    // Where the user named the programs, whatever else the command starts is beside them.
-    let is_named =
-        |process: &str| !worse.is_complete || programs.iter().any(|program| program == program_of(process));
-    let members = members.filter(|it| it.service == COMMAND && is_named(&it.process));
-    let members: Vec<String> = members.map(|it| it.process.clone()).collect();
-    let programs: Vec<String> = programs.into_iter().chain(members).collect();
+    let mut profile = profile.and_then(|(better, worse)| contrast(&better, &worse, None, per));
+    if let Some(profile) = &mut profile {
+        profile.io_limits.retain(|limit| worse.uses(&limit.device));
+    }
+    let programs = measured(programs, worse.is_complete, profile.as_ref());
     let waits_for_disk = profile.as_ref().is_some_and(|profile| {
         let own_syncs = profile.calls.iter().any(|call| programs.contains(&call.process));
         let own_waits =
             |wait: &GrownWait| wait.wait_for == WaitFor::Disk && programs.contains(&wait.who.process);
         own_syncs || profile.own_syncs_per_s > 0.0 || profile.waits.iter().any(own_waits)
     });
-    let hosts = vec![evidence::HERE.to_owned()];
-    Explained::of(
-        moved,
-        profile,
-        &Measured { processes: programs, hosts, waits_for_disk, ..Measured::default() },
-    )
+    let added_us = worse.us_of_one(part).zip(better.us_of_one(part)).map(|(worse, better)| worse - better);
+    let measured = Measured {
+        processes: programs,
+        hosts: vec![evidence::HERE.to_owned(), host],
+        is_beside_strangers,
+        waits_for_disk,
+        ..Measured::default()
+    };
+    let added_us = added_us.filter(|added_us| *added_us > 0.0);
+    Explained::of(moved, profile, &measured, added_us)
+}
+
+/// The names of the processes that are measured: those that are known as part of a command or as serving one, and the programs of commands of which
+/// none is known so.
+fn measured(programs: Vec<String>, is_complete: bool, profile: Option<&ProfileReport>) -> Vec<String> {
+    // Where the user named the programs, whatever else the command starts is beside them.
+    let is_named =
+        |process: &str| !is_complete || programs.iter().any(|program| program == program_of(process));
+    let members = profile.into_iter().flat_map(|profile| &profile.members);
+    let members = members.filter(|it| it.service == SERVED || it.service == COMMAND && is_named(&it.process));
+    let members: Vec<String> = members.map(|it| it.process.clone()).collect();
+    let is_known = |program: &str| !is_complete && members.iter().any(|member| program_of(member) == program);
+    let unknown: Vec<String> = programs.iter().filter(|program| !is_known(program)).cloned().collect();
+    unknown.into_iter().chain(members).collect()
 }
 
 #[cfg(test)]
@@ -88,6 +138,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use plimsoll_model::cause::CauseId;
+    use plimsoll_model::observation::{Arm, ProfileBuilder, ProfileClock, Seen, ServiceMember};
 
     use super::*;
 
@@ -122,7 +173,7 @@ mod tests {
 
     #[test]
     fn what_is_busy_on_both_sides_is_compared_for_each_operation_of_the_figure() {
-        let found = explain(&busy(9000.0), &busy(3000.0), Vec::new());
+        let found = explain(&busy(9000.0), &busy(3000.0), Scene::default());
         let told: Vec<(&str, f64)> =
             found.evidence.iter().map(|it| (it.metric.as_str(), it.after / it.before)).collect();
         // Each of 3,000 takes three times as long as each of 9,000. Switches go on at any rate.
@@ -132,14 +183,14 @@ mod tests {
         // Where one side has no figure, both are compared for each run.
         let mut failing = busy(3000.0);
         failing.runs.iter_mut().for_each(|run| run.operations = None);
-        assert!(explain(&busy(9000.0), &failing, Vec::new()).evidence.is_empty());
-        let small = explain(&busy(0.9), &busy(0.3), Vec::new());
+        assert!(explain(&busy(9000.0), &failing, Scene::default()).evidence.is_empty());
+        let small = explain(&busy(0.9), &busy(0.3), Scene::default());
         assert_eq!(small.evidence[0].metric, "machine.diskstats.vda.busy (per 1/1000 operation)");
     }
 
     #[test]
     fn what_only_the_worse_command_counts_is_told_and_named() {
-        let found = explain(&command(0.0, 1000.0, 1.0), &command(30.0, 1000.0, 1.0), Vec::new());
+        let found = explain(&command(0.0, 1000.0, 1.0), &command(30.0, 1000.0, 1.0), Scene::default());
         assert_eq!(found.causes[0].id, CauseId::NetListenOverflow);
         let told: Vec<(&str, f64, f64)> =
             found.evidence.iter().map(|it| (it.metric.as_str(), it.before, it.after)).collect();
@@ -154,7 +205,63 @@ mod tests {
 
     #[test]
     fn what_goes_on_all_the_time_is_no_property_of_the_command_that_takes_longer() {
-        let found = explain(&command(0.0, 1000.0, 1.0), &command(0.0, 3000.0, 3.0), Vec::new());
+        let found = explain(&command(0.0, 1000.0, 1.0), &command(0.0, 3000.0, 3.0), Scene::default());
         assert!(found.evidence.is_empty() && found.causes.is_empty(), "{:?}", found.evidence);
+    }
+
+    #[test]
+    fn a_part_of_a_command_or_of_who_serves_it_is_measured_and_a_stranger_of_its_name_is_not() {
+        let member =
+            |service: &str, process: &str| ServiceMember { service: service.into(), process: process.into() };
+        let members = vec![
+            member(COMMAND, "sh (command)"),
+            member(COMMAND, "curl (command)"),
+            member(SERVED, "nginx (served)"),
+            member("another", "redis (another)"),
+        ];
+        let mut profile = contrast(&sampled(), &sampled(), None, RUN).unwrap();
+        profile.members = members;
+        let of = |programs: &[&str], is_complete| {
+            let programs = programs.iter().map(|it| (*it).to_owned()).collect();
+            measured(programs, is_complete, Some(&profile))
+        };
+        assert_eq!(of(&["sh", "sort"], false), ["sort", "sh (command)", "curl (command)", "nginx (served)"]);
+        assert_eq!(of(&["curl"], true), ["curl", "curl (command)", "nginx (served)"]);
+    }
+
+    fn sampled() -> Sampled {
+        let mut seen = ProfileBuilder::new(Arm::Control, ProfileClock::CpuClock, 99);
+        seen.see(&Seen { looks: 9, ..Seen::default() });
+        Sampled { profile: seen.build(), operations: 9, seconds: 1.0 }
+    }
+
+    #[test]
+    fn a_device_is_used_where_its_counters_moved() {
+        assert!(!busy(9.0).uses("vda"), "its counters of requests stand still");
+        let counters = [("machine.diskstats.vda.writes".to_owned(), 7.0)].into();
+        let run = CommandRun { counters, seconds: 1.0, operations: None };
+        let writer = Command { runs: vec![run], ..Command::default() };
+        assert!(writer.uses("vda") && !writer.uses("vdb"));
+        assert_eq!(writer.us_of_one(None), Some(1e6));
+    }
+
+    #[test]
+    fn queues_and_connections_are_told_as_they_were_on_average_while_commands_ran() {
+        let of = |held: f64, questions: f64| {
+            let counters = [
+                ("listen.looks", 10.0),
+                ("dns.questions", questions),
+                ("tcp.looked_at", 20.0),
+                ("tcp.held", held),
+            ];
+            let counters = counters.map(|(name, value)| (name.to_owned(), value)).into();
+            let run = CommandRun { counters, seconds: 1.0, operations: None };
+            Command { runs: vec![run; 5], ..Command::default() }
+        };
+        let found = explain(&of(0.0, 0.0), &of(10.0, 9.0), Scene::default());
+        let mut told: Vec<(&str, f64)> =
+            found.evidence.iter().map(|it| (it.metric.as_str(), it.after)).collect();
+        told.sort_by(|a, b| a.0.cmp(b.0));
+        assert_eq!(told, [("dns.open_questions (level)", 0.9), ("tcp.held_share (level)", 50.0)]);
     }
 }

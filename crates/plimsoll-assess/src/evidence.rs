@@ -54,8 +54,10 @@ const LEVELS_OF_RECORDINGS: [&str; 9] = [
     "neighbours",
     "tcp.time_wait",
     "tcp.close_wait",
-    "tcp.held_share",
+    HELD,
 ];
+/// Share of the busiest connections that hold data back until what they sent is acknowledged.
+const HELD: &str = "tcp.held_share";
 /// Levels must differ by so much.
 const LEAST_COUNTS: f64 = 10.0;
 
@@ -151,6 +153,26 @@ pub(super) fn shares_of_commands([better, worse]: [&[CommandRun]; 2]) -> Vec<Evi
     rank(&figures(values.of_one, None), usize::MAX)
 }
 
+/// What connections and queues were like on average over all looks in a run.
+pub(super) fn levels_of_commands([better, worse]: [&[CommandRun]; 2]) -> Vec<Evidence> {
+    let mut values = Sides::new();
+    for (side, runs) in [better, worse].into_iter().enumerate() {
+        for (number, run) in runs.iter().enumerate() {
+            let of = |name: &str| run.counters.get(name).copied().unwrap_or(0.0);
+            let looked_at = of("tcp.looked_at");
+            let held = (looked_at > 0.0).then(|| (HELD.to_owned(), 100.0 * of("tcp.held") / looked_at));
+            for (name, value) in queues(&run.counters).into_iter().chain(held) {
+                put(&mut values, (HERE.to_owned(), name), (side, number), value);
+            }
+        }
+    }
+    for places in values.values_mut() {
+        places[0].resize(better.len(), 0.0);
+        places[1].resize(worse.len(), 0.0);
+    }
+    rank(&figures(values, None), usize::MAX)
+}
+
 /// Least movement that ends a standstill: the counts, and the number of runs that have some.
 const LEAST_BURSTS: (f64, usize) = (10.0, 3);
 
@@ -208,7 +230,7 @@ const GAUGES: [&str; 15] = [
 ];
 /// The host that the counters of the whole machine stand under.
 pub(super) const MACHINE: &str = "machine";
-/// What the counters of the network namespace that commands are run in stand under.
+/// The host that the network namespace stands under in which commands run.
 pub(super) const HERE: &str = "here";
 /// What counts as left behind, per connection of the flood.
 const LEAST_GROWTH: f64 = 0.05;

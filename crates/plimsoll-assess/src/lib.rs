@@ -73,16 +73,39 @@ pub struct Explained {
 
 impl Explained {
     /// From what moved between two sides, and from their stacks, to causes.
-    fn of(moved: Vec<Evidence>, profile: Option<ProfileReport>, measured: &Measured) -> Self {
+    fn of(
+        moved: Vec<Evidence>,
+        profile: Option<ProfileReport>,
+        measured: &Measured,
+        added_us: Option<f64>,
+    ) -> Self {
         let known = Known {
             evidence: &moved,
             profile: profile.as_ref(),
             measured: measured.clone(),
+            added_us,
             ..Known::default()
         };
         let causes = causes::named(&known);
         Self { causes, evidence: moved.into_iter().take(MOST_EVIDENCE).collect(), profile }
     }
+
+    /// Takes every cause for less likely than not, since it is not certain that one side is worse.
+    pub fn doubt(&mut self) {
+        self.causes.iter_mut().for_each(|cause| cause.confidence *= LEANING);
+    }
+}
+
+/// A figure that is so many times another is taken for another, even where few trials leave it open.
+const FAR: f64 = 2.0;
+/// How much less sure causes are where it is not certain that one side is worse: less likely than not.
+const LEANING: f64 = 0.49;
+
+/// Whether the second of two figures is far worse (true) or far better than the first by their ratio; nothing where they are not far apart.
+#[must_use]
+pub fn leans(ratio: f64, lower_is_better: bool) -> Option<bool> {
+    let is_far = ratio >= FAR || ratio <= 1.0 / FAR;
+    (is_far && ratio > 0.0 && ratio.is_finite()).then_some((ratio > 1.0) == lower_is_better)
 }
 
 /// A run, apart from its trials.
@@ -142,6 +165,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         profile: to_explain,
         measured: sides::measured(plan, phase.unwrap_or_default(), to_explain),
         lost: compared.as_ref().and_then(evidence::lost),
+        added_us: None,
         stalls: &packets::cells(trials, &better),
         ladder: Ladder { state_lives_in, restored: remedies::restored(plan, trials) },
         shown: claims::shown(plan, trials, &judged),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_judge::Scale;
 use plimsoll_judge::compare::{self, CompareSettings, Comparison};
+use plimsoll_judge::stats::median;
 use plimsoll_model::cause::Cause;
 use plimsoll_model::experiment::{Factor, Metric};
 use plimsoll_model::observation::TrialRecord;
@@ -165,8 +166,14 @@ fn compared(
         Outcome::Undecided => leaning(&comparison, settings),
         _ => failed,
     };
-    let Explained { causes, evidence, profile } =
-        b_is_worse.map_or_else(Explained::default, |b_is_worse| explained(plan, phase, trials, b_is_worse));
+    let by_far = b_is_worse.is_none().then(|| far(&comparison, &a, &b, settings)).flatten();
+    let mut explained = b_is_worse
+        .or(by_far)
+        .map_or_else(Explained::default, |b_is_worse| explained(plan, phase, trials, b_is_worse));
+    if by_far.is_some() {
+        explained.doubt();
+    }
+    let Explained { causes, evidence, profile } = explained;
     let cell = cell.clone();
     RunContrast { phase: phase.clone(), cell, a, b, comparison, causes, evidence, profile }
 }
@@ -179,7 +186,7 @@ fn explained(plan: &Plan, phase: &str, trials: [&[&TrialRecord]; 2], b_is_worse:
     let phases = sides::of_runs(phase, &better, &worse);
     let profile = profile::of(&phases);
     let measured = sides::measured(plan, phase, profile.as_ref());
-    Explained::of(evidence::of_runs(plan, &phases), profile, &measured)
+    Explained::of(evidence::of_runs(plan, &phases), profile, &measured, None)
 }
 
 /// An undecided comparison with a smaller p than this leans to a side.
@@ -190,6 +197,15 @@ fn leaning(comparison: &Comparison, settings: CompareSettings) -> Option<bool> {
     let estimate = comparison.verdict.estimate.filter(|_| comparison.p < LEANING)?;
     let change = if settings.scale == Scale::Ratio { estimate.ln() } else { estimate };
     (change.abs() > settings.margin).then_some((change > 0.0) == settings.lower_is_better)
+}
+
+/// Whether the second run is worse by its median, where that is far from the first one's and nothing else decides.
+fn far(comparison: &Comparison, a: &[f64], b: &[f64], settings: CompareSettings) -> Option<bool> {
+    let is_open = comparison.verdict.outcome == Outcome::Undecided && settings.scale == Scale::Ratio;
+    if !is_open || a.is_empty() || b.is_empty() {
+        return None;
+    }
+    super::leans(median(b) / median(a), settings.lower_is_better)
 }
 
 /// The comparison of a run that came to a standstill in each of its trials with one that never did. Zeros have no ratio.

@@ -81,7 +81,10 @@ impl std::fmt::Display for Mark {
 }
 
 /// The marker's value for hosts of this process.
-pub(crate) fn own_mark() -> io::Result<String> {
+///
+/// # Errors
+/// When `/proc` cannot be read.
+pub fn own_mark() -> io::Result<String> {
     Mark::of(process::id()).map(|mark| mark.to_string())
 }
 

@@ -82,7 +82,7 @@ pub use forbidden::{Forbidden, root_lacks};
 pub use group::has_controller;
 pub use guard::Guard;
 pub use guest_error::{BootFailure, KernelError, PackageError};
-pub use leftovers::{Leftover, MARKER, leftovers};
+pub use leftovers::{Leftover, MARKER, leftovers, own_mark};
 pub use machine::{change_machine, usable_cpus};
 pub use netem::missing as netem_missing;
 pub use own_process::{fork_alone, leave_session_keyring};

@@ -161,6 +161,14 @@ impl Sockets {
     }
 }
 
+impl Connection {
+    /// Whether it holds less than a segment back while something is unacknowledged and the window open (Nagle's algorithm, RFC 896).
+    pub fn is_held(&self) -> bool {
+        (1..self.segment_bytes).contains(&self.unsent_bytes)
+            && (1..self.congestion_window).contains(&self.unacknowledged)
+    }
+}
+
 impl Listener {
     /// The share of its queue that is used.
     pub fn fullness(&self) -> f64 {

@@ -3,7 +3,7 @@
 //! Asked over socket diagnostics (sock_diag(7)), in the form that gives IPv4 and IPv6 in one walk over the kernel's hash table; where
 //! that is not to be had, read from `/proc/net/tcp` and `tcp6`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::net::{IpAddr, SocketAddr};
@@ -141,11 +141,39 @@ pub(crate) fn listening() -> io::Result<BTreeMap<SocketAddr, Listening>> {
     sockets_in(1 << LISTEN).map(|sockets| sockets.listeners)
 }
 
+/// Both ends of all TCP sockets of the calling thread's network namespace that do not listen.
+pub(crate) fn pairs() -> io::Result<BTreeSet<(SocketAddr, SocketAddr)>> {
+    let mut pairs = BTreeSet::new();
+    diagnose(ALL_STATES & !(1 << LISTEN), 0, |answer| {
+        pairs.extend(end(answer, ANSWER_PORT, ANSWER_ADDRESS).zip(end(
+            answer,
+            ANSWER_PEER_PORT,
+            ANSWER_PEER_ADDRESS,
+        )));
+    })?;
+    Ok(pairs)
+}
+
+/// The inodes of the listening sockets of the calling thread's network namespace, by their port.
+pub(crate) fn listening_sockets() -> io::Result<BTreeMap<u16, BTreeSet<u32>>> {
+    let mut sockets: BTreeMap<u16, BTreeSet<u32>> = BTreeMap::new();
+    diagnose(1 << LISTEN, 0, |answer| {
+        if let (Some(address), Some(inode)) =
+            (end(answer, ANSWER_PORT, ANSWER_ADDRESS), number(answer, ANSWER_INODE))
+        {
+            sockets.entry(address.port()).or_default().insert(inode);
+        }
+    })?;
+    Ok(sockets)
+}
+
 /// Asks sock_diag for the sockets of a family and a protocol (linux/sock_diag.h), and bytes of `struct inet_diag_req_v2`.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const REQUEST_BY_FAMILY: usize = 56;
-/// Where the port of the peer stands in the answer.
+/// Where the port and the address of the peer stand in the answer, and the inode of the socket.
 const ANSWER_PEER_PORT: usize = 6;
+const ANSWER_PEER_ADDRESS: usize = 24;
+const ANSWER_INODE: usize = 68;
 /// The port of name servers.
 const DNS: u16 = 53;
 
@@ -176,27 +204,31 @@ pub(crate) fn diagnose(states: u32, extensions: u8, each: impl FnMut(&[u8])) -> 
 fn sockets_in(states: u32) -> io::Result<TcpSockets> {
     let mut sockets = TcpSockets::default();
     diagnose(states, 0, |answer| {
-        let queue = answer.get(ANSWER_RECEIVE_QUEUE..).and_then(|rest| rest.first_chunk());
-        if let (Some(state), Some(queue)) = (answer.get(1), queue) {
-            sockets.add(usize::from(*state), u64::from(u32::from_ne_bytes(*queue)));
-            let listener = (usize::from(*state) == LISTEN).then(|| listener(answer)).flatten();
-            if let Some((address, limit)) = listener {
-                sockets.listeners.entry(address).or_default().add(u32::from_ne_bytes(*queue), limit);
+        if let (Some(state), Some(queue)) = (answer.get(1), number(answer, ANSWER_RECEIVE_QUEUE)) {
+            sockets.add(usize::from(*state), u64::from(queue));
+            let listener = (usize::from(*state) == LISTEN)
+                .then(|| end(answer, ANSWER_PORT, ANSWER_ADDRESS).zip(number(answer, ANSWER_SEND_QUEUE)));
+            if let Some((address, limit)) = listener.flatten() {
+                sockets.listeners.entry(address).or_default().add(queue, limit);
             }
         }
     })?;
     Ok(sockets)
 }
 
-/// The address of a listening socket, and its backlog.
-fn listener(answer: &[u8]) -> Option<(SocketAddr, u32)> {
-    let port = u16::from_be_bytes(*answer.get(ANSWER_PORT..)?.first_chunk()?);
-    let address = answer.get(ANSWER_ADDRESS..)?;
+fn number(answer: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(*answer.get(at..)?.first_chunk()?))
+}
+
+/// One end of a socket: its port and its address stand at these places.
+fn end(answer: &[u8], port: usize, address: usize) -> Option<SocketAddr> {
+    let port = u16::from_be_bytes(*answer.get(port..)?.first_chunk()?);
+    let address = answer.get(address..)?;
     let ip = match i32::from(*answer.first()?) {
         libc::AF_INET => IpAddr::from(*address.first_chunk::<4>()?),
         _ => IpAddr::from(*address.first_chunk::<16>()?),
     };
-    Some((SocketAddr::new(ip, port), u32::from_ne_bytes(*answer.get(ANSWER_SEND_QUEUE..)?.first_chunk()?)))
+    Some(SocketAddr::new(ip, port))
 }
 
 /// Reads `net/tcp` and `net/tcp6` below `proc`; the latter is missing where there is no IPv6.

@@ -14,6 +14,7 @@ mod netlink;
 pub mod profile;
 pub mod quiet;
 pub mod sampler;
+pub mod serving;
 mod small_file;
 pub mod tree;
 

@@ -10,7 +10,8 @@ pub(crate) struct Profiler(profile::Profiler);
 
 impl Profiler {
     pub(crate) fn open() -> Result<Self, ProfilerError> {
-        profile::Profiler::open().map(Self)
+        let run = plimsoll_host::own_mark().map_err(|source| ProfilerError::Absent { source })?;
+        profile::Profiler::open(&run, None).map(Self)
     }
 
     /// What a reader must know of what is not sampled.

@@ -30,7 +30,10 @@ pub(super) fn syncs<'k>(known: &'k Known<'_>) -> Syncs<'k> {
     // The kernel's own threads do it on behalf of others: a loop device flushes by making its file durable.
     let by_programs = calls(known).filter(|it| !it.call.is_end() && it.owner_kind != FrameKind::Shared);
     let (own, foreign): (Vec<_>, Vec<_>) = by_programs.partition(is_own);
-    let foreign = if known.measured.waits_for_disk || !own.is_empty() { foreign } else { Vec::new() };
+    // Beside strangers, only what waits for the disk itself lacks what they take.
+    let lacks_disk = !known.measured.is_beside_strangers || !disk_waits.is_empty();
+    let is_held_up = lacks_disk && (known.measured.waits_for_disk || !own.is_empty());
+    let foreign = if is_held_up { foreign } else { Vec::new() };
     let grew = |it: &&GrownCalls| by_seen::more_often(it.before_per_s, it.after_per_s);
     let foreign = foreign.into_iter().filter(grew).collect();
     Syncs { own, foreign }
@@ -39,7 +42,12 @@ pub(super) fn syncs<'k>(known: &'k Known<'_>) -> Syncs<'k> {
 /// Processes that were killed for lack of memory, on the hosts of the run and elsewhere.
 pub(super) fn killed<'k>(known: &'k Known<'_>) -> (Vec<&'k GrownCalls>, Vec<&'k GrownCalls>) {
     let killed = calls(known).filter(|it| it.call == TracedCall::OomKill);
-    killed.partition(|it| it.owner_kind == FrameKind::Host)
+    killed.partition(|it| is_of_the_run(known, it))
+}
+
+/// Whether a process of the run's hosts is no stranger there.
+fn is_of_the_run(known: &Known<'_>, call: &GrownCalls) -> bool {
+    call.owner_kind == FrameKind::Host && known.measured.concerns(&call.process)
 }
 
 /// Processes of the run's hosts that ended by a signal, except those killed for lack of memory.
@@ -48,7 +56,7 @@ pub(super) fn crashed<'k>(known: &'k Known<'_>) -> Vec<&'k GrownCalls> {
     let is_other = |it: &&GrownCalls| {
         !starved.iter().any(|known| (&known.owner, &known.process) == (&it.owner, &it.process))
     };
-    let crashed = calls(known).filter(|it| it.call == TracedCall::Crash && it.owner_kind == FrameKind::Host);
+    let crashed = calls(known).filter(|it| it.call == TracedCall::Crash && is_of_the_run(known, it));
     crashed.filter(is_other).collect()
 }
 
@@ -122,6 +130,17 @@ mod tests {
     fn what_the_service_makes_durable_itself_is_nobody_elses() {
         let own = [calls(TracedCall::FileSync, FrameKind::Host, "relay")];
         assert_eq!(of_calls(&own, relay(), &[flushes()])[0].id, CauseId::DiskSyncBound);
+    }
+
+    #[test]
+    fn signals_and_flushes_of_strangers_are_no_cause_where_what_is_measured_lacks_nothing() {
+        let of = |call, process: &str, is_beside_strangers| {
+            let of_it = calls(call, FrameKind::Host, process);
+            of_calls(&[of_it], Measured { is_beside_strangers, ..relay() }, &[]).len()
+        };
+        assert_eq!((of(TracedCall::Crash, "job", false), of(TracedCall::Crash, "job", true)), (1, 0));
+        assert_eq!(of(TracedCall::Crash, "relay", true), 1);
+        assert_eq!((of(TracedCall::FileSync, "job", false), of(TracedCall::FileSync, "job", true)), (1, 0));
     }
 
     #[test]

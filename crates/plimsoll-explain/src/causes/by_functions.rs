@@ -2,7 +2,7 @@
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::FrameKind;
-use plimsoll_model::report::{Evidence, GrownFunction, ProfileReport, Who};
+use plimsoll_model::report::{Evidence, GrownFunction, Who};
 
 use super::{Known, by_seen, cause};
 
@@ -30,7 +30,9 @@ pub(super) fn named(id: CauseId, signature: &Signature, known: &Known<'_>) -> Op
     let with_callees = profile.narrowest.as_ref().filter(is_it);
     let own: Vec<&GrownFunction> = profile.functions.iter().filter(is_it).collect();
     let share = own.iter().map(|it| it.share).sum::<f64>().max(with_callees.map_or(0.0, |it| it.share));
-    if share < MOST {
+    let added_us = |it: &GrownFunction| it.after_us - it.before_us;
+    let us = own.iter().map(|it| added_us(it)).sum::<f64>().max(with_callees.map_or(0.0, added_us));
+    if share < MOST || !known.is_explained_by(us) {
         return None;
     }
     let with: Vec<&Evidence> = evidence
@@ -51,10 +53,13 @@ pub(super) fn named(id: CauseId, signature: &Signature, known: &Known<'_>) -> Op
 }
 
 /// Whose time used the CPUs up, the kernel's or the programs'. That names no more than a layer.
-pub(super) fn saturated(profile: Option<&ProfileReport>) -> Option<Cause> {
-    let profile = profile.filter(|profile| profile.grew)?;
+pub(super) fn saturated(known: &Known<'_>) -> Option<Cause> {
+    let profile = known.profile.filter(|profile| profile.grew)?;
     let is_busy = profile.after.idle? < BUSY;
     let (added, of_kernel) = profile.added_us();
+    if !known.is_explained_by(added) {
+        return None;
+    }
     let (id, kind) = match of_kernel / added {
         share if share >= ONE_SIDED => (CauseId::CpuKernelSaturated, FrameKind::Kernel),
         share if share <= 1.0 - ONE_SIDED => (CauseId::CpuUserSaturated, FrameKind::User),
@@ -84,7 +89,7 @@ pub(super) fn saturated(profile: Option<&ProfileReport>) -> Option<Cause> {
 /// The functions of one program, as evidence, if the CPUs are used up and it takes most of what was added.
 pub(super) fn saturated_by(known: &Known<'_>, who: &Who) -> Option<Vec<CauseEvidence>> {
     let profile = known.profile?;
-    saturated(Some(profile)).filter(|cause| cause.id == CauseId::CpuUserSaturated)?;
+    saturated(known).filter(|cause| cause.id == CauseId::CpuUserSaturated)?;
     let own: Vec<&GrownFunction> =
         profile.functions.iter().filter(|it| it.owner.last() == Some(&who.process)).collect();
     let share: f64 = own.iter().map(|it| it.share).sum();
@@ -124,7 +129,7 @@ pub(super) fn told(function: &GrownFunction, per: &str) -> CauseEvidence {
 #[cfg(test)]
 mod tests {
     use plimsoll_model::observation::ProfileClock;
-    use plimsoll_model::report::ProfileSide;
+    use plimsoll_model::report::{ProfileReport, ProfileSide};
 
     use super::super::named as all_named;
     use super::*;
@@ -185,6 +190,25 @@ mod tests {
         all_named(&Known { profile: Some(profile), evidence, ..Known::default() })
     }
 
+    fn of_profile(profile: &ProfileReport) -> Known<'_> {
+        Known { profile: Some(profile), ..Known::default() }
+    }
+
+    #[test]
+    fn a_function_that_takes_a_small_part_of_the_added_time_is_no_cause() {
+        let lookup = function("fib_rules_lookup", FrameKind::Kernel, 0.9);
+        let profile = profile(Some(lookup), Vec::new(), 1.0, 0.0);
+        let of = |added_us| named_ids(&Known { added_us, ..of_profile(&profile) });
+        // 900 µs of the 1000 that were added to the CPUs' time.
+        assert_eq!(of(Some(1500.0)), [CauseId::NetRuleChain]);
+        assert!(of(Some(20_000.0)).is_empty());
+        assert_eq!(of(None), [CauseId::NetRuleChain]);
+    }
+
+    fn named_ids(known: &Known<'_>) -> Vec<CauseId> {
+        all_named(known).iter().map(|cause| cause.id).collect()
+    }
+
     fn ids(profile: &ProfileReport, evidence: &[Evidence]) -> Vec<&'static str> {
         causes(profile, evidence).iter().map(|cause| cause.id.id()).collect()
     }
@@ -230,7 +254,7 @@ mod tests {
     fn where_no_function_tells_more_the_busy_cpus_are_laid_to_the_kernel_or_to_the_program() {
         let of = |kernel: f64, idle: f64| {
             let profile = profile(None, vec![function("work", FrameKind::User, 0.5)], kernel, idle);
-            saturated(Some(&profile)).map(|cause| cause.id)
+            saturated(&of_profile(&profile)).map(|cause| cause.id)
         };
         assert_eq!(of(0.9, 0.05), Some(CauseId::CpuKernelSaturated));
         assert_eq!(of(0.1, 0.05), Some(CauseId::CpuUserSaturated));
@@ -243,7 +267,7 @@ mod tests {
         let lookup = function("fib_rules_lookup", FrameKind::Kernel, 0.9);
         let same = ProfileReport { grew: false, ..profile(None, vec![lookup], 1.0, 0.0) };
         assert!(ids(&same, &[]).is_empty());
-        assert_eq!(saturated(Some(&same)), None);
+        assert_eq!(saturated(&of_profile(&same)), None);
     }
 
     #[test]
@@ -259,7 +283,7 @@ mod tests {
             ..profile(Some(lookup), Vec::new(), 1.0, 0.0)
         };
         assert_eq!(ids(&one, &[]), [CauseId::NetRuleChain.id()]);
-        assert_eq!(saturated(Some(&one)), None);
+        assert_eq!(saturated(&of_profile(&one)), None);
     }
 
     #[test]
@@ -268,6 +292,6 @@ mod tests {
         let grown = profile(None, vec![function("work", FrameKind::User, 0.9)], 0.7, 0.05);
         let control = [grown.before, ProfileSide { cpu_us: 1200.0, kernel_us: 1000.0, ..grown.after }];
         let spared = ProfileReport { control: Some(control), ..grown };
-        assert_eq!(saturated(Some(&spared)).map(|cause| cause.id), Some(CauseId::CpuUserSaturated));
+        assert_eq!(saturated(&of_profile(&spared)).map(|cause| cause.id), Some(CauseId::CpuUserSaturated));
     }
 }

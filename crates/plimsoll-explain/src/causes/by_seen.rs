@@ -20,13 +20,19 @@ const MIB: f64 = 1024.0 * 1024.0;
 pub(super) fn failures<'k>(known: &'k Known<'_>, errors: &[&str]) -> Vec<&'k GrownFailures> {
     let all = known.profile.map_or(&[][..], |profile| &profile.failures);
     let of_hosts = all.iter().filter(|it| it.who.owner_kind == FrameKind::Host);
+    let of_hosts = of_hosts.filter(|it| known.measured.concerns(&it.who.process));
     of_hosts.filter(|it| errors.contains(&it.error.as_str())).collect()
 }
 
-/// Waits for this.
+/// Waits for this, without those of strangers beside what is measured.
 pub(super) fn waits<'k>(known: &'k Known<'_>, wait_for: WaitFor) -> Vec<&'k GrownWait> {
     let all = known.profile.map_or(&[][..], |profile| &profile.waits);
-    all.iter().filter(|it| it.wait_for == wait_for).collect()
+    all.iter().filter(|it| it.wait_for == wait_for && known.measured.concerns(&it.who.process)).collect()
+}
+
+/// Whether these waits are a good part of the added time.
+pub(super) fn explain(known: &Known<'_>, waits: &[&GrownWait]) -> bool {
+    known.is_explained_by(waits.iter().map(|it| it.after_us - it.before_us).sum())
 }
 
 /// What others than what is measured asked of block devices.

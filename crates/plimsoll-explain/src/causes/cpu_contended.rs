@@ -53,6 +53,10 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         return Vec::new();
     }
     let waited = by_seen::waits(known, WaitFor::Cpu);
+    // Where strangers run beside what is measured, they take nothing from it unless it waits for them.
+    if known.measured.is_beside_strangers && (waited.is_empty() || !by_seen::explain(known, &waited)) {
+        return Vec::new();
+    }
     let pressure: Vec<CauseEvidence> =
         by_counters::grown(PRESSURE, known.evidence).map(quoted).into_iter().collect();
     // Programs that start again and again take CPUs that were busy before, so that no wait doubles.
@@ -208,6 +212,19 @@ mod tests {
         assert!(causes[0].title.ends_with(": `sh` on relay"), "{}", causes[0].title);
         assert!(of("relay", waits).is_empty(), "that is the service itself");
         assert!(of("sh", Vec::new()).is_empty(), "nobody waits for a CPU");
+    }
+
+    #[test]
+    fn a_stranger_beside_what_is_measured_takes_nothing_where_only_other_strangers_wait() {
+        let of = |waiting: &str, added_us| {
+            let waits = vec![wait(waiting, WaitSite::Cpu, WaitFor::Cpu)];
+            let profile = ProfileReport { cpu_use: vec![busy("sh")], waits, ..profile() };
+            let measured = Measured { is_beside_strangers: true, ..relay() };
+            named(&Known { profile: Some(&profile), measured, added_us, ..Known::default() }).len()
+        };
+        assert_eq!((of("relay", None), of("other", None)), (1, 0));
+        // The wait grew by 2700 µs.
+        assert_eq!((of("relay", Some(4000.0)), of("relay", Some(40_000.0))), (1, 0));
     }
 
     #[test]

@@ -49,6 +49,9 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     };
     let functions = profile.functions.iter().take(2).map(|it| by_functions::told(it, &profile.per));
     let (added, of_kernel) = profile.added_us();
+    if profile.grew && !known.is_explained_by(added) {
+        return Vec::new();
+    }
     let is_new = busiest.before_cpus < WHOLE && of_kernel <= (1.0 - NEWLY.1) * added;
     // Without more CPU time for each operation the thread may have been as busy all along.
     let sure = match profile.grew {

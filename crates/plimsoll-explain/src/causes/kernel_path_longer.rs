@@ -24,7 +24,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let Some(function) = profile.narrowest.as_ref().filter(|it| it.kind == FrameKind::Kernel) else {
         return Vec::new();
     };
-    if function.share < LEAST_SHARE {
+    if function.share < LEAST_SHARE || !known.is_explained_by(function.after_us - function.before_us) {
         return Vec::new();
     }
     vec![cause(CauseId::KernelPathLonger, 0.55, vec![by_functions::told(function, &profile.per)])]

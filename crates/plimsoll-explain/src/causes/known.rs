@@ -17,6 +17,8 @@ pub struct Known<'a> {
     pub measured: Measured,
     /// Which part of the operations per second the worse side lacks; absent where it lacks none, or where that is not known.
     pub lost: Option<f64>,
+    /// How much longer each operation takes on the worse side, in microseconds; absent where it takes no longer, or where that is not known.
+    pub added_us: Option<f64>,
     /// The stalls of each cell, from packets.
     pub stalls: &'a [CellStalls],
     /// What the remediation steps have shown.
@@ -40,13 +42,30 @@ pub struct Measured {
     pub is_everybody: bool,
     /// Programs that cannot be the service, where the user named none: they use the CPUs, and no socket.
     pub bystanders: BTreeSet<String>,
+    /// Whether strangers run on these hosts as well. What those do says nothing of what is measured, unless that lacks what they take.
+    pub is_beside_strangers: bool,
     /// Whether it waits for a disk. Foreign flushes do not slow a web server that writes nothing.
     pub waits_for_disk: bool,
     /// The host that the load comes from, and the process there that makes it.
     pub load: Option<(String, String)>,
 }
 
+/// The least part of the added time that a cause explains which is known by its time.
+const ABOUT_HALF: f64 = 0.4;
+
+impl Known<'_> {
+    /// Whether so much more time for each operation, in microseconds, is a good part of what was added. A small part is no cause.
+    pub(super) fn is_explained_by(&self, us: f64) -> bool {
+        self.added_us.is_none_or(|added_us| us >= ABOUT_HALF * added_us)
+    }
+}
+
 impl Measured {
+    /// Whether what a process does says something of what is measured.
+    pub(super) fn concerns(&self, process: &str) -> bool {
+        !self.is_beside_strangers || self.has(process)
+    }
+
     /// Whether a process is one of those that are measured.
     pub(super) fn has(&self, process: &str) -> bool {
         self.is_everybody && !self.bystanders.contains(process)

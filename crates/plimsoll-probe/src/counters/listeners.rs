@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::table::Table;
+use crate::busiest::Sockets;
 use crate::connections::{Listening, listening, open_questions};
 
 /// The most addresses that are kept: a machine may listen on thousands of ports.
@@ -16,6 +17,7 @@ pub(super) struct Listeners {
     looks: u64,
     sums: BTreeMap<String, f64>,
     refused: bool,
+    connections: Sockets,
 }
 
 impl Listeners {
@@ -39,6 +41,17 @@ impl Listeners {
         for (name, sum) in &self.sums {
             table.set_named(name, *sum);
         }
+    }
+
+    /// Looks at connections as well: how many of the busiest hold data back until what they sent is acknowledged.
+    pub(super) fn look_closely(&mut self, table: &mut Table) {
+        if let Ok(look) = self.connections.look() {
+            let held = look.busiest.iter().filter(|it| it.is_held()).count();
+            for (name, count) in [("tcp.looked_at", look.busiest.len()), ("tcp.held", held)] {
+                *self.sums.entry(name.to_owned()).or_default() += count as f64;
+            }
+        }
+        self.look(table);
     }
 
     fn add(&mut self, address: &str, it: &Listening) {

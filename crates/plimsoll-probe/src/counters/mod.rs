@@ -44,6 +44,7 @@
 //! | `tcp.STATE`, `tcp.backlog` | socket diagnostics, else `net/tcp`, `net/tcp6` | deep | TCP sockets by state; connections that wait to be accepted |
 //! | `tcp.listener.ADDRESS.limit` | socket diagnostics | deep | connections that may wait there to be accepted |
 //! | `listen.looks`, `listen.ADDRESS.filled` | socket diagnostics | each second | looks at listening sockets; of each that ever had a connection waiting, the sum over looks of the share of its queue that is used, in per cent |
+//! | `tcp.{looked_at,held}` | socket diagnostics | where asked | sums over looks of the busiest connections, and of those that hold less than a segment back |
 //! | `dns.questions` | socket diagnostics | each second | sum over the same looks of the UDP sockets that wait for a name server (port 53) |
 //! | `listen.ADDRESS.{waiting,excess}` | socket diagnostics | each second | where several sockets listen on one address (SO_REUSEPORT): sums over looks of the connections that wait, and of those that wait in the longest queue beyond an equal share |
 //! | `rules`, `routes`, `neighbours` | route netlink | deep | routing-policy rules, routes and neighbours of all families |
@@ -216,6 +217,12 @@ impl Counters {
         }
         self.list_absences();
         Snapshot { at_ns, values: self.table.all() }
+    }
+
+    /// Looks at sockets alone: queues of listeners, questions to name servers, and connections that hold data back. What it adds shows in the next
+    /// reading.
+    pub fn look_at_sockets(&mut self) {
+        self.listeners.look_closely(&mut self.table);
     }
 
     /// Reads the counters lightly, and remembers them for [`Self::changes_since_mark`].

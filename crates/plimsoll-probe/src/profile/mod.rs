@@ -25,9 +25,10 @@ mod threads;
 mod tracefs;
 mod waits;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -37,6 +38,7 @@ use plimsoll_model::observation::{Arm, Profile, ProfileBuilder, ProfileClock};
 pub(crate) use self::failures::set_filter;
 use self::failures::{FailureWindows, Failures, Rhythm};
 pub use self::processes::ServiceGroup;
+use self::processes::Services;
 use self::rings::Rings;
 pub(crate) use self::rings::cpus;
 use self::symbols::Symbols;
@@ -98,6 +100,7 @@ pub type HostNamespaces = BTreeMap<u64, String>;
 enum Command {
     Start { hosts: HostNamespaces, started: Sender<()> },
     Stop { arm: Arm, stopped: Sender<()> },
+    Name { parts: BTreeMap<u32, Arc<str>> },
     Take { profiles: Sender<Vec<(Profile, Vec<LineSamples>)>> },
 }
 
@@ -131,32 +134,26 @@ pub struct Profiler {
 }
 
 impl Profiler {
-    /// Prepares to sample all CPUs; nothing is sampled yet. Where that is not allowed only the waits of threads are looked at.
+    /// Prepares to sample all CPUs; nothing is sampled yet. Where that is not allowed only the waits of threads are looked at. Parts of services are
+    /// known by the mark of this `run` in their environment, and all processes of a `group`, and of those below it, are parts of its service.
     ///
     /// # Errors
     /// There can be no thread for it.
-    pub fn open() -> Result<Self, ProfilerError> {
-        Self::open_with(
-            OF_A_RUN,
-            Some(Looker::new(Budget::new(waits::MOST_COST))),
-            || Symbols::new(true),
-            None,
-            None,
-        )
+    pub fn open(run: &str, group: Option<ServiceGroup>) -> Result<Self, ProfilerError> {
+        Self::open_for(Looker::new(Budget::new(waits::MOST_COST)), run, group)
     }
 
-    /// As [`Self::open`]; the processes of a control group, and of those below it, are parts of its service.
+    /// As [`Self::open`], where strangers run on the same hosts: control groups count only where a part of a service is in them.
     ///
     /// # Errors
     /// There can be no thread for it.
-    pub fn of_group(group: ServiceGroup) -> Result<Self, ProfilerError> {
-        Self::open_with(
-            OF_A_RUN,
-            Some(Looker::new(Budget::new(waits::MOST_COST))),
-            || Symbols::new(true),
-            None,
-            Some(group),
-        )
+    pub fn beside_strangers(run: &str, group: Option<ServiceGroup>) -> Result<Self, ProfilerError> {
+        Self::open_for(Looker::new(Budget::new(waits::MOST_COST)).beside_strangers(), run, group)
+    }
+
+    fn open_for(looker: Looker, run: &str, group: Option<ServiceGroup>) -> Result<Self, ProfilerError> {
+        let services = Services { run: Some(run.into()), group, ..Services::default() };
+        Self::open_with(OF_A_RUN, Some(looker), || Symbols::new(true), None, services)
     }
 
     /// Prepares to sample a machine in use, which may be disturbed less than one that measures: half as often, and threads are looked at for a quarter
@@ -166,7 +163,8 @@ impl Profiler {
     /// There can be no thread for it.
     pub fn of_a_machine_in_use() -> Result<Self, ProfilerError> {
         let looker = Looker::new(Budget::new(waits::MOST_COST / 4.0).later(waits::MOST_COST / 10.0));
-        Self::open_with(OF_A_MACHINE_IN_USE, Some(looker), || Symbols::new(false), None, None)
+        let services = Services::default();
+        Self::open_with(OF_A_MACHINE_IN_USE, Some(looker), || Symbols::new(false), None, services)
     }
 
     /// Prepares to sample all CPUs `hertz` times per second, and nothing else that would show in the samples.
@@ -174,7 +172,8 @@ impl Profiler {
     /// # Errors
     /// There can be no thread for it.
     pub fn of_functions(hertz: u32) -> Result<Self, ProfilerError> {
-        Self::open_with(Cadence { hertz, ..OF_A_RUN }, None, || Symbols::new(true), None, None)
+        let cadence = Cadence { hertz, ..OF_A_RUN };
+        Self::open_with(cadence, None, || Symbols::new(true), None, Services::default())
     }
 
     /// Prepares to sample this process's children, which are this service, and the lines of source that they are in. They may be short.
@@ -182,13 +181,8 @@ impl Profiler {
     /// # Errors
     /// There can be no thread for it.
     pub fn of_commands(hertz: u32, service: &str) -> Result<Self, ProfilerError> {
-        Self::open_with(
-            Cadence { hertz, ..OF_A_RUN },
-            None,
-            || Symbols::new(true).with_lines(),
-            Some(service),
-            None,
-        )
+        let (cadence, services) = (Cadence { hertz, ..OF_A_RUN }, Services::default());
+        Self::open_with(cadence, None, || Symbols::new(true).with_lines(), Some(service), services)
     }
 
     fn open_with(
@@ -196,19 +190,18 @@ impl Profiler {
         mut looker: Option<Looker>,
         symbols: fn() -> Symbols,
         commands: Option<&str>,
-        group: Option<ServiceGroup>,
+        mut services: Services,
     ) -> Result<Self, ProfilerError> {
+        services.is_off = !cadence.asks_for_services;
         let mut opened = cpus().and_then(|cpus| {
             let rings = Rings::open(&cpus, cadence.hertz, commands)?;
             Ok((rings, FailureWindows::new(&cpus, cadence.failures)))
         });
         if let Ok((rings, _)) = &mut opened {
-            rings.processes.services.group.clone_from(&group);
-            rings.processes.services.is_off = !cadence.asks_for_services;
+            rings.processes.services.clone_from(&services);
         }
         if let Some(looker) = &mut looker {
-            looker.services.group = group;
-            looker.services.is_off = !cadence.asks_for_services;
+            looker.services = services;
         }
         let (sampling, denied) = match opened {
             Ok(sampling) => (Some(sampling), None),
@@ -241,6 +234,16 @@ impl Profiler {
     /// Ends it. What was sampled since it began belongs to this rig.
     pub fn stop(&self, arm: Arm) {
         self.ask(|stopped| Command::Stop { arm, stopped });
+    }
+
+    /// From now on these processes, and all that they start, are parts of this service.
+    pub fn name(&self, pids: &BTreeSet<u32>, service: &str) {
+        let service: Arc<str> = service.into();
+        let parts = pids.iter().map(|pid| (*pid, Arc::clone(&service))).collect();
+        if let Some(commands) = &self.commands {
+            // A thread that has ended counts nothing.
+            let _ = commands.send(Command::Name { parts });
+        }
     }
 
     /// Samples since the last call, a profile for each rig.
@@ -323,6 +326,14 @@ impl Worker {
                 Ok(Command::Stop { arm, stopped }) => {
                     self.stop(arm);
                     let _ = stopped.send(());
+                }
+                Ok(Command::Name { parts }) => {
+                    if let Some((rings, _)) = &mut self.sampling {
+                        rings.processes.name(&parts);
+                    }
+                    if let Some(looker) = &mut self.looker {
+                        looker.name(&parts);
+                    }
                 }
                 Ok(Command::Take { profiles }) => {
                     let _ = profiles.send(self.take(&mut symbols));

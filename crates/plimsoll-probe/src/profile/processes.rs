@@ -1,7 +1,7 @@
 //! Which process a sample belongs to, and which files its code comes from.
 
 use std::cell::LazyCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
@@ -65,6 +65,12 @@ pub struct ServiceGroup {
 }
 
 impl Services {
+    /// These processes, and all that they start, are parts of services.
+    pub(super) fn name(&mut self, parts: &BTreeMap<u32, Arc<str>>) {
+        self.named.extend(parts.iter().map(|(pid, service)| (*pid, Arc::clone(service))));
+        self.forget();
+    }
+
     /// Forgets who was asked: numbers of processes may belong to others by now.
     pub(super) fn forget(&mut self) {
         self.known.clear();
@@ -83,17 +89,21 @@ impl ServiceGroup {
 }
 
 /// The services of processes that were asked before.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Services {
-    known: HashMap<u32, Option<Arc<str>>>,
+    pub(super) known: HashMap<u32, Option<Arc<str>>>,
     pub(super) group: Option<ServiceGroup>,
     /// Whether environments stay unread. Reading one locks the memory of its process, and may reveal secrets.
     pub(super) is_off: bool,
+    /// The mark that this run's processes have in their environment beside the name of the service. Where it is absent, any run's count.
+    pub(super) run: Option<Arc<str>>,
+    /// Processes that are known to be parts of services, with all that they start.
+    pub(super) named: BTreeMap<u32, Arc<str>>,
 }
 
 /// The service that a process is part of: its environment, or that of a process above it, says so. Some programs write over theirs.
 pub(super) fn service_of(pid: u32, services: &mut Services) -> Option<Arc<str>> {
-    let Services { known, group, is_off } = services;
+    let Services { known, group, is_off, run, named } = services;
     if *is_off {
         return None;
     }
@@ -111,7 +121,7 @@ pub(super) fn service_of(pid: u32, services: &mut Services) -> Option<Arc<str>> 
             break;
         }
         walked.push(at);
-        service = marked(at);
+        service = marked(at, run.as_deref()).or_else(|| named.get(&at).cloned());
         above = if service.is_some() { None } else { parent_of(at) };
     }
     known.extend(walked.into_iter().map(|pid| (pid, service.clone())));
@@ -124,11 +134,16 @@ fn parent_of(pid: u32) -> Option<u32> {
     (parent > 1).then_some(parent)
 }
 
-fn marked(pid: u32) -> Option<Arc<str>> {
+/// The service that the environment of a process names, if the run's mark stands there as well: what another run left behind is a stranger.
+fn marked(pid: u32, run: Option<&str>) -> Option<Arc<str>> {
     let mut environment = Vec::new();
     let file = File::open(format!("/proc/{pid}/environ")).ok()?;
     file.take(MOST_OF_ENVIRONMENT).read_to_end(&mut environment).ok()?;
     let mut entries = environment.split(|byte| *byte == 0);
+    let is_mark = |entry: &[u8]| {
+        run.is_none_or(|run| entry.strip_suffix(run.as_bytes()).is_some_and(|name| name.ends_with(b"=")))
+    };
+    entries.clone().any(is_mark).then_some(())?;
     let name = entries.find_map(|entry| entry.strip_prefix(SERVICE_MARK.as_bytes())?.strip_prefix(b"="))?;
     Some(String::from_utf8_lossy(name).into())
 }
@@ -253,6 +268,12 @@ impl Processes {
         let follows = self.commands.is_some();
         self.known.retain(|_, process| !follows && process.birth.is_some() && process.window >= since);
         self.services.forget();
+    }
+
+    /// These processes, and all that they start, are parts of services.
+    pub(super) fn name(&mut self, parts: &BTreeMap<u32, Arc<str>>) {
+        self.services.name(parts);
+        self.known.clear();
     }
 
     pub(super) fn get(&mut self, pid: u32) -> &Process {
@@ -486,6 +507,27 @@ mod tests {
             )
             .unwrap();
             shell.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn what_another_run_left_behind_is_no_part_of_the_service_and_what_serves_is() {
+        let sleeper = |run: &str| {
+            let mut command = std::process::Command::new("sleep");
+            command.arg("30").env(SERVICE_MARK, "command").env("PLIMSOLL_COMMAND_OF", run).spawn().unwrap()
+        };
+        let mut children = [sleeper("7:8:9"), sleeper("17:8:9")];
+        let [own, other] = children.each_ref().map(std::process::Child::id);
+        let of_run = || Services { run: Some("7:8:9".into()), ..Services::default() };
+        assert_eq!(service_of(own, &mut of_run()).as_deref(), Some("command"));
+        assert_eq!(service_of(other, &mut of_run()), None);
+        let mut serving = of_run();
+        serving.name(&[(own, "served".into()), (other, "served".into())].into());
+        assert_eq!(service_of(other, &mut serving).as_deref(), Some("served"));
+        assert_eq!(service_of(own, &mut serving).as_deref(), Some("command"));
+        for child in &mut children {
+            child.kill().unwrap();
+            child.wait().unwrap();
         }
     }
 

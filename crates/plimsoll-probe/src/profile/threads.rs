@@ -41,7 +41,8 @@ pub(super) struct Thread {
 
 /// What a thread did since it was last looked at.
 pub(super) struct Schedule {
-    pub(super) ran: bool,
+    /// For how long it ran, in nanoseconds.
+    pub(super) ran_ns: u64,
     /// How long it waited for a CPU, in microseconds; nothing where it did not.
     pub(super) queued_us: Option<u64>,
 }
@@ -62,10 +63,11 @@ impl Thread {
         let text = read(self.schedstat.as_ref()?, buffer).ok()?;
         let mut fields = text.split_ascii_whitespace().map(str::parse::<u64>);
         let (ran_ns, delay_ns) = (fields.next()?.ok()?, fields.next()?.ok()?);
-        let ran = self.ran_ns.replace(ran_ns).is_some_and(|before_ns| before_ns != ran_ns);
+        let before_ns = self.ran_ns.replace(ran_ns);
+        let ran_ns = before_ns.map_or(0, |before_ns| ran_ns.saturating_sub(before_ns));
         let queued_ns =
             self.delay_ns.replace(delay_ns).map_or(0, |before_ns| delay_ns.saturating_sub(before_ns));
-        Some(Schedule { ran, queued_us: Some(queued_ns / 1000).filter(|us| *us > 0) })
+        Some(Schedule { ran_ns, queued_us: Some(queued_ns / 1000).filter(|us| *us > 0) })
     }
 
     /// Where it sleeps; nothing where it runs, or could.

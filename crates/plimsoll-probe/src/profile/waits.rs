@@ -125,6 +125,10 @@ pub(super) struct Looker {
     /// CPUs that are on line.
     cpus: usize,
     pub(super) services: Services,
+    /// Whether strangers run on the hosts as well, whose control groups are no business of the run.
+    beside_strangers: bool,
+    /// Whether all processes that there were have been identified.
+    is_complete: bool,
 }
 
 /// A process that was seen.
@@ -144,11 +148,17 @@ struct Process {
     groups: Option<Arc<str>>,
     threads: HashMap<u32, Thread>,
     pace: Pace,
+    /// For how long its threads had run at the last look since the one before, in nanoseconds.
+    ran_ns: u64,
 }
 
-/// How eagerly a process is looked at: those that run come before those that only sleep.
+/// How eagerly a process is looked at: what is measured comes before strangers, and those that run before those that only sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Pace {
+    /// It is part of a service.
+    Measured,
+    /// No look has reached it, and it began after others were known: it may be part of a service.
+    Young,
     /// Some of its threads ran since it was looked at before.
     Runs,
     /// No look has reached it.
@@ -183,7 +193,21 @@ impl Looker {
             looks: 0,
             cpus: states::online_cpus(),
             services: Services::default(),
+            beside_strangers: false,
+            is_complete: false,
         }
+    }
+
+    /// Watches control groups only where a part of a service is in them.
+    pub(super) fn beside_strangers(self) -> Self {
+        Self { beside_strangers: true, ..self }
+    }
+
+    /// These processes, and all that they start, are parts of services.
+    pub(super) fn name(&mut self, parts: &BTreeMap<u32, Arc<str>>) {
+        self.services.name(parts);
+        self.processes.clear();
+        self.is_complete = false;
     }
 
     /// Begins a new window. What was learned of processes stays: each is checked when it is looked at. Where looking has cost its
@@ -282,7 +306,9 @@ impl Looker {
                 self.last_asked = pid;
                 process.groups = None;
             }
-            process.watch_groups(pid, &mut self.groups, &mut self.names);
+            if process.has_groups_that_count(self.beside_strangers) {
+                process.watch_groups(pid, &mut self.groups, &mut self.names);
+            }
         }
     }
 
@@ -330,7 +356,7 @@ impl Looker {
                     self.processes.remove(&pid);
                     continue;
                 }
-                if process.groups.is_none() {
+                if process.groups.is_none() && process.has_groups_that_count(self.beside_strangers) {
                     process.watch_groups(pid, &mut self.groups, &mut self.names);
                 }
                 looked_at.push((process.identity.clone(), process.look(&mut buffer, &mut self.names)));
@@ -338,8 +364,10 @@ impl Looker {
             }
             // Those that were reached stand for the others of their pace. Of new ones nobody knows yet what they are like.
             let stand_for = match pace {
-                Pace::New => 1.0,
-                Pace::Runs | Pace::Sleeps => pids.len() as f64 / looked_at.len().max(1) as f64,
+                Pace::New | Pace::Young => 1.0,
+                Pace::Measured | Pace::Runs | Pace::Sleeps => {
+                    pids.len() as f64 / looked_at.len().max(1) as f64
+                }
             };
             for (identity, found) in looked_at {
                 for (site, queued_us) in found {
@@ -364,8 +392,8 @@ impl Looker {
         hosts.flat_map(Process::files).filter(|file| file.is_kept()).count()
     }
 
-    /// The processes of these hosts by their pace; of each pace those first that were not reached the last time. Of new ones the youngest come
-    /// first: the oldest are threads of the kernel, which wait for work.
+    /// The processes of these hosts by their pace; of each pace those first that were not reached the last time, after those that ran for longer. Of
+    /// new ones the youngest come first: the oldest are threads of the kernel, which wait for work.
     fn in_turn(&self, hosts: &HostNamespaces) -> BTreeMap<Pace, Vec<u32>> {
         let mut in_turn: BTreeMap<Pace, Vec<u32>> = BTreeMap::new();
         for (pid, seen) in &self.processes {
@@ -379,8 +407,12 @@ impl Looker {
         for (pace, pids) in &mut in_turn {
             let last = self.last_looked_at.get(pace).copied().unwrap_or(0);
             match pace {
-                Pace::New => pids.sort_unstable_by(|a, b| b.cmp(a)),
-                Pace::Runs | Pace::Sleeps => pids.sort_unstable_by_key(|pid| (*pid <= last, *pid)),
+                Pace::New | Pace::Young => pids.sort_unstable_by(|a, b| b.cmp(a)),
+                Pace::Runs => pids.sort_unstable_by_key(|pid| {
+                    let ran_ns = self.processes.get(pid).map_or(0, Seen::ran_ns);
+                    (std::cmp::Reverse(ran_ns.checked_ilog2()), *pid <= last, *pid)
+                }),
+                Pace::Measured | Pace::Sleeps => pids.sort_unstable_by_key(|pid| (*pid <= last, *pid)),
             }
         }
         in_turn
@@ -393,15 +425,16 @@ impl Looker {
             entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
         pids.sort_unstable_by(|a, b| b.cmp(a));
         let mut known = std::mem::take(&mut self.processes);
-        let mut identified = 0;
+        let (mut identified, new) = (0, if self.is_complete { Pace::Young } else { Pace::New });
         for pid in pids {
             if let Some(seen) = known.remove(&pid) {
                 self.processes.insert(pid, seen);
             } else if identified < MOST_IDENTIFIED {
                 identified += 1;
-                self.processes.insert(pid, self.identify(pid, room));
+                self.processes.insert(pid, self.identify(pid, new, room));
             }
         }
+        self.is_complete = identified < MOST_IDENTIFIED;
         self.ask_strangers_again(room);
     }
 
@@ -413,17 +446,17 @@ impl Looker {
         others.sort_unstable_by_key(|pid| (*pid <= last, *pid));
         for pid in others.into_iter().take(STRANGERS_ASKED) {
             self.last_stranger = pid;
-            self.processes.insert(pid, self.identify(pid, room));
+            self.processes.insert(pid, self.identify(pid, Pace::New, room));
         }
     }
 
     /// What a process is that was not seen before.
-    fn identify(&self, pid: u32, room: &mut usize) -> Seen {
+    fn identify(&self, pid: u32, pace: Pace, room: &mut usize) -> Seen {
         let namespace = namespace_of(pid).filter(|namespace| self.namespaces.contains(namespace));
         let comm = namespace.and_then(|_| KeptFile::open(format!("/proc/{pid}/comm"), room).ok());
         let Some(comm) = comm else { return Seen::Other };
         let identity = Identity { name: "unknown".into(), namespace, ..Identity::default() };
-        Seen::Host(Process { identity, comm, groups: None, threads: HashMap::new(), pace: Pace::New })
+        Seen::Host(Process { identity, comm, groups: None, threads: HashMap::new(), pace, ran_ns: 0 })
     }
 }
 
@@ -451,7 +484,21 @@ fn rig_of(hosts: &HostNamespaces) -> u64 {
     hosts.keys().next().copied().unwrap_or_default()
 }
 
+impl Seen {
+    fn ran_ns(&self) -> u64 {
+        match self {
+            Self::Host(process) => process.ran_ns,
+            Self::Other => 0,
+        }
+    }
+}
+
 impl Process {
+    /// Whether its control groups hold up what is measured, as those of strangers do not.
+    fn has_groups_that_count(&self, beside_strangers: bool) -> bool {
+        !beside_strangers || self.identity.service.is_some()
+    }
+
     fn is_of(&self, hosts: &HostNamespaces) -> bool {
         self.identity.namespace.is_some_and(|namespace| hosts.contains_key(&namespace))
     }
@@ -514,10 +561,10 @@ impl Process {
         names: &mut HashMap<String, Arc<str>>,
     ) -> Vec<(WaitSite, Option<u64>)> {
         let mut found = Vec::new();
-        let mut runs = false;
+        let (mut runs, mut ran_ns) = (false, 0);
         for thread in self.threads.values_mut() {
             if let Some(schedule) = thread.schedule(buffer) {
-                runs |= schedule.ran;
+                ran_ns += schedule.ran_ns;
                 found.extend(schedule.queued_us.map(|us| (WaitSite::Cpu, Some(us))));
             }
             match thread.asleep(buffer, names) {
@@ -525,7 +572,12 @@ impl Process {
                 None => runs = true,
             }
         }
-        self.pace = if runs { Pace::Runs } else { Pace::Sleeps };
+        self.ran_ns = ran_ns;
+        self.pace = match self.identity.service {
+            Some(_) => Pace::Measured,
+            None if runs || ran_ns > 0 => Pace::Runs,
+            None => Pace::Sleeps,
+        };
         found
     }
 }
@@ -539,6 +591,8 @@ fn cpu_time() -> Duration {
 mod tests {
     use std::process::{Child, Command, Stdio};
     use std::thread;
+
+    use plimsoll_model::experiment::service::SERVICE_MARK;
 
     use super::*;
 
@@ -646,6 +700,48 @@ mod tests {
         assert!((slept as f64 / true_us - 1.0).abs() < 0.2, "{slept} of {true_us}");
         // What is to be found out of each process at all, such as that it is there, comes on top.
         assert!(cost < looks * 4 * MOST_OF_A_LOOK, "{cost:?}");
+    }
+
+    #[test]
+    fn what_is_measured_is_looked_at_before_strangers_and_of_these_those_first_that_ran_for_longer() {
+        let marked =
+            Ended(Command::new("/bin/sleep").arg("60").env(SERVICE_MARK, "command").spawn().unwrap());
+        let strangers = [sleeper(), sleeper()];
+        let hosts = here();
+        let mut looker = Looker { most_of_a_look: Duration::MAX, ..Looker::new(Budget::new(MOST_COST)) };
+        looker.begin(&hosts);
+        looker.look(&hosts, &mut Waiting::default());
+        let young = sleeper();
+        looker.find_processes(&mut 0);
+        for (child, ran_ns) in strangers.iter().zip([1_000, 1_000_000_000]) {
+            let Some(Seen::Host(process)) = looker.processes.get_mut(&child.0.id()) else {
+                panic!("it is here")
+            };
+            (process.pace, process.ran_ns) = (Pace::Runs, ran_ns);
+        }
+        let in_turn = looker.in_turn(&hosts);
+        let of = |pace: Pace| in_turn[&pace].clone();
+        assert!(of(Pace::Measured).contains(&marked.0.id()) && of(Pace::Young).contains(&young.0.id()));
+        assert_eq!(in_turn.keys().next(), Some(&Pace::Measured));
+        let place = |child: &Ended| of(Pace::Runs).iter().position(|pid| *pid == child.0.id()).unwrap();
+        assert!(place(&strangers[1]) < place(&strangers[0]));
+    }
+
+    #[test]
+    fn groups_of_strangers_are_no_business_of_the_run_and_those_of_who_serves_it_are() {
+        let child = sleeper();
+        let hosts = here();
+        let new = Looker { most_of_a_look: Duration::MAX, ..Looker::new(Budget::new(MOST_COST)) };
+        let mut looker = new.beside_strangers();
+        let look = |looker: &mut Looker| {
+            looker.begin(&hosts);
+            looker.look(&hosts, &mut Waiting::default());
+            let Some(Seen::Host(process)) = looker.processes.get(&child.0.id()) else { panic!("it is here") };
+            (process.groups.is_some(), process.pace == Pace::Measured)
+        };
+        assert_eq!(look(&mut looker), (false, false));
+        looker.name(&[(child.0.id(), "served".into())].into());
+        assert_eq!(look(&mut looker), (true, true));
     }
 
     #[test]

@@ -334,6 +334,58 @@ fn a_stranger_beside_a_command_is_named_with_what_it_takes() {
     }
 }
 
+/// A server that answers lines, on a port that it writes down.
+const ECHO: &str = "
+import socket, sys
+server = socket.create_server(('127.0.0.1', 0))
+open(sys.argv[1], 'w').write(str(server.getsockname()[1]))
+while True:
+    client, _ = server.accept()
+    while line := client.recv(100):
+        client.sendall(line)
+";
+/// A client that waits for the answer of each line.
+const ASK: &str = "
+import socket, sys
+server = socket.create_connection(('127.0.0.1', int(open(sys.argv[1]).read())))
+for _ in range(4000):
+    server.sendall(b'x')
+    server.recv(100)
+";
+
+/// Processes that end with the test.
+struct Ended(Vec<std::process::Child>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            child.kill().ok();
+            child.wait().ok();
+        }
+    }
+}
+
+#[test]
+fn a_server_that_somebody_stops_is_named_through_the_commands_that_it_serves() {
+    let lab = Lab::of_root();
+    let [echo, ask] = [("echo.py", ECHO), ("ask.py", ASK)].map(|(name, text)| lab.file(name, text));
+    let ports = ["good", "bad"].map(|name| lab.file(name, ""));
+    let start = |program: &str, args: &[&str]| {
+        std::process::Command::new(program).args(args).spawn().expect("it starts")
+    };
+    let mut all = Ended(ports.iter().map(|port| start("python3", &[&echo, port])).collect());
+    let pid = all.0[1].id().to_string();
+    let script =
+        format!("while kill -STOP {pid}; do sleep 0.1; kill -CONT {pid}; sleep 0.05; done 2>/dev/null");
+    all.0.push(start("sh", &["-c", &script]));
+    let [good, bad] = ports.map(|port| format!("python3 {ask} {port}"));
+    let args = ["compare", "--explain", "--a", &good, "--b", &bad, "--min-pairs", "5", "--max-pairs", "20"];
+    let told = lab.plimsoll(&[&args[..], &["--format", "json"]].concat()).json();
+    assert_eq!(told["causes"][0]["id"], "service.stopped", "{} {}", told["causes"], told["profile"]["waits"]);
+    let notes = told["notes"].to_string();
+    assert!(notes.contains("Plimsoll itself used "), "{notes}");
+}
+
 /// A server in Python that waits a little for each answer, with a low limit on open files and sockets.
 const FEW_DESCRIPTORS: &str = r#"
 question = "Which side is worse, and why?"

@@ -52,7 +52,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let metric = gauge.metric();
     let comparisons = contest.comparisons(metric).map_err(judged)?;
     let (explained, missing) = match &mut meter.observer {
-        Some(observer) => observer.explain(comparisons.first()),
+        Some(observer) => observer.explain(comparisons.first(), gauge.lower_is_better()),
         None => (None, Vec::new()),
     };
     let answer = Answers {
@@ -103,7 +103,10 @@ fn fails(
         failing => failing?,
     };
     let found = failing.comparison(gauge.metric(), cells);
-    let explained = meter.observer.as_mut().map_or((None, Vec::new()), |it| it.explain(Some(&found)));
+    let explained = meter
+        .observer
+        .as_mut()
+        .map_or((None, Vec::new()), |it| it.explain(Some(&found), gauge.lower_is_better()));
     match args.format {
         PlainFormat::Text => {
             output::styled(|out, options| failing.text(out, (cells, gauge), &explained, options))

@@ -2,18 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use plimsoll_assess::Explained;
-use plimsoll_assess::commands::{self, Command, CommandRun};
+use plimsoll_assess::commands::{self, Command, CommandRun, Scene};
 use plimsoll_judge::compare::Comparison;
 use plimsoll_model::observation::Arm;
 use plimsoll_model::verdict::Outcome;
 use plimsoll_probe::profile::{Profiler, ServiceGroup};
+use plimsoll_probe::serving::{self, Connected};
 
 use super::cells::Cell;
 use super::observed::Observed;
 use crate::args::CompareArgs;
+use crate::command::watch::target::own_cpu;
 use crate::failure::Failure;
 use crate::profiler::missing;
 
@@ -31,7 +34,15 @@ pub(super) struct Observer {
     /// Why there are no stacks.
     missing: Vec<String>,
     runs: [Vec<CommandRun>; 2],
+    /// The connections before the first run, and the listening sockets that were found to serve since.
+    connected: Option<Connected>,
+    serving: BTreeSet<u32>,
+    /// What this process used of the CPUs while commands ran.
+    own: Duration,
 }
+
+/// The first runs of each command after which its connections are looked at: it makes the same ones each time.
+const CONNECTED: usize = 3;
 
 impl Observer {
     pub(super) fn open(args: &CompareArgs, cells: &[Cell]) -> Result<Self, Failure> {
@@ -41,9 +52,14 @@ impl Observer {
         } else {
             args.program.iter().cloned().collect()
         };
-        let opened = observed.group().map_or_else(Profiler::open, |path| {
-            Profiler::of_group(ServiceGroup { path, service: commands::COMMAND.into() })
-        });
+        let group = observed.group().map(|path| ServiceGroup { path, service: commands::COMMAND.into() });
+        let run = plimsoll_host::own_mark()
+            .map_err(|error| Failure::could_not(format!("cannot read who this process is: {error}")))?;
+        let opened = if observed.is_beside_strangers() {
+            Profiler::beside_strangers(&run, group)
+        } else {
+            Profiler::open(&run, group)
+        };
         let (profiler, missing) = match opened {
             Ok(profiler) => {
                 let missing = missing(&profiler).map(|what| format!("Not seen: {what}."));
@@ -52,7 +68,18 @@ impl Observer {
             Err(error) => (None, vec![format!("No profile was taken: {error}.")]),
         };
         let is_complete = !args.program.is_empty();
-        Ok(Self { observed, programs, is_complete, profiler, missing, runs: Default::default() })
+        let connected = observed.connected();
+        Ok(Self {
+            observed,
+            programs,
+            is_complete,
+            profiler,
+            missing,
+            runs: Default::default(),
+            connected,
+            serving: BTreeSet::new(),
+            own: Duration::ZERO,
+        })
     }
 
     /// Looks at the machine while something runs that is of the first command (0) or the second (1).
@@ -63,32 +90,70 @@ impl Observer {
         run: impl FnOnce() -> T,
         operations: impl FnOnce(&T, f64) -> Option<f64>,
     ) -> T {
-        let before = self.observed.read();
+        let before = self.observed.begin();
         if let Some(profiler) = &self.profiler {
             profiler.start(self.observed.namespaces.clone());
         }
-        let start = Instant::now();
+        let (start, own) = (Instant::now(), own_cpu());
         let ended = run();
         let seconds = start.elapsed().as_secs_f64();
         if let Some(profiler) = &self.profiler {
             profiler.stop(SIDES[which]);
         }
-        let counters: BTreeMap<String, f64> = before.change(&self.observed.read());
+        self.own += own_cpu().saturating_sub(own);
+        let counters: BTreeMap<String, f64> = before.change(&self.observed.end());
         let operations = operations(&ended, seconds);
         self.runs[which].push(CommandRun { counters, seconds, operations });
+        if self.runs[which].len() <= CONNECTED {
+            self.find_servers();
+        }
         ended
     }
 
+    /// Finds the programs that a command had connections to: they are part of what is measured.
+    fn find_servers(&mut self) {
+        let (Some(before), Some(now)) = (&self.connected, self.observed.connected()) else { return };
+        let mut sockets = now.served_since(before);
+        sockets.retain(|socket| self.serving.insert(*socket));
+        let mut pids = serving::owners(Path::new("/proc"), &sockets);
+        pids.remove(&std::process::id());
+        if let Some(profiler) = self.profiler.as_ref().filter(|_| !pids.is_empty()) {
+            profiler.name(&pids, commands::SERVED);
+        }
+    }
+
+    /// The part of all CPUs' time that this process used while commands ran.
+    fn own_share(&self) -> Option<String> {
+        let seconds: f64 = self.runs.iter().flatten().map(|run| run.seconds).sum();
+        let cpus = thread::available_parallelism().ok()?.get() as f64;
+        let share = 100.0 * self.own.as_secs_f64() / (seconds * cpus);
+        (seconds > 0.0).then(|| {
+            format!(
+                "Plimsoll itself used {} % of all CPUs while the commands ran.",
+                plimsoll_report::figure(share)
+            )
+        })
+    }
+
     /// Why the worse command is worse, where one is; and what a reader must know of how that was found.
-    pub(super) fn explain(&mut self, found: Option<&Comparison>) -> (Option<Explained>, Vec<String>) {
-        let worse = match found.map(|found| found.verdict.outcome) {
-            Some(Outcome::Slower) => 1,
-            Some(Outcome::Faster) => 0,
+    pub(super) fn explain(
+        &mut self,
+        found: Option<&Comparison>,
+        lower_is_better: bool,
+    ) -> (Option<Explained>, Vec<String>) {
+        let own_share = self.own_share();
+        let leans = found.and_then(|found| {
+            // What is said to be worse for certain has no need of that.
+            let is_open = found.verdict.outcome == Outcome::Undecided;
+            let ratio = found.verdict.estimate.filter(|_| is_open)?;
+            plimsoll_assess::leans(ratio, lower_is_better)
+        });
+        let worse = match (found.map(|found| found.verdict.outcome), leans) {
+            (Some(Outcome::Slower), _) | (_, Some(true)) => 1,
+            (Some(Outcome::Faster), _) | (_, Some(false)) => 0,
             _ => {
-                return (
-                    None,
-                    vec!["Neither is worse for certain, so there is nothing to explain.".to_owned()],
-                );
+                let nothing = "Neither is worse for certain, so there is nothing to explain.".to_owned();
+                return (None, std::iter::once(nothing).chain(own_share).collect());
             }
         };
         let mut profiles = self.profiler.as_ref().map(Profiler::take).unwrap_or_default();
@@ -101,10 +166,25 @@ impl Observer {
                 .map(|at| profiles.swap_remove(at)),
         };
         let (better, worse) = (side(1 - worse), side(worse));
-        let programs = self.programs.iter().cloned().collect();
-        (Some(commands::explain(&better, &worse, programs)), std::mem::take(&mut self.missing))
+        let scene = Scene {
+            programs: self.programs.iter().cloned().collect(),
+            host: self.observed.host(),
+            is_beside_strangers: self.observed.is_beside_strangers(),
+        };
+        let mut explained = commands::explain(&better, &worse, scene);
+        let mut notes = std::mem::take(&mut self.missing);
+        if leans.is_some() {
+            explained.doubt();
+            notes.push(LEANS.to_owned());
+        }
+        notes.extend(own_share);
+        (Some(explained), notes)
     }
 }
+
+/// A reservation where one command is explained as the worse one without a sure answer.
+const LEANS: &str =
+    "That one is worse is not certain: one figure is at least twice the other, and they scatter.";
 
 /// The program that a command begins with, by the name that the kernel gives it: its first 15 bytes.
 fn program(command: &str) -> Option<String> {

@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sched::{CloneFlags, setns};
 use plimsoll_model::observation::Snapshot;
+use plimsoll_probe::Budget;
 use plimsoll_probe::counters::{Counters, Depth};
 use plimsoll_probe::profile::HostNamespaces;
+use plimsoll_probe::serving::Connected;
 
 use crate::args::Observe;
 use crate::failure::Failure;
@@ -23,6 +26,7 @@ pub(super) struct Observed {
     pub(super) namespaces: HostNamespaces,
     /// The folder of a control group, whose processes are what is measured.
     group: Option<PathBuf>,
+    is_beside_strangers: bool,
     counters: NamespaceCounters,
 }
 
@@ -53,12 +57,33 @@ impl Observed {
         let file = File::open(&namespace).map_err(|error| cannot(&error))?;
         let inode = file.metadata().map_err(|error| cannot(&error))?.ino();
         let counters = NamespaceCounters::open(file).map_err(|error| cannot(&error))?;
-        Ok(Self { namespaces: BTreeMap::from([(inode, name)]), group, counters })
+        let is_beside_strangers = !matches!(what, Observe::Namespace(_));
+        Ok(Self { namespaces: BTreeMap::from([(inode, name)]), group, is_beside_strangers, counters })
     }
 
-    /// What the kernel has counted until now.
-    pub(super) fn read(&self) -> Snapshot {
-        self.counters.read()
+    /// What the kernel has counted until now. From here on sockets are looked at again and again.
+    pub(super) fn begin(&self) -> Snapshot {
+        self.counters.ask(Question::Begin).unwrap_or_default()
+    }
+
+    /// What the kernel has counted until now. Nothing looks at sockets any more.
+    pub(super) fn end(&self) -> Snapshot {
+        self.counters.ask(Question::End).unwrap_or_default()
+    }
+
+    /// All connections, over or not; nothing where the kernel does not tell.
+    pub(super) fn connected(&self) -> Option<Connected> {
+        self.counters.ask(Question::Connected).flatten()
+    }
+
+    /// Whether strangers run there as well: a namespace that the user names is that of what is measured.
+    pub(super) fn is_beside_strangers(&self) -> bool {
+        self.is_beside_strangers
+    }
+
+    /// The name of the host that is looked at.
+    pub(super) fn host(&self) -> String {
+        self.namespaces.values().next().cloned().unwrap_or_default()
     }
 
     /// The path of the control group that is looked at, from the root of its hierarchy; nothing for the root itself, which has all processes.
@@ -73,16 +98,25 @@ fn processes(folder: &Path) -> Vec<u32> {
     text.lines().filter_map(|line| line.trim().parse().ok()).collect()
 }
 
+/// The part of one CPU that looks at sockets take, and the time until the first and between two.
+const SOCKETS_COST: f64 = 0.01;
+const SOCKETS_EVERY: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
+
+/// What the thread is asked for, with the way for the answer.
+enum Question {
+    Begin(Sender<Snapshot>),
+    End(Sender<Snapshot>),
+    Connected(Sender<Option<Connected>>),
+}
+
 /// Counters of a network namespace, read by a thread that lives in it.
 struct NamespaceCounters {
-    asked: Sender<()>,
-    told: Receiver<Snapshot>,
+    questions: Sender<Question>,
 }
 
 impl NamespaceCounters {
     fn open(namespace: File) -> Result<Self, String> {
-        let (asked, questions) = channel::<()>();
-        let (answers, told) = channel();
+        let (questions, asked) = channel();
         let (opened, is_open) = channel();
         thread::Builder::new()
             .name("counters".into())
@@ -94,21 +128,54 @@ impl NamespaceCounters {
                     .map_err(|error| error.to_string())
                     .and_then(|()| Counters::open(Path::new("/")).map_err(|error| error.to_string()));
                 match counters {
-                    Ok(mut counters) => {
+                    Ok(counters) => {
                         let _ = opened.send(Ok(()));
-                        // Until nobody asks any more.
-                        while questions.recv().is_ok() && answers.send(counters.read(Depth::Light)).is_ok() {}
+                        answer(&asked, counters);
                     }
                     Err(error) => drop(opened.send(Err(error))),
                 }
             })
             .map_err(|error| error.to_string())?;
         is_open.recv().map_err(|_| "the thread that reads counters has ended".to_owned())??;
-        Ok(Self { asked, told })
+        Ok(Self { questions })
     }
 
-    fn read(&self) -> Snapshot {
-        self.asked.send(()).ok().and_then(|()| self.told.recv().ok()).unwrap_or_default()
+    /// Asks, and waits for the answer; nothing comes from a thread that has ended.
+    fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Question) -> Option<T> {
+        let (answer, answered) = channel();
+        self.questions.send(question(answer)).ok()?;
+        answered.recv().ok()
+    }
+}
+
+/// Answers until nobody asks any more, and looks at sockets between a beginning and its end.
+fn answer(asked: &Receiver<Question>, mut counters: Counters) {
+    let budget = Budget::new(SOCKETS_COST);
+    let mut due: Option<Instant> = None;
+    loop {
+        let question = match due {
+            Some(due) => asked.recv_timeout(due.saturating_duration_since(Instant::now())),
+            None => asked.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        // Who asked may be gone.
+        match question {
+            Ok(Question::Begin(answer)) => {
+                let _ = answer.send(counters.read(Depth::Light));
+                due = Some(Instant::now() + SOCKETS_EVERY.0);
+            }
+            Ok(Question::End(answer)) => {
+                due = None;
+                let _ = answer.send(counters.read(Depth::Light));
+            }
+            Ok(Question::Connected(answer)) => drop(answer.send(Connected::look().ok())),
+            Err(RecvTimeoutError::Timeout) => {
+                let began = Instant::now();
+                counters.look_at_sockets();
+                let pause = budget.pause(began.elapsed()).clamp(SOCKETS_EVERY.0, SOCKETS_EVERY.1);
+                due = Some(Instant::now() + pause);
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
     }
 }
 
@@ -119,7 +186,12 @@ mod tests {
     #[test]
     fn the_counters_of_the_own_namespace_are_read_without_privilege() {
         let observed = Observed::open(&Observe::Host).unwrap();
-        let values = observed.read().values;
+        let before = observed.begin();
+        thread::sleep(5 * SOCKETS_EVERY.0);
+        let values = observed.end().values;
+        let looks = values["listen.looks"] - before.values["listen.looks"];
+        assert!(looks > 1.0, "sockets are looked at meanwhile: {looks}");
+        assert!(observed.connected().is_some() && observed.is_beside_strangers());
         assert!(values.contains_key("machine.stat.ctxt") && values.contains_key("snmp.Tcp.ActiveOpens"));
         assert_eq!(observed.group(), None);
         assert!(Observed::open(&Observe::Namespace("/no/such".into())).is_err());

@@ -75,6 +75,7 @@ pub(in crate::command) fn told_of_two(
     let sides = [with_traces(before)?, with_traces(after)?];
     let (explained, of_work) = plimsoll_assess::recorded::explain(&sides[0], &sides[1]);
     notes.extend(of_work);
+    notes.extend(own_share(&[before, after]));
     notes.extend(stood_still(&sides[0], "before").chain(stood_still(&sides[1], "after")));
     let title = format!("{}, before and after", title(after));
     Ok(RecordingSummary { title, sentences: notes, explained, sides, is_compared: true })
@@ -90,6 +91,7 @@ pub(in crate::command) fn told_of_one(recording: &Recording) -> Result<Recording
     let seen = usage::Seen::of(recording, whole.profile.clone());
     let mut sentences = usage::rows(&state, recording);
     sentences.extend(usage::limits(&state, recording, &seen));
+    sentences.extend(own_share(&[recording]));
     sentences.extend(stood_still(&whole, "seen"));
     let explained = Explained { causes: state.causes, ..Explained::default() };
     let sides = [whole.clone(), whole];
@@ -118,8 +120,25 @@ fn when_worse(recording: &Recording) -> Option<RecordingSummary> {
         plimsoll_report::figure(worse.after)
     );
     let (explained, of_work) = plimsoll_assess::recorded::explain(&sides[0], &sides[1]);
-    let sentences = std::iter::once(note).chain(of_work).collect();
+    let sentences = std::iter::once(note).chain(of_work).chain(own_share(&[recording])).collect();
     Some(RecordingSummary { title: title(recording), sentences, explained, sides, is_compared: true })
+}
+
+/// The largest part of all CPUs' time that a recorder used itself; nothing where a recording has no end.
+fn own_share(recordings: &[&Recording]) -> Option<String> {
+    let of = |recording: &&Recording| {
+        let end = recording.parts.iter().rev().find_map(|part| match part {
+            Part::End(end) => Some(end),
+            _ => None,
+        })?;
+        let values = &recording.moments.first()?.counters.values;
+        let is_cpu = |name: &&String| name.starts_with("machine.stat.cpu") && name.ends_with(".user");
+        // One of them is the sum of all.
+        let cpus = values.keys().filter(is_cpu).count().saturating_sub(1).max(1) as f64;
+        (end.elapsed_s > 0.0).then(|| 100.0 * end.cpu_s / end.elapsed_s / cpus)
+    };
+    let share = recordings.iter().filter_map(of).reduce(f64::max)?;
+    Some(format!("The recorder itself used {} % of all CPUs.", plimsoll_report::figure(share)))
 }
 
 /// A whole recording, with what its packets tell.
@@ -229,6 +248,9 @@ fn alone(path: &Path, recording: &Recording, state: &State, format: PlainFormat)
                 command::trace::text(out, report, MOST_CONNECTIONS, MOST_STALLS)?;
             }
             tell_missing(out, &missing)?;
+            if let Some(share) = own_share(&[recording]) {
+                writeln!(out, "\n{share}")?;
+            }
             writeln!(
                 out,
                 "\nNothing was compared: what is usual here is not known. Next, while all is well:"
@@ -293,11 +315,7 @@ fn held_share(recording: &Recording, wanted: impl Fn(u64) -> bool) -> Option<f64
         _ => None,
     });
     let all: Vec<&Connection> = looks.flatten().collect();
-    let is_held = |it: &&&Connection| {
-        (1..it.segment_bytes).contains(&it.unsent_bytes)
-            && (1..it.congestion_window).contains(&it.unacknowledged)
-    };
-    let held = all.iter().filter(is_held).count();
+    let held = all.iter().filter(|it| it.is_held()).count();
     (!all.is_empty()).then(|| 100.0 * held as f64 / all.len() as f64)
 }
 
