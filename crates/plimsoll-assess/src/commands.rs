@@ -1,9 +1,11 @@
 //! Two commands that were run in turns: what sets the worse one apart.
 
+use std::collections::BTreeSet;
+
 use plimsoll_explain::causes::Measured;
 use plimsoll_explain::profile::{Sampled, contrast};
-use plimsoll_model::observation::{Profile, program_of};
-use plimsoll_model::report::{GrownWait, ProfileReport, WaitFor};
+use plimsoll_model::observation::{Frame, FrameKind, Profile, ProfileBuilder, ServiceMember, program_of};
+use plimsoll_model::report::{GrownWait, WaitFor};
 
 pub use super::evidence::CommandRun;
 use super::{Explained, evidence};
@@ -58,16 +60,41 @@ impl Command {
         moved("reads") || moved("writes")
     }
 
-    fn sampled(&self, part: Option<f64>, programs: &[String]) -> Option<Sampled> {
+    /// What was sampled, of these processes alone where they are given.
+    fn sampled(&self, part: Option<f64>, processes: Option<&[String]>) -> Option<Sampled> {
+        let profile = self.profile.as_ref()?.of_the_run();
         Some(Sampled {
-            profile: match self.profile.as_ref()? {
-                profile if self.is_complete => profile.of_the_run().of_programs(programs),
-                profile => profile.of_the_run(),
+            profile: match processes {
+                Some(processes) => of_processes(&profile, processes),
+                None => profile,
             },
             operations: self.operations(part).round() as u64,
             seconds: self.runs.iter().map(|run| run.seconds).sum(),
         })
     }
+
+    /// The parts of services that were seen while it ran.
+    fn members(&self) -> impl Iterator<Item = &ServiceMember> {
+        self.profile.iter().flat_map(|profile| &profile.seen.members)
+    }
+}
+
+/// Without the stacks of processes that are not measured: what those do all the time grows with the length of a run.
+fn of_processes(profile: &Profile, measured: &[String]) -> Profile {
+    let is_measured = |stack: &[&Frame]| match stack {
+        [owner, Frame { kind: FrameKind::Process, name }, ..] => {
+            !matches!(owner.kind, FrameKind::Host | FrameKind::Others) || measured.contains(name)
+        }
+        _ => true,
+    };
+    let mut own = ProfileBuilder::new(profile.arm, profile.clock, profile.hertz);
+    for (stack, samples) in profile.stacks().filter(|(stack, _)| is_measured(stack)) {
+        own.add(stack, samples);
+    }
+    own.miss(profile.lost, profile.idle);
+    profile.calls.iter().for_each(|call| own.call(call));
+    own.see(&profile.seen);
+    own.build()
 }
 
 /// Whose work the commands do, and where it was looked at.
@@ -95,12 +122,13 @@ pub fn explain(better: &Command, worse: &Command, scene: Scene) -> Explained {
     let runs = [better.runs.as_slice(), worse.runs.as_slice()];
     let mut moved = evidence::of_commands(runs, part, per);
     moved.extend(evidence::levels_of_commands(runs));
-    let profile = better.sampled(part, &programs).zip(worse.sampled(part, &programs));
+    let programs = measured(programs, worse.is_complete, better.members().chain(worse.members()));
+    let alone = (is_beside_strangers || worse.is_complete).then_some(programs.as_slice());
+    let profile = better.sampled(part, alone).zip(worse.sampled(part, alone));
     let mut profile = profile.and_then(|(better, worse)| contrast(&better, &worse, None, per));
     if let Some(profile) = &mut profile {
         profile.io_limits.retain(|limit| worse.uses(&limit.device));
     }
-    let programs = measured(programs, worse.is_complete, profile.as_ref());
     let waits_for_disk = profile.as_ref().is_some_and(|profile| {
         let own_syncs = profile.calls.iter().any(|call| programs.contains(&call.process));
         let own_waits =
@@ -121,13 +149,16 @@ pub fn explain(better: &Command, worse: &Command, scene: Scene) -> Explained {
 
 /// The names of the processes that are measured: those that are known as part of a command or as serving one, and the programs of commands of which
 /// none is known so.
-fn measured(programs: Vec<String>, is_complete: bool, profile: Option<&ProfileReport>) -> Vec<String> {
+fn measured<'m>(
+    programs: Vec<String>,
+    is_complete: bool,
+    members: impl Iterator<Item = &'m ServiceMember>,
+) -> Vec<String> {
     // Where the user named the programs, whatever else the command starts is beside them.
     let is_named =
         |process: &str| !is_complete || programs.iter().any(|program| program == program_of(process));
-    let members = profile.into_iter().flat_map(|profile| &profile.members);
     let members = members.filter(|it| it.service == SERVED || it.service == COMMAND && is_named(&it.process));
-    let members: Vec<String> = members.map(|it| it.process.clone()).collect();
+    let members: BTreeSet<String> = members.map(|it| it.process.clone()).collect();
     let is_known = |program: &str| !is_complete && members.iter().any(|member| program_of(member) == program);
     let unknown: Vec<String> = programs.iter().filter(|program| !is_known(program)).cloned().collect();
     unknown.into_iter().chain(members).collect()
@@ -138,7 +169,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use plimsoll_model::cause::CauseId;
-    use plimsoll_model::observation::{Arm, ProfileBuilder, ProfileClock, Seen, ServiceMember};
+    use plimsoll_model::observation::{Arm, ProfileClock, Seen};
 
     use super::*;
 
@@ -219,20 +250,41 @@ mod tests {
             member(SERVED, "nginx (served)"),
             member("another", "redis (another)"),
         ];
-        let mut profile = contrast(&sampled(), &sampled(), None, RUN).unwrap();
-        profile.members = members;
         let of = |programs: &[&str], is_complete| {
             let programs = programs.iter().map(|it| (*it).to_owned()).collect();
-            measured(programs, is_complete, Some(&profile))
+            measured(programs, is_complete, members.iter())
         };
-        assert_eq!(of(&["sh", "sort"], false), ["sort", "sh (command)", "curl (command)", "nginx (served)"]);
+        assert_eq!(of(&["sh", "sort"], false), ["sort", "curl (command)", "nginx (served)", "sh (command)"]);
         assert_eq!(of(&["curl"], true), ["curl", "curl (command)", "nginx (served)"]);
     }
 
-    fn sampled() -> Sampled {
-        let mut seen = ProfileBuilder::new(Arm::Control, ProfileClock::CpuClock, 99);
-        seen.see(&Seen { looks: 9, ..Seen::default() });
-        Sampled { profile: seen.build(), operations: 9, seconds: 1.0 }
+    #[test]
+    fn what_strangers_do_all_the_time_is_no_time_of_the_command_that_takes_longer() {
+        let side = |own: u64, strangers: u64, seconds: f64| {
+            let mut profile = ProfileBuilder::new(Arm::Control, ProfileClock::CpuClock, 99);
+            for (owner, process, samples) in [
+                (FrameKind::Host, "git (command)", own),
+                (FrameKind::Host, "rustc", strangers),
+                (FrameKind::Shared, "kworker", 9),
+            ] {
+                let stack = [
+                    &Frame::new(owner, "host"),
+                    &Frame::new(FrameKind::Process, process),
+                    &Frame::new(FrameKind::User, "work"),
+                ];
+                profile.add(stack, samples);
+            }
+            let process = "git (command)".to_owned();
+            let members = vec![ServiceMember { service: COMMAND.into(), process }];
+            profile.see(&Seen { looks: 9, members, ..Seen::default() });
+            let run = CommandRun { seconds, ..CommandRun::default() };
+            Command { runs: vec![run; 5], profile: Some(profile.build()), is_complete: false }
+        };
+        let scene = || Scene { is_beside_strangers: true, ..Scene::default() };
+        let of = |worse: &Command| explain(&side(100, 900, 1.0), worse, scene()).profile.unwrap();
+        assert!(!of(&side(100, 9000, 10.0)).grew);
+        let grown = of(&side(2000, 900, 10.0));
+        assert!(grown.grew && grown.after.samples == 2009, "{:?}", grown.after);
     }
 
     #[test]

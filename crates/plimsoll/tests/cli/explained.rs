@@ -341,49 +341,49 @@ server = socket.create_server(('127.0.0.1', 0))
 open(sys.argv[1], 'w').write(str(server.getsockname()[1]))
 while True:
     client, _ = server.accept()
-    while line := client.recv(100):
+    for line in client.makefile('rb'):
         client.sendall(line)
 ";
-/// A client that waits for the answer of each line.
+/// A client that sends each line in two parts, and waits for its answer.
 const ASK: &str = "
 import socket, sys
 server = socket.create_connection(('127.0.0.1', int(open(sys.argv[1]).read())))
-for _ in range(4000):
+server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, int(sys.argv[2]))
+for _ in range(40):
     server.sendall(b'x')
+    server.sendall(b'y\\n')
     server.recv(100)
 ";
 
-/// Processes that end with the test.
-struct Ended(Vec<std::process::Child>);
+/// A process that ends with the test.
+struct Ended(std::process::Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        for child in &mut self.0 {
-            child.kill().ok();
-            child.wait().ok();
-        }
+        self.0.kill().ok();
+        self.0.wait().ok();
     }
 }
 
 #[test]
-fn a_server_that_somebody_stops_is_named_through_the_commands_that_it_serves() {
+fn data_that_a_command_holds_back_is_seen_in_its_sockets_while_it_runs() {
     let lab = Lab::of_root();
     let [echo, ask] = [("echo.py", ECHO), ("ask.py", ASK)].map(|(name, text)| lab.file(name, text));
-    let ports = ["good", "bad"].map(|name| lab.file(name, ""));
-    let start = |program: &str, args: &[&str]| {
-        std::process::Command::new(program).args(args).spawn().expect("it starts")
-    };
-    let mut all = Ended(ports.iter().map(|port| start("python3", &[&echo, port])).collect());
-    let pid = all.0[1].id().to_string();
-    let script =
-        format!("while kill -STOP {pid}; do sleep 0.1; kill -CONT {pid}; sleep 0.05; done 2>/dev/null");
-    all.0.push(start("sh", &["-c", &script]));
-    let [good, bad] = ports.map(|port| format!("python3 {ask} {port}"));
-    let args = ["compare", "--explain", "--a", &good, "--b", &bad, "--min-pairs", "5", "--max-pairs", "20"];
-    let told = lab.plimsoll(&[&args[..], &["--format", "json"]].concat()).json();
-    assert_eq!(told["causes"][0]["id"], "service.stopped", "{} {}", told["causes"], told["profile"]["waits"]);
+    let port = lab.file("port", "");
+    let _server =
+        Ended(std::process::Command::new("python3").args([&echo, &port]).spawn().expect("it starts"));
+    while std::fs::read_to_string(&port).expect("a file").is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let [at_once, held] = ["1", "0"].map(|now| format!("python3 {ask} {port} {now}"));
+    let args =
+        ["compare", "--explain", "--a", &at_once, "--b", &held, "--min-pairs", "5", "--format", "json"];
+    let told = lab.plimsoll(&args).exits(1).json();
+    assert_eq!(told["causes"][0]["id"], "net.delayed_ack", "{} {}", told["causes"], told["evidence"]);
     let notes = told["notes"].to_string();
     assert!(notes.contains("Plimsoll itself used "), "{notes}");
+    let members = told["profile"]["members"].to_string();
+    assert!(members.contains("served"), "{members}");
 }
 
 /// A server in Python that waits a little for each answer, with a low limit on open files and sockets.

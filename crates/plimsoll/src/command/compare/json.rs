@@ -35,6 +35,9 @@ fn pair(answer: &Answers<'_>, found: &Comparison) -> Map<String, Value> {
         fields.insert("evidence".into(), json!(evidence));
         fields.insert("profile".into(), json!(profile));
     }
+    if !answer.missing.is_empty() {
+        fields.insert("notes".into(), json!(answer.missing));
+    }
     fields
 }
 
