@@ -67,6 +67,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/sbin/pchar", "pchar"),
     ("/usr/sbin/hdparm", "hdparm"),
     ("/usr/bin/perf", "linux-perf"),
+    ("/usr/bin/valgrind", "valgrind"),
     ("/usr/bin/flent", "flent"),
     ("/usr/bin/fping", "fping"),
     ("/usr/bin/g++", "g++"),
