@@ -19,8 +19,10 @@ pub(crate) fn rows(quick: bool) -> Vec<String> {
     for own in Own::ALL {
         rows.extend(fixed_rows(own, runs));
     }
-    for (name, most) in [("Pocock, most 30", Some(PAIRS)), ("bets on signs", None)] {
-        let settings = SequentialSettings { most, ..SequentialSettings::default() };
+    let beyond_margin = CompareSettings { beyond_margin: true, ..CompareSettings::default() };
+    let known = SequentialSettings { most: Some(PAIRS), ..SequentialSettings::default() };
+    let open = SequentialSettings { most: None, compare: beyond_margin, ..known };
+    for (name, settings) in [("Pocock, most 30", known), ("bets on signs, beyond the margin", open)] {
         let fresh = Decider::new(settings).unwrap_or_else(|e| panic!("{e}"));
         for own in Own::ALL {
             rows.extend(sequential_rows(name, &fresh, own, runs));

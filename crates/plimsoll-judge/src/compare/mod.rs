@@ -57,6 +57,8 @@ pub struct CompareSettings {
     /// Whether chance chose the order in each pair. The signs of differences are then random if nothing differs, however much the machine drifts
     /// (Fisher's randomisation test), so neighbours that resemble each other take nothing from the evidence.
     pub shuffled: bool,
+    /// Whether a difference also needs an estimate beyond the margin: a real one of less is then no alarm. Not so as shipped.
+    pub beyond_margin: bool,
 }
 
 impl Default for CompareSettings {
@@ -68,6 +70,7 @@ impl Default for CompareSettings {
             scale: Scale::Ratio,
             lower_is_better: true,
             shuffled: false,
+            beyond_margin: false,
         }
     }
 }
@@ -86,6 +89,11 @@ impl CompareSettings {
     /// The margin on the scale of `ln(B/A)`, or of `B - A`.
     pub fn bound(&self) -> f64 {
         self.scale.margin(self.margin)
+    }
+
+    /// Whether an estimate in the direction of a difference is large enough to be called one.
+    pub(crate) fn is_enough(&self, estimate: f64) -> bool {
+        !self.beyond_margin || estimate > self.bound()
     }
 
     /// Which outcome a shift off zero is.
@@ -285,7 +293,10 @@ impl Evidence {
             Outcome::Undecided
         } else if self.is_within(settings) {
             Outcome::Same
-        } else if self.p <= settings.alpha && self.location.estimate != 0.0 {
+        } else if self.p <= settings.alpha
+            && self.location.estimate != 0.0
+            && settings.is_enough(self.location.estimate.abs())
+        {
             settings.direction(self.location.estimate)
         } else {
             Outcome::Undecided
@@ -295,6 +306,11 @@ impl Evidence {
     fn is_within(&self, settings: &CompareSettings) -> bool {
         let margin = settings.bound();
         self.location.lo >= -margin && self.location.hi <= margin
+    }
+
+    /// Whether a difference is shown that is too small to be called one.
+    fn is_below_margin(&self, settings: &CompareSettings) -> bool {
+        self.p <= settings.alpha && !settings.is_enough(self.location.estimate.abs())
     }
 
     /// How many units would decide it: enough to show the estimate as a difference, or as lying inside of the margin; always more than there are.
@@ -320,12 +336,16 @@ impl Evidence {
             settings.scale.interval_in_words(self.location, settings.confidence),
             self.sample,
         );
+        let below = self.is_below_margin(settings);
         match outcome {
-            Outcome::Same if self.is_within(settings) => {
-                format!("{found}: all of the interval lies within the margin of {margin}")
-            }
             Outcome::Same => {
-                format!("{found}: two one-sided tests show that it lies within the margin of {margin}")
+                let size = if below { "a difference below the margin: " } else { "" };
+                let shown = if self.is_within(settings) {
+                    "all of the interval lies"
+                } else {
+                    "two one-sided tests show that it lies"
+                };
+                format!("{found}: {size}{shown} within the margin of {margin}")
             }
             Outcome::Undecided => {
                 let each = if self.unit == "value" { " on each side" } else { "" };
@@ -342,6 +362,11 @@ impl Evidence {
                     format!(
                         "{found}: fewer than {}{each} show no scatter; {more}, and {exact} without an assumption about scatter",
                         wording::count(self.fewest, self.unit),
+                    )
+                } else if below {
+                    format!(
+                        "{found}: a difference at the level {}, but the estimate lies within the margin of {margin}; {more}",
+                        settings.alpha
                     )
                 } else {
                     format!(

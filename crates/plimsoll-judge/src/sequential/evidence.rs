@@ -148,15 +148,17 @@ pub fn interval(d: &[f64], alpha: f64) -> Location {
     Location { estimate, lo: end(-beyond_all), hi: end(beyond_all) }
 }
 
-/// The effect that `n` pairs of a standard deviation find about nine times in ten, on the scale of the pairs. Normal pairs give about the evidence of
-/// a mixture over their effect (Robbins 1970), apart from the pairs that the level costs if all signs agree.
-pub fn detectable(n: usize, spread: f64, alpha: f64) -> f64 {
+/// The effect that `n` pairs of a standard deviation find about nine times in ten, on the scale of the pairs, as evidence and as an estimate beyond a
+/// margin. Normal pairs give about the evidence of a mixture over their effect (Robbins 1970), apart from the pairs that the level costs if all
+/// signs agree.
+pub fn detectable(n: usize, spread: f64, alpha: f64, margin: f64) -> f64 {
     let pairs = n as f64 - (4.0 / alpha).log2();
     if pairs <= 0.0 {
         return f64::INFINITY;
     }
     let quantile = ((1.0 + n as f64) / (alpha * alpha)).ln().sqrt();
-    spread * (quantile + PLANNED_QUANTILE) / pairs.sqrt()
+    let as_evidence = spread * (quantile + PLANNED_QUANTILE) / pairs.sqrt();
+    as_evidence.max(margin + PLANNED_QUANTILE * spread / (n as f64).sqrt())
 }
 
 #[cfg(test)]
@@ -179,14 +181,17 @@ mod tests {
 
     #[test]
     fn an_effect_that_is_detectable_is_found_about_nine_times_in_ten() {
-        let effect = detectable(100, 0.05, 0.01);
-        let found = (0..400)
-            .filter(|&seed| {
-                let mut rng = SmallRng::new(seed);
-                is_found((0..100).map(|_| effect + 0.05 * rng.normal()), 0.01)
-            })
-            .count();
-        assert!((330..=385).contains(&found), "{found} of 400");
+        for margin in [0.0, 0.03] {
+            let effect = detectable(100, 0.05, 0.01, margin);
+            let found = (0..400)
+                .filter(|&seed| {
+                    let mut rng = SmallRng::new(seed);
+                    let d: Vec<f64> = (0..100).map(|_| effect + 0.05 * rng.normal()).collect();
+                    is_found(d.iter().copied(), 0.01) && hodges_lehmann(&d) > margin
+                })
+                .count();
+            assert!((330..=385).contains(&found), "{found} of 400 at the margin {margin}");
+        }
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! Holm's procedure (1979) on p-values that hold at all times: the reciprocal of the weight of evidence (Ville 1939). The one with the most
 //! evidence is compared with the level divided by their number, the next with the level divided by one less, and so on. With a probability of
 //! at most the level, any of the equal ones is ever called different, at whatever look: before the first such error, at most those that truly
-//! differ were called different, so that the equal ones share the level at least evenly.
+//! differ were called different, so that the equal ones share the level at least evenly. A difference that also needs an estimate beyond the
+//! margin is called later or never, which hands on less.
 
 use super::{Decider, Decision, SequentialSettings};
 use crate::compare::Comparison;
@@ -69,6 +70,11 @@ impl Family {
     /// Whether all are decided.
     pub fn is_decided(&self) -> bool {
         self.decisions().all(|decision| !matches!(decision, Decision::NotYet { .. }))
+    }
+
+    /// Whether the pairs of one comparison show a difference, however small.
+    pub fn shows_difference(&self, member: usize) -> bool {
+        self.deciders[member].shows_difference()
     }
 
     /// The verdict on one comparison; `undecided` while there is no decision.

@@ -234,15 +234,16 @@ pub struct AbArgs {
     /// A larger figure is better [default: as the format says, otherwise smaller is better].
     #[arg(long)]
     pub higher_is_better: bool,
-    /// Differences up to this share count as the same.
+    /// Differences up to this share count as the same, and no estimate within it as a difference.
     #[arg(long, value_name = "SHARE", default_value = "1%", env = "PLIMSOLL_MARGIN")]
     pub margin: Share,
     /// The chance of calling any of equal benchmarks different, over all looks and benchmarks.
     #[arg(long, value_name = "SHARE", default_value = "1%", env = "PLIMSOLL_ALPHA")]
     pub alpha: Share,
-    /// A change that must be found: a warning says if this machine is too noisy to find it within the budget.
-    #[arg(long, value_name = "SHARE", default_value = "5%", env = "PLIMSOLL_DETECT")]
-    pub detect: Share,
+    /// A change that must be found, beyond the margin: a warning says if this machine is too noisy to find it within the budget [default: 5%, or twice
+    /// the margin].
+    #[arg(long, value_name = "SHARE", env = "PLIMSOLL_DETECT")]
+    pub detect: Option<Share>,
     /// Run this before every command, and do not count it.
     #[arg(long, value_name = "COMMAND")]
     pub prepare: Option<String>,

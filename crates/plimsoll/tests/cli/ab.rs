@@ -139,6 +139,26 @@ exec awk -v seed="$(od -An -N3 -tu4 /dev/urandom)" 'function noise() {{ return 1
 }
 
 #[test]
+fn a_real_difference_below_the_margin_is_named_and_fails_no_gate() {
+    let lab = Lab::new();
+    let program = |name: &str, figure: &str| lab.file(name, &format!("#!/bin/sh\necho took {figure} ms\n"));
+    let (base, head) = (program("base", "100.0"), program("head", "100.5"));
+    // Eight pairs with equal signs show a difference at 2 %, and a size below the margin.
+    let ab = |options: &[&str]| {
+        let words = ["ab", &base, &head, "--figure", "took ([0-9.]+) ms", "--alpha", "2%", "--budget", "60s"];
+        lab.plimsoll(&[&words[..], options, &["--", "{}"]].concat())
+    };
+    let same = ab(&[]).exits(0).prints("is the same as").prints("A difference below the margin of 1 %:");
+    same.prints("+0.5 %");
+    let same = ab(&["--format", "json"]).exits(0).json();
+    assert_eq!(same["benchmarks"][0]["below_margin"], true, "{same}");
+    ab(&["--format", "markdown"]).exits(0).prints("A difference below the margin of 1 %:");
+    let slower = ab(&["--margin", "0.2%", "--format", "json"]).exits(1).json();
+    assert_eq!(slower["benchmarks"][0]["below_margin"], false, "{slower}");
+    ab(&["--detect", "1%"]).exits(2).says("--detect must be larger than --margin");
+}
+
+#[test]
 fn a_shallow_clone_says_what_it_lacks_and_takes_what_is_fetched_later() {
     let lab = Lab::new();
     repository(&lab);

@@ -35,7 +35,11 @@ use text::Report;
 use trial::{Judged, Trial};
 use why::Why;
 
+/// The change that must be found where nobody says another, as a share.
+const GOAL: f64 = 0.05;
+
 pub(crate) fn run(args: &AbArgs) -> Result<Exit, Failure> {
+    let goal = goal(args)?;
     let mut runner = sampler::runner(args)?;
     let sides = sides::ready(args, &mut runner)?;
     if args.bisect {
@@ -59,8 +63,8 @@ pub(crate) fn run(args: &AbArgs) -> Result<Exit, Failure> {
         judged = vec![noise.narrow(&kept, *only)];
     }
     let left = budget.saturating_sub(start.elapsed());
-    let reach = worst(&noise, &judged, args, left);
-    if let Some(warning) = text::warning(&reach, args.detect.0).filter(|_| !identical) {
+    let reach = worst(&noise, &judged, args, goal, left);
+    if let Some(warning) = text::warning(&reach, goal).filter(|_| !identical) {
         messages::say(format_args!("warning: {warning}"));
     }
     let seed = args.seed.unwrap_or_else(rand::random);
@@ -150,14 +154,26 @@ fn why(
 }
 
 fn settings(args: &AbArgs) -> SequentialSettings {
-    let compare =
-        CompareSettings { margin: args.margin.0, alpha: args.alpha.0, ..CompareSettings::default() };
+    let (margin, alpha) = (args.margin.0, args.alpha.0);
+    let compare = CompareSettings { margin, alpha, beyond_margin: true, ..CompareSettings::default() };
     SequentialSettings { compare, most: None, ..SequentialSettings::default() }
 }
 
+/// The change that must be found. A change within the margin counts as the same, however long it is measured.
+fn goal(args: &AbArgs) -> Result<f64, Failure> {
+    let margin = args.margin.0;
+    let goal = args.detect.map_or(GOAL.max(2.0 * margin), |detect| detect.0);
+    if goal > margin {
+        return Ok(goal);
+    }
+    Err(Failure::Usage(
+        "--detect must be larger than --margin: a change within the margin counts as the same".into(),
+    ))
+}
+
 /// What the budget can show of the noisiest series.
-fn worst(noise: &Noise, judged: &[usize], args: &AbArgs, left: Duration) -> Reach {
-    let reaches = judged.iter().map(|&series| noise.reach(series, judged.len(), args, left));
+fn worst(noise: &Noise, judged: &[usize], args: &AbArgs, goal: f64, left: Duration) -> Reach {
+    let reaches = judged.iter().map(|&series| noise.reach(series, judged.len(), args, goal, left));
     let nothing = Reach { detectable: 0.0, needs: None, fewest: Duration::ZERO, left };
     reaches.fold(nothing, |worst, one| if one.needs >= worst.needs { one } else { worst })
 }

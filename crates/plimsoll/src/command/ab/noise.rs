@@ -137,16 +137,24 @@ impl Noise {
         candidates.min_by(|a, b| self.spread[*a].total_cmp(&self.spread[*b])).unwrap_or(0)
     }
 
-    /// Which change of a series the budget can show.
-    pub(super) fn reach(&self, series: usize, members: usize, args: &AbArgs, left: Duration) -> Reach {
+    /// Which change of a series the budget can show, and what a change of the size of the goal takes.
+    pub(super) fn reach(
+        &self,
+        series: usize,
+        members: usize,
+        args: &AbArgs,
+        goal: f64,
+        left: Duration,
+    ) -> Reach {
         let alpha = args.alpha.0 / members.max(1) as f64;
-        let change = |pairs: usize| detectable(pairs, self.spread[series], alpha).exp_m1();
+        let margin = args.margin.0.ln_1p();
+        let change = |pairs: usize| detectable(pairs, self.spread[series], alpha, margin).exp_m1();
         let pairs =
             |time: Duration| (time.as_secs_f64() / (2.0 * self.each.as_secs_f64()).max(1e-9)) as usize;
-        let enough = (3..32).map(|power| 1_usize << power).find(|&pairs| change(pairs) <= args.detect.0);
+        let enough = (3..32).map(|power| 1_usize << power).find(|&pairs| change(pairs) <= goal);
         let exact = |enough: usize| {
             let between = (0..=64).map(|part| enough / 2 + enough / 2 * part / 64);
-            between.into_iter().find(|&pairs| change(pairs) <= args.detect.0).unwrap_or(enough)
+            between.into_iter().find(|&pairs| change(pairs) <= goal).unwrap_or(enough)
         };
         let takes =
             |pairs: usize| Duration::from_secs_f64((pairs as f64 * 2.0 * self.each.as_secs_f64()).min(1e9));

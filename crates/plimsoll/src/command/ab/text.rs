@@ -21,7 +21,7 @@ use crate::progress::spark;
 
 /// The name and version of the JSON form. The number rises when a field changes its meaning or goes away.
 const SCHEMA: &str = "plimsoll.ab/1";
-/// Number of benchmarks that have a line of their own in a comment.
+/// Number of benchmarks that a comment or a list names one by one.
 const LINES: usize = 3;
 /// Bars of a sparkline.
 const BARS: usize = 16;
@@ -141,6 +141,20 @@ impl Report<'_> {
     fn metric(&self) -> String {
         let name = self.judged.first().map_or("", |one| self.series[one.series].metric.as_str());
         name.replace('_', " ")
+    }
+
+    /// The benchmarks whose difference is too small to be called one.
+    fn below_margin(&self) -> Option<String> {
+        let small: Vec<&Judged> = self.judged.iter().filter(|one| one.below_margin).collect();
+        let named = |one: &&Judged| {
+            let change = one.found.verdict.estimate.map_or_else(String::new, amount::change);
+            format!("{} {change}", cut(&self.series[one.series].name, NAME))
+        };
+        let mut changes: Vec<String> = small.iter().take(LINES).map(named).collect();
+        changes.extend(small.len().checked_sub(LINES + 1).map(|more| format!("{} more", more + 1)));
+        let margin = percent(self.margin);
+        (!small.is_empty())
+            .then(|| format!("A difference below the margin of {margin}: {}", changes.join(", ")))
     }
 
     /// What decides what is open.
@@ -290,6 +304,9 @@ pub(super) fn text(out: &mut dyn Write, answer: &Report<'_>) -> io::Result<()> {
     writeln!(out, "{}\n", answer.headline())?;
     table(out, HEADINGS, answer.judged.iter().map(|one| answer.row(one)))?;
     writeln!(out, "\n{}.", answer.limits())?;
+    if let Some(small) = answer.below_margin() {
+        writeln!(out, "{}.", terminal(&small))?;
+    }
     beside(out, answer)?;
     for (name, side) in answer.lacking {
         writeln!(out, "Only {} has {name}.", answer.side(*side))?;
@@ -377,7 +394,10 @@ pub(super) fn as_markdown(out: &mut dyn Write, answer: &Report<'_>) -> io::Resul
     for one in &answer.judged {
         writeln!(out, "| {} |", answer.row(one).map(|cell| markdown(&cell)).join(" | "))?;
     }
-    answer.advice().map_or(Ok(()), |advice| writeln!(out, "\n{advice}."))?;
+    let small = answer.below_margin().map(|small| markdown(&small));
+    for sentence in small.into_iter().chain(answer.advice()) {
+        writeln!(out, "\n{sentence}.")?;
+    }
     let Some(Ok(why)) = &answer.why else { return Ok(()) };
     writeln!(out, "\n{}", markdown(&why.sentence()))?;
     if why.functions.is_empty() {
@@ -422,6 +442,7 @@ pub(super) fn json(answer: &Report<'_>) -> serde_json::Value {
             "unit": series.unit,
             "lower_is_better": series.lower_is_better,
             "verdict": one.found.verdict,
+            "below_margin": one.below_margin,
             "p": one.found.p,
             "base_against_base": one.control.verdict,
             "spread": finite(answer.noise.spread[one.series]),

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use plimsoll_judge::compare::Comparison;
+use plimsoll_judge::compare::{CompareSettings, Comparison};
 use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::sequential::{Decision, Family, SequentialSettings};
 use plimsoll_judge::stats::rng::SmallRng;
@@ -38,6 +38,8 @@ pub(super) struct Trial {
 pub(super) struct Judged {
     pub(super) series: usize,
     pub(super) found: Comparison,
+    /// Whether a difference is shown that lies within the margin by its estimate.
+    pub(super) below_margin: bool,
     /// The base against itself.
     pub(super) control: Comparison,
 }
@@ -53,7 +55,9 @@ impl Trial {
         for (member, &at) in judged.iter().enumerate() {
             heads.set_lower_is_better(member, series[at].lower_is_better);
         }
-        let controls = Family::new(judged.len(), settings)?;
+        // The base does not differ from itself, by as little as it may.
+        let compare = CompareSettings { beyond_margin: false, ..settings.compare };
+        let controls = Family::new(judged.len(), SequentialSettings { compare, ..settings })?;
         let pairs = vec![Vec::new(); series.len()];
         Ok(Self { judged, heads, controls, pairs, blocks: 0, rng: SmallRng::new(seed) })
     }
@@ -120,7 +124,9 @@ impl Trial {
             if matches!(control.verdict.outcome, Outcome::Slower | Outcome::Faster) {
                 found.verdict.invalidate("the base differs from itself");
             }
-            Ok(Judged { series: at, found, control })
+            let below_margin = matches!(found.verdict.outcome, Outcome::Same | Outcome::Undecided)
+                && self.heads.shows_difference(member);
+            Ok(Judged { series: at, found, below_margin, control })
         };
         self.judged.iter().enumerate().map(verdict).collect()
     }
@@ -134,7 +140,8 @@ fn identical(series: usize, metric: &str) -> Judged {
     };
     let mut found = bare(Outcome::Same, "identical programs: all that the benchmark read is equal");
     found.verdict.estimate = Some(1.0);
-    Judged { series, found, control: bare(Outcome::Undecided, "nothing was measured") }
+    let control = bare(Outcome::Undecided, "nothing was measured");
+    Judged { series, found, below_margin: false, control }
 }
 
 /// Two figures of a series, both with the doing of others or both without.
