@@ -69,7 +69,7 @@ const OF_A_RUN: Cadence = Cadence {
 /// What a recording may cost. Calls are watched as much of the time, in fewer windows.
 const OF_A_MACHINE_IN_USE: Cadence = Cadence {
     hertz: HERTZ / 2,
-    emptied_every: Duration::from_millis(200),
+    emptied_every: Duration::from_millis(500),
     failures: Rhythm { window: Duration::from_millis(40), every: Duration::from_secs(2) },
     asks_for_services: false,
 };

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::service::SERVICE_MARK;
@@ -154,12 +154,14 @@ pub(super) const OWN_NAME: &str = "plimsoll";
 /// Whether the program is Plimsoll: the same file, or a file of its name, as of a run of another version. What a process calls itself says nothing.
 /// Nothing where it has ended.
 fn is_own_program(pid: u32) -> Option<bool> {
+    static OWN: OnceLock<Option<(u64, u64)>> = OnceLock::new();
     let link = format!("/proc/{pid}/exe");
     let file = |path: &str| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
     let path = fs::read_link(&link).ok()?;
     let name = path.file_name()?.to_str()?;
     let is_named_so = name.trim_end_matches(" (deleted)") == OWN_NAME;
-    Some(is_named_so || file(&link).is_some_and(|its| file("/proc/self/exe") == Some(its)))
+    let own = *OWN.get_or_init(|| file("/proc/self/exe"));
+    Some(is_named_so || own.is_some() && file(&link) == own)
 }
 
 /// The name and the kind of a program: Plimsoll's own work, or a load, a service or a link of a run, or a program of somebody else.

@@ -1,6 +1,6 @@
 //! The names of functions: those of the kernel from `/proc/kallsyms`, those of programs from their files.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -134,6 +134,7 @@ impl Symbols {
         mut into: ProfileBuilder,
     ) -> Profile {
         let mut idle = 0;
+        let rare = if self.trusts_hosts { HashSet::new() } else { rare_programs(sampled) };
         for (stack, samples) in &sampled.stacks {
             let kernel: Vec<Frame> =
                 stack.kernel.iter().rev().map(|address| self.frame(CodeLocation::Kernel(*address))).collect();
@@ -157,6 +158,9 @@ impl Symbols {
                     whole.push(owner);
                     whole.push(Frame::new(FrameKind::Process, name(&stack.process)));
                     whole.extend(stack.user.iter().rev().map(|(file, offset)| {
+                        if rare.contains(file) {
+                            return Frame::new(FrameKind::User, unnamed(file));
+                        }
                         self.frame(CodeLocation::Program {
                             file: Arc::clone(file),
                             offset: *offset,
@@ -215,6 +219,24 @@ impl Symbols {
         self.known.insert(place, frame.clone());
         frame
     }
+}
+
+/// Programs in a smaller share of a window's busy samples, or in fewer samples, give no names on a machine in use: reading a large symbol table takes 0.1 s.
+const RARE: (f64, f64) = (0.01, 3.0);
+
+/// Files of programs that few samples were in. Plimsoll's own processes do not count.
+fn rare_programs(sampled: &Sampled) -> HashSet<Arc<Path>> {
+    let mut in_file: HashMap<Arc<Path>, u64> = HashMap::new();
+    for (stack, samples) in &sampled.stacks {
+        let samples = if stack.process.kind == ProcessKind::Plimsoll { 0 } else { *samples };
+        let files: HashSet<&Arc<Path>> = stack.user.iter().map(|(file, _)| file).collect();
+        for file in files {
+            *in_file.entry(Arc::clone(file)).or_default() += samples;
+        }
+    }
+    let busy = sampled.stacks.iter().filter(|(stack, _)| stack.process.kind != ProcessKind::Idle);
+    let least = (RARE.0 * busy.map(|(_, samples)| *samples).sum::<u64>() as f64).max(RARE.1);
+    in_file.into_iter().filter(|(_, samples)| (*samples as f64) < least).map(|(file, _)| file).collect()
 }
 
 /// The name of a function of the kernel, without what the compiler adds to parts and copies of it (`.part.0`, `.constprop.0`, `.isra.0`).

@@ -212,7 +212,7 @@ impl Writer {
         header: &Header,
         redactor: Option<Redactor>,
     ) -> Result<Self, Failure> {
-        let out = Out::Compressed(GzEncoder::new(create(path, is_new)?, Compression::default()));
+        let out = Out::Compressed(GzEncoder::new(create(path, is_new)?, Compression::fast()));
         Self::begin(path, out, header, redactor)
     }
 

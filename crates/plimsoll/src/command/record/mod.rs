@@ -33,7 +33,11 @@ use crate::recording::{
 
 /// The shortest recording: fewer moments tell nothing about how figures scatter.
 const SHORTEST: Duration = Duration::from_secs(5);
+/// The time between two moments, at least and at most.
 const EVERY: Duration = Duration::from_secs(1);
+const MOST_APART: Duration = Duration::from_secs(5);
+/// The largest part of the time spent on moments after ten seconds.
+const MOMENTS: f64 = 0.002;
 /// The length of a window of stacks and waits.
 const WINDOW: Duration = Duration::from_secs(10);
 /// How long packets may be captured.
@@ -261,6 +265,7 @@ impl Machine {
         let mut end = began.checked_add(length);
         let mut worse = None;
         let mut due = began;
+        let moments = Budget::new(1.0).later(MOMENTS);
         self.start_window();
         self.start_packets(kept)?;
         if kept.ring.is_some() {
@@ -273,11 +278,14 @@ impl Machine {
                 sleep(until.saturating_duration_since(Instant::now()));
                 continue;
             }
+            let before = own_cpu();
+            let change = kept.take(Line::Moment(self.moment()))?;
+            let pause = moments.pause(own_cpu().saturating_sub(before)).clamp(EVERY, MOST_APART);
             // A moment that came late does not put off the next, and one that was missed is left out.
             while due <= Instant::now() {
-                due += EVERY;
+                due += pause;
             }
-            if let Some(change) = kept.take(Line::Moment(self.moment()))? {
+            if let Some(change) = change {
                 worse = Some(change);
                 self.start_packets(kept)?;
                 end = Instant::now().checked_add(AFTER);
