@@ -8,7 +8,7 @@ use nix::fcntl::OFlag;
 use plimsoll_model::frame::{CAPTURE_ENDING, CaptureSpec, Failure, FromAgent, Id};
 use plimsoll_model::observation::CapturedFile;
 use plimsoll_path::Folder;
-use plimsoll_probe::capture::{self, Capture, CaptureError, Captured, Wanted};
+use plimsoll_probe::capture::{self, Capture, CaptureError, Captured, Settings};
 
 use crate::outbox::Outbox;
 use crate::{ById, other};
@@ -52,7 +52,7 @@ impl Drop for Captures {
 fn start_all(spec: &CaptureSpec) -> Result<Vec<Capture>, Failure> {
     let (folder, _) = Folder::make(Path::new(&spec.folder))
         .map_err(|error| other("make the folder of the captures", error))?;
-    let wanted = Wanted {
+    let wanted = Settings {
         ports: spec.ports.clone(),
         snap: spec.snap,
         ring: usize::try_from(spec.ring).unwrap_or(usize::MAX),

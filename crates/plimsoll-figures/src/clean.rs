@@ -65,7 +65,7 @@ pub(super) fn join(line: &mut String, next: &str, quoted_printable: bool) -> boo
 /// A line without blanks at its ends and without the marks of quoted mail.
 pub(super) fn unquoted(raw: &str) -> &str {
     let mut text = raw.trim_end();
-    // Of what overwrote itself (progress that ends in a carriage return), the last is what a terminal shows.
+    // Of a line that overwrote itself (progress that ends in a carriage return), the last text is the one on a terminal.
     if let Some(place) = memchr::memrchr(b'\r', text.as_bytes()) {
         text = &text[place + 1..];
     }
@@ -170,7 +170,7 @@ fn decoded(raw: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What stands behind one part of the prefix that a log adds to a line: a time, a level, the name of a service, a mark.
+/// Text after one part of the prefix that a log adds to a line: a time, a level, the name of a service, a mark.
 pub(super) fn behind_log_prefix(text: &str) -> Option<&str> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -221,7 +221,7 @@ pub(super) fn is_logged(text: &str) -> bool {
     false
 }
 
-/// What stands behind `<6>` of the kernel, `[  123.456789]`, `[2026-11-27 21:24:01]`, `[stdout]`, or `<host>:`.
+/// Text after `<6>` of the kernel, `[  123.456789]`, `[2026-11-27 21:24:01]`, `[stdout]`, or `<host>:`.
 fn behind_bracket(text: &str) -> Option<&str> {
     let (inside, rest) = match text.as_bytes().first()? {
         b'<' => text[1..].split_once('>')?,

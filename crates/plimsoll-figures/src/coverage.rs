@@ -7,7 +7,7 @@ const MOST: usize = 1000;
 /// So much of a line that was not read is quoted.
 pub(super) const QUOTED: usize = 60;
 
-/// What became of a line.
+/// Fate of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "part")]
 pub enum Part {
@@ -49,7 +49,7 @@ pub struct Stretch {
     pub from: u64,
     /// The last line.
     pub to: u64,
-    /// What became of them.
+    /// Fate of the lines.
     #[serde(flatten)]
     pub part: Part,
     /// How many figures were read from them.
@@ -82,7 +82,7 @@ pub struct Call {
     pub(super) above: Vec<String>,
 }
 
-/// What became of every line that is not blank.
+/// Fate of every line that is not blank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Coverage {
     /// How many lines there are.
@@ -132,7 +132,7 @@ impl Coverage {
         if figures == 0 {
             return;
         }
-        // The last stretch of a format is of its last call: where that is another, this one is among those that are not told one by one.
+        // The last stretch of a format is of its last call: where that is another, this one is not listed by itself.
         let of_format =
             |stretch: &&mut Stretch| matches!(stretch.part, Part::Read { format: of, .. } if of == format);
         if let Some(stretch) = self.stretches.iter_mut().rev().find(of_format)

@@ -9,9 +9,9 @@ pub struct Figure<'t> {
     pub format: &'static str,
     /// Which call of the tool it belongs to, from 1, for each format.
     pub run: u32,
-    /// What it is, such as `requests_per_second`; for tables of counters, the name that the tool gives its column.
+    /// Name of the metric, such as `requests_per_second`; for tables of counters, the name that the tool gives its column.
     pub metric: &'t str,
-    /// What sets it apart from others of the same name, such as `percentile` or `device`.
+    /// Labels that set it apart from others of the same name, such as `percentile` or `device`.
     pub labels: &'t [(&'static str, &'t str)],
     /// How much, in `unit`.
     pub value: f64,

@@ -1,4 +1,4 @@
-//! What a format says of itself, and what its reader is given.
+//! Description of a format, and input of its reader.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::line::Line;
 use super::number::Decimal;
 use super::unit::HeadingTime;
 
-/// A format: what it is called, how it is recognised, what is read from it.
+/// A format: its name, its recognition and its figures.
 pub struct Format {
     /// Its name, for `--as`.
     pub name: &'static str,
@@ -129,7 +129,7 @@ pub struct Options {
     pub only: Option<String>,
     /// The columns of a CSV file that are read; all that have numbers where there are none.
     pub columns: Vec<String>,
-    /// What stands before the decimals of numbers in CSV and in bare lists; without it, `1,234` alone is refused.
+    /// The decimal mark of numbers in CSV and in bare lists; without it, `1,234` alone is refused.
     pub decimal: Option<Decimal>,
 }
 
@@ -160,7 +160,7 @@ pub(super) struct Document {
     pub(super) by_line: bool,
 }
 
-/// What a line is to the reader that it is given to.
+/// A reader's judgement of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     /// The line belongs to this call of the tool.
@@ -182,7 +182,7 @@ pub(super) trait Reader {
     /// Handles a blank line.
     fn blank(&mut self) {}
 
-    /// Hands on what it has kept back, because no further line is of this call.
+    /// Hands on pending figures, because no further line is of this call.
     fn end(&mut self, _out: &mut Out<'_>) {}
 
     /// Whether a line that begins a call of the tool is still one of this call: a heading that is repeated.

@@ -1,8 +1,8 @@
 //! Figures that other tools wrote down: benchmarks, kernel counters over time, tables of any program.
 //!
 //! Text is read line by line, in memory that does not grow with it: [`stream`] hands each [`Figure`] to a function, and [`read`] keeps them as
-//! [`Series`]. What a line is, is seen from what is in it. Text may be quoted, indented and stand in prose; several tools may follow one
-//! another. Each figure has the line that it was read from, and a [`Coverage`] tells which lines were read and which were not: nothing is
+//! [`Series`]. The content of a line shows its format. Text may be quoted, indented and stand in prose; several tools may follow one
+//! another. Each figure has the line that it was read from, and a [`Coverage`] lists which lines were read and which were not: nothing is
 //! guessed, and nothing is left out silently.
 //!
 //! Each format is one file of [`formats`] and one line in its list. Nothing here knows of experiments: loads that are programs of the user's own are read
@@ -42,5 +42,5 @@ pub use figure::{Better, Figure};
 pub use format::{Checked, Format, Measured, Options};
 pub use number::Decimal;
 pub use scan::stream;
-pub use series::{Figures, Point, Series, Wanted, read, read_from};
+pub use series::{Figures, Point, Series, SeriesSelector, read, read_from};
 pub use unit::factor;

@@ -7,7 +7,7 @@ use super::clean::{behind_log_prefix, unquoted};
 pub(super) struct Line<'t> {
     /// Its number, from 1.
     pub(super) number: u64,
-    /// What it says, without blanks at its ends and without marks of quotation.
+    /// Its text, without blanks at its ends and without marks of quotation.
     pub(super) text: &'t str,
 }
 
@@ -27,7 +27,7 @@ impl<'t> Line<'t> {
         words(self.text)
     }
 
-    /// What stands behind a beginning, without blanks around it.
+    /// Text after a beginning, without blanks around it.
     pub(super) fn after(&self, beginning: &str) -> Option<&'t str> {
         self.text.strip_prefix(beginning).map(str::trim)
     }
@@ -37,7 +37,7 @@ impl<'t> Line<'t> {
         self.text.is_empty()
     }
 
-    /// Whether it is drawn: dashes and the like, to tell parts apart.
+    /// Whether the line is drawn: dashes and the like, between parts.
     pub(super) fn is_rule(&self) -> bool {
         !self.text.is_empty()
             && self.text.bytes().all(|byte| {

@@ -1,6 +1,6 @@
-//! What an input is, by its first bytes.
+//! Kind of an input, by its first bytes.
 
-/// What the first bytes of an input show.
+/// Kinds of input that first bytes show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Magic {
     /// A packet file: <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-05.html>.
@@ -9,12 +9,12 @@ pub enum Magic {
     Pcapng,
     /// A packet file in a form that nothing here reads.
     OtherPcap(&'static str),
-    /// Something compressed, by the program that unpacks it.
+    /// A compressed input, by the program that unpacks it.
     Compressed(&'static str),
 }
 
 impl Magic {
-    /// That of an input which begins so.
+    /// Kind of an input that begins so.
     pub fn of(head: &[u8]) -> Option<Self> {
         Some(match head.first_chunk::<4>()? {
             [0xa1, 0xb2, 0xc3, 0xd4] | [0xd4, 0xc3, 0xb2, 0xa1] => Self::Pcap,

@@ -1,6 +1,6 @@
 //! Numbers as tools print them.
 
-/// What stands before the decimals of a number in a list or a table that no known tool wrote.
+/// The decimal mark of a number in a list or a table that no known tool wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decimal {
     /// `108.43`
@@ -39,7 +39,7 @@ pub(super) fn number(word: &str) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// Whether what stands before a decimal comma ends with a digit. Without one it is a comma of the text: nobody writes `,2` for 0.2.
+/// Whether what stands before a decimal comma ends with a digit. Without one it is a comma of the text: `,2` for 0.2 is not written.
 fn has_whole(before: &str) -> bool {
     before.ends_with(|last: char| last.is_ascii_digit())
 }
@@ -89,7 +89,7 @@ fn without_thousands(word: &str) -> Option<String> {
     let mut groups = whole.trim_start_matches(['-', '+']).split(',');
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let first = groups.next()?;
-    // Nobody writes thousands of nothing: `0,123` has decimals.
+    // Zero thousands are not written: `0,123` has decimals.
     let of_nothing = whole.contains(',') && first.starts_with('0');
     let fits = (1..=3).contains(&first.len())
         && digits(first)

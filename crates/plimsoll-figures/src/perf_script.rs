@@ -1,6 +1,6 @@
 //! The lines of `perf script`: one for each sample, and below it one for each frame.
 
-/// What stands in the first line of a sample.
+/// Content of the first line of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Head<'t> {
     /// The process, by the name that it gave itself.

@@ -21,7 +21,7 @@ use super::line::Line;
 use super::number::{duration, leading, number};
 use super::unit;
 
-/// What a pattern found in a line.
+/// Match of a pattern in a line.
 enum Capture<'t> {
     Figure { metric: &'static str, labels: &'static str, value: f64, unit: &'static str },
     Label(&'static str, &'t str),

@@ -35,9 +35,9 @@ pub struct Point {
 pub struct Series {
     /// The format that it was read as.
     pub format: &'static str,
-    /// What it is.
+    /// Name of the metric.
     pub metric: String,
-    /// What sets it apart from others of the same name.
+    /// Labels that set it apart from others of the same name.
     #[serde(serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<(&'static str, String)>,
     /// The unit of all of its values.
@@ -96,9 +96,9 @@ impl Series {
         std::iter::once(self.metric.clone()).chain(labels).collect()
     }
 
-    /// Whether it is what is asked for: a metric, and labels that it must have (`latency,percentile=99`).
+    /// Whether it is the requested series: a metric, and labels that it must have (`latency,percentile=99`).
     pub fn is(&self, wanted: &str) -> bool {
-        let wanted = Wanted::of(wanted);
+        let wanted = SeriesSelector::of(wanted);
         wanted.metric == self.metric
             && wanted.fits(|name, value| self.labels.iter().any(|(own, is)| *own == name && is == value))
     }
@@ -106,14 +106,14 @@ impl Series {
 
 /// The requested series: a metric, and labels that it must have (`latency,percentile=99`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted<'w> {
+pub struct SeriesSelector<'w> {
     metric: &'w str,
     /// A label that has no value is none that a figure could have.
     labels: Vec<Option<(&'w str, &'w str)>>,
 }
 
-impl<'w> Wanted<'w> {
-    /// What these words ask for.
+impl<'w> SeriesSelector<'w> {
+    /// Selector from these words.
     #[must_use]
     pub fn of(words: &'w str) -> Self {
         let mut parts = words.split(',').map(str::trim);
@@ -133,10 +133,10 @@ impl<'w> Wanted<'w> {
     }
 }
 
-/// All that was read from an input.
+/// All series of an input.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// The figures, by what they are, in the order in which they first appear.
+    /// The figures by metric, in the order in which they first appear.
     pub series: Vec<Series>,
     /// Which lines were read.
     pub coverage: Coverage,
@@ -152,7 +152,7 @@ impl Figures {
         if exact.is_empty() { found } else { exact }
     }
 
-    /// The only series that is what is asked for (see [`Figures::all`]).
+    /// The only series that is requested (see [`Figures::all`]).
     pub fn one(&self, wanted: &str) -> Option<&Series> {
         match self.all(wanted).as_slice() {
             [only] => Some(only),
@@ -189,7 +189,7 @@ pub fn read_from(
     options: &Options,
     wanted: &dyn Fn(&Figure<'_>) -> bool,
 ) -> Result<Figures, ReadError> {
-    let mut kept = Kept::default();
+    let mut kept = SeriesIndex::default();
     let coverage = scan::stream(input, options, &mut |figure| {
         if wanted(figure) {
             kept.add(figure);
@@ -203,7 +203,7 @@ pub fn read_from(
 
 /// Series and their lookup while an input is read.
 #[derive(Default)]
-struct Kept {
+struct SeriesIndex {
     series: Vec<Series>,
     /// Which series are called so.
     places: HashMap<String, Vec<usize>>,
@@ -215,7 +215,7 @@ struct Kept {
     too_many: Option<u64>,
 }
 
-impl Kept {
+impl SeriesIndex {
     fn add(&mut self, figure: &Figure<'_>) {
         if self.bytes >= MOST {
             self.too_many.get_or_insert(figure.line);
@@ -229,7 +229,7 @@ impl Kept {
         self.series[place].points.push(Point { value, line, run, at_s });
     }
 
-    /// The series of a figure, and by what its value is multiplied to be in the unit of it.
+    /// The series of a figure, and the factor of its value to the series' unit.
     fn place(&mut self, figure: &Figure<'_>) -> (usize, f64) {
         let next = self.last + 1;
         for guess in [next, self.last] {

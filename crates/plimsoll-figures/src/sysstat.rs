@@ -1,4 +1,4 @@
-//! What the tools of sysstat have in common: tables whose lines begin with the time of day, and the form of their JSON.
+//! Common parts of sysstat's tools: tables whose lines begin with the time of day, and the form of their JSON.
 
 use super::format::{Fit, Out, Reader};
 use super::json::Json;
@@ -86,7 +86,7 @@ pub(super) fn heading(text: &str) -> Option<Vec<&str>> {
     (words.len() > 1 && words.iter().all(names)).then_some(words)
 }
 
-/// What stands at the top: `Linux 6.1 (host) ... (2 CPU)`.
+/// First line: `Linux 6.1 (host) ... (2 CPU)`.
 pub(super) fn is_banner(text: &str) -> bool {
     text.starts_with("Linux ") && text.contains('(') && (text.contains("CPU)") || text.contains("_x86_64_"))
 }
@@ -218,7 +218,7 @@ fn of_table(at: Option<f64>, table: &str, value: &Json<'_>, out: &mut Out<'_>) {
     }
 }
 
-/// Reads a row: what is text, or names what it is about, becomes labels.
+/// Reads a row: texts and names of its subject become labels.
 fn of_row(at: Option<f64>, table: &str, row: &Json<'_>, out: &mut Out<'_>) {
     const NAMES: [(&str, &str); 6] = [
         ("cpu", "cpu"),

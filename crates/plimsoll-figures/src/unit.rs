@@ -1,6 +1,5 @@
 //! Units of the same kind, so that `900us` and `1.2ms` can stand in one series.
 
-/// What a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dimension {
     Time,
@@ -45,7 +44,7 @@ fn meaning(unit: &str) -> Option<(Dimension, f64)> {
     })
 }
 
-/// By what a value in `from` is multiplied to be one in `to`; nothing where they measure different things.
+/// Factor from a value in `from` to one in `to`; nothing where they measure different things.
 pub fn factor(from: &str, to: &str) -> Option<f64> {
     if from == to {
         return Some(1.0);

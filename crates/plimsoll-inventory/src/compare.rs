@@ -34,7 +34,7 @@ use super::{Inventory, SCHEMA};
 /// Why an expectation can't be used: with the place in the file and the nearest valid name.
 pub type ExpectationError = FileError;
 
-/// Something that is not as expected.
+/// A deviation from the expectation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deviation {
     /// What: `disks.vda.scheduler`.
@@ -45,7 +45,7 @@ pub struct Deviation {
     pub found: Option<String>,
 }
 
-/// What a machine should be.
+/// Expectation of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation(Kind);
 
@@ -58,13 +58,13 @@ enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 struct Rule {
     path: Vec<String>,
-    wanted: Wanted,
+    wanted: Demand,
     /// As it was written.
     text: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Wanted {
+enum Demand {
     Is(Value),
     IsNot(Value),
     AtLeast(f64),
@@ -73,7 +73,7 @@ enum Wanted {
     Below(f64),
 }
 
-/// What changes by itself, and is not compared with an earlier inventory.
+/// Facts that change by themselves, and are not compared with an earlier inventory.
 const VOLATILE: [&str; 6] =
     ["cpus.current_mhz", "cpus.stolen", "memory.pressure", "kernel_log", "absent", "schema"];
 
@@ -131,7 +131,7 @@ pub fn compare(expected: &Expectation, found: &Inventory) -> Vec<Deviation> {
 }
 
 /// As [`compare`], for a machine of which only papers are known. What is asked for by name and does not stand in them is a deviation; of
-/// an earlier inventory only what they tell is compared.
+/// an earlier inventory only what they contain is compared.
 pub fn compare_papers(expected: &Expectation, found: &Papers) -> Vec<Deviation> {
     let mut deviations = deviations(expected, &Value::Object(found.found.clone()));
     if matches!(expected.0, Kind::Earlier(_)) {
@@ -273,13 +273,13 @@ impl Reader<'_> {
             )
         })?;
         let wanted = match &plain {
-            Value::String(text) => Wanted::parse(text).ok_or_else(|| {
+            Value::String(text) => Demand::parse(text).ok_or_else(|| {
                 fault(
                     format!("`{text}` does not compare with a quantity"),
                     "a number such as `>= 2`, `< 3.5` or `>= 24G`",
                 )
             })?,
-            _ => Wanted::Is(plain.clone()),
+            _ => Demand::Is(plain.clone()),
         };
         self.rules.push(Rule { path: path.to_vec(), wanted, text: shown(&plain) });
         Ok(())
@@ -305,12 +305,12 @@ fn json(value: &DeValue<'_>) -> Option<Value> {
     })
 }
 
-impl Wanted {
+impl Demand {
     /// `None` where an order is asked for that is not with a quantity.
     fn parse(text: &str) -> Option<Self> {
-        type Order = fn(f64) -> Wanted;
+        type Order = fn(f64) -> Demand;
         const ORDERS: [(&str, Order); 4] =
-            [(">=", Wanted::AtLeast), ("<=", Wanted::AtMost), (">", Wanted::Above), ("<", Wanted::Below)];
+            [(">=", Demand::AtLeast), ("<=", Demand::AtMost), (">", Demand::Above), ("<", Demand::Below)];
         if let Some(unwanted) = text.strip_prefix("!=") {
             return Some(Self::IsNot(Value::from(unwanted.trim())));
         }
@@ -382,8 +382,8 @@ impl Rule {
             self.check_below(value, rest, done, deviations);
             done.pop();
         }
-        // That something is not so holds of what is not there.
-        if !seen && !matches!(self.wanted, Wanted::IsNot(_)) {
+        // A negation holds of an absent value.
+        if !seen && !matches!(self.wanted, Demand::IsNot(_)) {
             let path: Vec<_> = done.iter().chain([part]).chain(rest).cloned().collect();
             deviations.push(self.deviation(&path, None));
         }
@@ -410,7 +410,7 @@ fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What differs between two inventories, in both directions.
+/// Differences between two inventories, in both directions.
 fn differences(earlier: &Value, found: &Value, path: &str, deviations: &mut Vec<Deviation>) {
     if VOLATILE.contains(&path) || equal(earlier, found) {
         return;

@@ -13,7 +13,7 @@ use super::tree::Tree;
 pub struct Cpus {
     /// Hardware threads that are online.
     pub count: u64,
-    /// The model's name; absent where the architecture does not tell it.
+    /// The model's name; absent where the architecture does not name it.
     pub model: Option<String>,
     /// The maker.
     pub vendor: Option<String>,

@@ -26,7 +26,7 @@ pub struct Disk {
     pub scheduler: Option<String>,
     /// `write back` where it has a volatile cache that is in use, else `write through`.
     pub write_cache: Option<String>,
-    /// How it transfers, in the words of who tells it (`udma6`, `UDMA(100)`); only from saved outputs.
+    /// Transfer mode in the words of its source (`udma6`, `UDMA(100)`); only from saved outputs.
     pub transfer_mode: Option<String>,
     /// Commands that the device takes at once.
     pub queue_depth: Option<u64>,
@@ -40,7 +40,7 @@ pub struct Disk {
     pub logical_block: Option<u64>,
     /// Bytes of the smallest block that it writes without reading.
     pub physical_block: Option<u64>,
-    /// What it says of its health, as far as the kernel shows that without asking the device.
+    /// Its health report, as far as the kernel shows that without asking the device.
     #[serde(default, skip_serializing_if = "Health::is_unknown")]
     pub health: Health,
     /// Its SATA link.
@@ -49,7 +49,7 @@ pub struct Disk {
     pub pcie: Option<PcieLink>,
 }
 
-/// What a block device says of its health.
+/// Health of a block device, as it reports it.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
@@ -82,7 +82,7 @@ fn hexadecimal(text: &str) -> Option<u64> {
 pub struct DiskLink {
     /// Negotiated speed in Mbit/s.
     pub speed: u64,
-    /// What the port is capable of, in Mbit/s; absent where it has no limit set.
+    /// Capability of the port, in Mbit/s; absent where it has no limit set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_speed: Option<u64>,
 }

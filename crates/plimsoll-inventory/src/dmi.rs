@@ -17,9 +17,9 @@ pub struct Dimm {
     pub vendor: Option<String>,
     /// The maker's number of the part.
     pub part: Option<String>,
-    /// What it is capable of, in mega-transfers a second.
+    /// Its capability, in mega-transfers a second.
     pub speed: Option<u64>,
-    /// What it is set to, in mega-transfers a second.
+    /// Its setting, in mega-transfers a second.
     pub configured_speed: Option<u64>,
 }
 

@@ -28,7 +28,7 @@ impl Asker {
         Ok(Self { socket })
     }
 
-    /// What the interface answers; a question that it does not know is left out.
+    /// Answer of the interface; an unknown question is left out.
     pub(crate) fn offloads(&self, interface: &str) -> BTreeMap<String, bool> {
         let answers = OFFLOADS.iter().filter_map(|(name, command)| {
             let answer = self.ask(interface, *command).ok()?;

@@ -15,23 +15,23 @@ pub struct Kernel {
     pub release: Option<String>,
     /// Its build: number, options, date.
     pub version: Option<String>,
-    /// What it was compiled and linked with, in its own words.
+    /// Its compiler and linker, in its own words.
     pub compiler: Option<String>,
-    /// What it was started with.
+    /// Its command line.
     pub command_line: Option<String>,
     /// Why it is tainted, as the sum of the bits in Documentation/admin-guide/tainted-kernels.rst; 0 if it is not.
     pub tainted: Option<u64>,
-    /// How it was built, where it or the distribution tells.
+    /// Build configuration, from the kernel or its distribution.
     pub config: Option<KernelConfig>,
 }
 
-/// What the kernel takes its time from.
+/// Clock source of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clock {
     /// In use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// What else there is.
+    /// Other facts.
     pub available: Vec<String>,
 }
 

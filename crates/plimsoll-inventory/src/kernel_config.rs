@@ -45,7 +45,7 @@ const WATCHED: &[(&str, &str)] = &[
     ("INIT_ON_FREE_DEFAULT_ON", "n"),
     ("RANDOMIZE_KSTACK_OFFSET_DEFAULT", "n"),
     ("HARDENED_USERCOPY", "n"),
-    // What finds mistakes, and takes time.
+    // Debugging options that take time.
     ("KASAN", "n"),
     ("KCSAN", "n"),
     ("KMSAN", "n"),
@@ -80,7 +80,7 @@ pub(super) fn read(tree: &Tree<'_>, release: Option<&str>) -> Option<KernelConfi
     let packed = "proc/config.gz";
     if let Ok(bytes) = tree.bytes(packed) {
         let mut text = Vec::new();
-        // What was unpacked before something is wrong with it would be half a configuration.
+        // A part that was unpacked before an error would be half a configuration.
         if GzDecoder::new(bytes.as_slice()).take(LONGEST).read_to_end(&mut text).is_ok() {
             return Some(of(&format!("/{packed}"), &text));
         }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tree::Tree;
 
-/// What kind of trouble a line speaks of.
+/// Kind of a line's trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Trouble {
@@ -37,7 +37,7 @@ pub enum Trouble {
 pub struct LogLine {
     /// Microseconds after the kernel's start.
     pub at_us: u64,
-    /// What it speaks of.
+    /// Its subject.
     pub trouble: Trouble,
     /// The line.
     pub text: String,
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_trouble_are_told_from_lines_that_only_sound_so() {
+    fn lines_of_trouble_are_distinguished_from_lines_that_only_sound_so() {
         for (text, expected) in [
             ("mce: [Hardware Error]: Machine check events logged", Some(Trouble::Hardware)),
             (

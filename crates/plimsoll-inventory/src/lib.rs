@@ -1,4 +1,4 @@
-//! The machine: [`Inventory::read`]; and whether it is what was promised: [`compare`]. What saved outputs of other programs tell of
+//! The machine: [`Inventory::read`]; and its comparison with a promise: [`compare`]. Facts from saved outputs of other programs about
 //! a machine: [`papers`].
 //!
 //! Everything comes from `/proc`, `/sys`, `/etc/os-release` and the kernel's log, and works without root; what could not be seen
@@ -49,7 +49,7 @@ pub use virtualization::{CgroupLimits, Virtualization};
 /// The version of the inventory's JSON. Rises when a field changes its meaning or goes away, not when one is added.
 pub const SCHEMA: &str = "plimsoll.inventory/1";
 
-/// Something that could not be read.
+/// A source that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Absence {
     /// The file, or what else was asked.
@@ -63,7 +63,7 @@ pub fn kernel_log(root: &Path, after_us: Option<u64>) -> Vec<LogLine> {
     kernel_log::read(&mut tree::Tree::new(root), after_us)
 }
 
-/// What a machine is.
+/// Facts about a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Inventory {
     /// [`SCHEMA`].
@@ -87,7 +87,7 @@ pub struct Inventory {
     pub disks: BTreeMap<String, Disk>,
     /// Network interfaces by name, in the network namespace of the process.
     pub networks: BTreeMap<String, NetworkCard>,
-    /// What the kernel takes its time from.
+    /// Clock source of the kernel.
     pub clock: Clock,
     /// Settings under `/proc/sys` that are not what the kernel sets by itself, by name.
     pub sysctls: BTreeMap<String, ChangedSysctl>,
@@ -97,12 +97,12 @@ pub struct Inventory {
     pub virtualization: Virtualization,
     /// Limits of the control group that this process is in.
     pub cgroup: CgroupLimits,
-    /// What could not be seen, and why.
+    /// Absent facts, and why.
     pub absent: Vec<Absence>,
 }
 
 impl Inventory {
-    /// Reads what the machine is, below `root`: `/` for the running one. With any other root, what does not come from files is absent.
+    /// Reads the machine's facts below `root`: `/` for the running one. With any other root, facts from other sources than files are absent.
     #[must_use]
     pub fn read(root: &Path) -> Self {
         let mut tree = tree::Tree::new(root);

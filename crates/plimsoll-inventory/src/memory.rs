@@ -13,7 +13,7 @@ use super::tree::Tree;
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
-    /// What the kernel has for use, in bytes: somewhat less than what is built in.
+    /// Memory for the kernel's use, in bytes: somewhat less than is built in.
     pub size: u64,
     /// Swap space, in bytes.
     pub swap: u64,

@@ -13,13 +13,13 @@ use super::tree::Tree;
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PciDevice {
-    /// What kind of device it is: `Ethernet controller`.
+    /// Kind of the device: `Ethernet controller`.
     pub class: Option<String>,
     /// Its maker and name, or their numbers (`8086:10d3`) where the machine has no list of names.
     pub name: Option<String>,
     /// The kernel's driver that has it.
     pub driver: Option<String>,
-    /// The version of its firmware, where the driver tells.
+    /// The version of its firmware, where the driver reports one.
     pub firmware: Option<String>,
     /// Its PCI Express link.
     pub link: Option<PcieLink>,

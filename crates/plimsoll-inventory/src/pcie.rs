@@ -1,4 +1,4 @@
-//! What a PCI Express link carries, against what it could.
+//! Rate of a PCI Express link, against its largest.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub struct PcieLink {
     pub max_speed: f64,
     /// Lanes that the device is capable of.
     pub max_width: u64,
-    /// What the link carries each way, in Mbit/s after line coding, before packet headers.
+    /// Rate of the link each way, in Mbit/s after line coding, before packet headers.
     pub capacity: f64,
     /// Whether it runs at what the device is capable of.
     pub full: bool,

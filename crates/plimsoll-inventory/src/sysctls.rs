@@ -1,4 +1,4 @@
-//! Settings that somebody changed: against what the kernel sets by itself.
+//! Changed settings, against the kernel's own defaults.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::tree::Tree;
 pub struct ChangedSysctl {
     /// Its value.
     pub value: String,
-    /// What kernels set; several where releases differ.
+    /// Defaults of kernels; several where releases differ.
     pub defaults: Vec<String>,
 }
 
@@ -21,7 +21,7 @@ pub struct ChangedSysctl {
 /// somaxconn 4096 since 5.4; optmem_max 131072 since 6.8; rmem_max and wmem_max 4194304 since 6.17; netdev_budget_usecs is two
 /// ticks of 1000, 300, 250 or 100 a second. Left out is what the kernel computes from the size of the machine (tcp_mem,
 /// tcp_max_tw_buckets, tcp_max_syn_backlog, the last of tcp_rmem and tcp_wmem, threads-max, file-max, pid_max), since there a value alone
-/// does not tell whether somebody set it.
+/// does not show whether somebody set it.
 const DEFAULTS: [(&str, &[&str]); 52] = [
     ("net.core.somaxconn", &["4096"]),
     ("net.core.netdev_max_backlog", &["1000"]),
@@ -77,7 +77,7 @@ const DEFAULTS: [(&str, &[&str]); 52] = [
     ("fs.nr_open", &["1048576"]),
 ];
 
-/// What differs; a setting that this kernel does not have differs from nothing.
+/// Differences; a setting that this kernel does not have differs from nothing.
 pub(super) fn read(tree: &Tree<'_>) -> BTreeMap<String, ChangedSysctl> {
     let changed = DEFAULTS.iter().filter_map(|(name, defaults)| {
         let text = tree.text(format!("proc/sys/{}", name.replace('.', "/")))?;

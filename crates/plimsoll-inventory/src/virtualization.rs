@@ -10,9 +10,9 @@ use crate::cgroup;
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Virtualization {
-    /// Whether the processor says that a hypervisor runs it; absent where the architecture does not tell.
+    /// Whether the processor says that a hypervisor runs it; absent where the architecture does not report it.
     pub hypervisor: Option<bool>,
-    /// What the hypervisor calls itself to its guests: `KVMKVMKVM`.
+    /// Name of the hypervisor for its guests: `KVMKVMKVM`.
     pub signature: Option<String>,
     /// The system's maker, as the firmware has it.
     pub vendor: Option<String>,

@@ -362,12 +362,12 @@ mod tests {
                 [Folder::open(&path.join(named)), Folder::make(&path.join(named)).map(|made| made.0)]
             {
                 let error = opened.unwrap_err();
-                let told = error.to_string();
+                let message = error.to_string();
                 assert!(
                     matches!(&error, PathError::Link { link: at, .. } if *at == path.join(link)),
-                    "{told}"
+                    "{message}"
                 );
-                assert!(told.starts_with(&path.join(named).display().to_string()), "{told}");
+                assert!(message.starts_with(&path.join(named).display().to_string()), "{message}");
             }
         }
         let real = Folder::open(&path.join("real")).unwrap();
@@ -386,8 +386,8 @@ mod tests {
         }
         let (_folder, path) = folder();
         for named in [path.join("real/../real"), "..".into(), "../q".into(), "q/../../q".into()] {
-            let told = Folder::open(&named).unwrap_err().to_string();
-            assert!(told.contains("without `..`"), "{told}");
+            let message = Folder::open(&named).unwrap_err().to_string();
+            assert!(message.contains("without `..`"), "{message}");
         }
         let real = Folder::open(&path.join("real")).unwrap();
         assert!(real.folder(Path::new("..")).is_err() && real.make_in(Path::new("../new")).is_err());

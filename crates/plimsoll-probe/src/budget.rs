@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// After this time, further looks show little that is new.
 const MUCH: Duration = Duration::from_secs(10);
 
-/// Share of one CPU that looks may take. Each look puts off the next by what it cost.
+/// Share of one CPU that looks may take. Each look delays the next by its cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     first: f64,

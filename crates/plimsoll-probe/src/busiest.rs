@@ -22,7 +22,7 @@ const LISTEN: u8 = 10;
 /// The most sockets of each kind that are kept.
 const MOST: usize = 20;
 
-/// What the kernel knows of a connection. Times are microseconds.
+/// State of a connection in the kernel. Times are microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connection {
     /// The network namespace, where it is another one than that of the other sockets.
@@ -30,7 +30,7 @@ pub struct Connection {
     pub namespace: Option<String>,
     /// The address and port on this side.
     pub local: String,
-    /// Those of the peer.
+    /// Address of the peer.
     pub peer: String,
     /// Bytes that moved both ways since the look before; since it was opened at the first.
     pub moved_bytes: u64,

@@ -53,7 +53,7 @@ pub struct TcpSockets {
     counts: [u64; STATES.len() + 1],
     /// Connections that wait to be accepted, over all listening sockets.
     pub backlog: u64,
-    /// The listening sockets, by their address. Socket diagnostics alone tell.
+    /// The listening sockets, by their address. Only socket diagnostics have them.
     pub listeners: BTreeMap<SocketAddr, Listening>,
 }
 
@@ -64,7 +64,7 @@ pub struct Listening {
     pub sockets: u32,
     /// Connections that wait to be accepted in all of them.
     pub waiting: u64,
-    /// Those of the longest queue.
+    /// Address of the longest queue.
     pub longest: u32,
     /// How many may wait: the smallest, where they differ.
     pub limit: u32,

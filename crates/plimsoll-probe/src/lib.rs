@@ -1,4 +1,4 @@
-//! Reads the kernel while an experiment runs: counters and what they cost, stacks, connections, packets, and what machine this is.
+//! Reads the kernel while an experiment runs: counters and their cost, stacks, connections, packets, and the machine's inventory.
 //!
 //! Everything that is read from files takes the root of the file system as an argument (`/` for the running kernel), so that
 //! tests run against folders.

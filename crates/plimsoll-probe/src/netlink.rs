@@ -5,7 +5,7 @@ use std::io;
 
 use plimsoll_netlink::{SockProtocol, attribute, dump};
 
-/// What route netlink can list.
+/// Objects that route netlink can list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RouteObject {
     /// Routing-policy rules, as `ip rule` shows them.
@@ -34,7 +34,7 @@ pub(crate) fn count_route_objects(object: RouteObject) -> io::Result<u64> {
     Ok(count)
 }
 
-/// What the queueing disciplines of one kind have counted, over all interfaces.
+/// Counts of the queueing disciplines of one kind, over all interfaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct QueueCounts {
     /// Packets that were dropped.
@@ -53,7 +53,7 @@ const TCMSG: usize = 20;
 const DROPS: usize = 8;
 const OVERLIMITS: usize = 16;
 
-/// What the queueing disciplines of the calling thread's network namespace have counted, by their kinds: `tbf`, `netem`.
+/// Counts of the queueing disciplines of the calling thread's network namespace, by their kinds: `tbf`, `netem`.
 pub(crate) fn queueing_disciplines() -> io::Result<BTreeMap<String, QueueCounts>> {
     let mut kinds: BTreeMap<String, QueueCounts> = BTreeMap::new();
     dump(SockProtocol::NetlinkRoute, libc::RTM_GETQDISC, &[0; TCMSG], |message| {

@@ -11,7 +11,7 @@ use plimsoll_model::observation::Snapshot;
 use crate::counters::cpu_time;
 use crate::small_file;
 
-/// What became of the CPU time of an interval, as shares (0 to 1) of the time of all CPUs.
+/// CPU time of an interval, as shares (0 to 1) of the time of all CPUs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuShares {
     /// Taken by the hypervisor for other machines.
@@ -57,7 +57,7 @@ pub struct ProcessSnapshot {
 struct Process {
     name: String,
     parent: u32,
-    /// When it started, in ticks: tells a process from a later one of the same number.
+    /// Start time, in ticks: it distinguishes a process from a later one of the same number.
     started: u64,
     cpu_us: f64,
 }
@@ -85,7 +85,7 @@ impl ProcessSnapshot {
         Self { processes: processes.collect() }
     }
 
-    /// Who used the CPU from this snapshot to a later one, except the processes `own` and all that descend from them;
+    /// Users of the CPU from this snapshot to a later one, except the processes `own` and all that descend from them;
     /// most first.
     pub fn others(&self, later: &Self, own: &[u32]) -> Vec<OtherProcess> {
         let strangers = later.processes.iter().filter(|(pid, _)| !later.descends(**pid, own));

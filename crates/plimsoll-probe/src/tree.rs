@@ -1,4 +1,4 @@
-//! What a process and its children use.
+//! CPU time and memory of a process and its children.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::thread;
 
 use nix::sched::{CloneFlags, unshare};
-use plimsoll_probe::capture::{Capture, Captured, Wanted, interfaces};
+use plimsoll_probe::capture::{Capture, Captured, Settings, interfaces};
 
 /// Runs `body` in a thread whose network is its own, with loopback up.
 fn in_own_network<T: Send>(body: impl FnOnce() -> T + Send) -> T {
@@ -23,8 +23,8 @@ fn in_own_network<T: Send>(body: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-fn wanted(ports: &[u16]) -> Wanted {
-    Wanted { ports: ports.to_vec(), snap: 96, ring: 4 << 20 }
+fn wanted(ports: &[u16]) -> Settings {
+    Settings { ports: ports.to_vec(), snap: 96, ring: 4 << 20 }
 }
 
 /// Sends `bytes` bytes from one end of a connection to the other.
@@ -100,7 +100,7 @@ fn what_the_ring_has_no_room_for_is_counted() {
     let captured = in_own_network(|| {
         let reader = std::fs::OpenOptions::new().read(true).write(true).open(&fifo).unwrap();
         let file = File::create(&fifo).unwrap();
-        let capture = Capture::start("lo", &fifo, file, &Wanted { snap: 65535, ..wanted(&[]) }).unwrap();
+        let capture = Capture::start("lo", &fifo, file, &Settings { snap: 65535, ..wanted(&[]) }).unwrap();
         transfer(64 << 20);
         let draining = thread::spawn(move || {
             let mut reader = reader;

@@ -6,7 +6,7 @@ use plimsoll_report::html::{bundle, served};
 
 const STYLE: &str = include_str!("../assets/site.css");
 const LIVE: &str = include_str!("../assets/live.js");
-/// These change with the program, whose version is not in their names.
+/// Files that change with the program, whose version is not in their names.
 const BRIEFLY: &str = "max-age=60";
 /// The bundle's version is in its name.
 const ALWAYS: &str = "max-age=31536000, immutable";
@@ -19,7 +19,7 @@ pub(crate) async fn charts() -> Response {
     text("text/javascript; charset=utf-8", served::charts().to_owned())
 }
 
-/// What lets the page of a run under way go on.
+/// Script that keeps the page of a run under way up to date.
 pub(crate) async fn live() -> Response {
     text("text/javascript; charset=utf-8", LIVE.to_owned())
 }

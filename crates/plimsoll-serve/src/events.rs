@@ -21,7 +21,7 @@ pub(crate) async fn of_run(State(site): State<Site>, Path(id): Path<String>) -> 
     Sse::new(stream::unfold(follow, next)).keep_alive(KeepAlive::default()).into_response()
 }
 
-/// Somebody who looks at a run.
+/// A viewer of a run.
 struct Follow {
     site: Site,
     id: String,
@@ -30,8 +30,8 @@ struct Follow {
     over: bool,
 }
 
-/// What there is to see of a run.
-enum Seen {
+/// State of a followed run.
+enum RunState {
     /// The run goes on; there is nothing to show before its first state.
     GoesOn(Option<String>),
     Ended,
@@ -43,15 +43,15 @@ async fn next(mut follow: Follow) -> Option<(Result<Event, Infallible>, Follow)>
     }
     loop {
         let (site, id) = (follow.site.clone(), follow.id.clone());
-        let seen = tokio::task::spawn_blocking(move || look(&site, &id)).await.unwrap_or(Seen::Ended);
+        let seen = tokio::task::spawn_blocking(move || look(&site, &id)).await.unwrap_or(RunState::Ended);
         match seen {
-            Seen::GoesOn(Some(state)) if follow.last.as_ref() != Some(&state) => {
+            RunState::GoesOn(Some(state)) if follow.last.as_ref() != Some(&state) => {
                 let event = Event::default().event("state").data(&state);
                 follow.last = Some(state);
                 return Some((Ok(event), follow));
             }
-            Seen::GoesOn(_) => tokio::time::sleep(EVERY).await,
-            Seen::Ended => {
+            RunState::GoesOn(_) => tokio::time::sleep(EVERY).await,
+            RunState::Ended => {
                 follow.over = true;
                 let event = Event::default().event("ended").data(link::run(&follow.id));
                 return Some((Ok(event), follow));
@@ -60,13 +60,13 @@ async fn next(mut follow: Follow) -> Option<(Result<Event, Infallible>, Follow)>
     }
 }
 
-fn look(site: &Site, id: &str) -> Seen {
+fn look(site: &Site, id: &str) -> RunState {
     // A file of runs that cannot be read just now is no end of the run, but nothing that could be shown either.
-    let Ok(store) = site.runs.open() else { return Seen::Ended };
+    let Ok(store) = site.runs.open() else { return RunState::Ended };
     match store.under_way_of(id) {
         // The text of an event has no carriage returns.
-        Some(now) => Seen::GoesOn(Some(pages::live::state(&now).into_string().replace('\r', " "))),
-        None if store.is_going_on(id) => Seen::GoesOn(None),
-        None => Seen::Ended,
+        Some(now) => RunState::GoesOn(Some(pages::live::state(&now).into_string().replace('\r', " "))),
+        None if store.is_going_on(id) => RunState::GoesOn(None),
+        None => RunState::Ended,
     }
 }

@@ -1,4 +1,4 @@
-//! Who may ask, and what a browser may do with the answer.
+//! Access to the pages, and a browser's rights on them.
 //!
 //! A page of a stranger may make a browser send requests to this server, and by a name of its own whose address it changes to 127.0.0.1 it
 //! could even read the answers (DNS rebinding, <https://crypto.stanford.edu/dns/dns-rebinding.pdf>). So requests are answered only where their `Host` is an
@@ -16,13 +16,13 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-/// What a browser may load for a page: nothing from elsewhere, and no script that stands in a page. Plotly sets styles at elements.
+/// Sources from which a browser may load parts of a page: nothing from elsewhere, and no script that stands in a page. Plotly sets styles at elements.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 /// The shortest token: as many letters as 64 random bits have as hexadecimal digits.
 const SHORTEST: usize = 16;
 
-/// What somebody must know who asks.
+/// Secret of the visitors.
 #[derive(Clone)]
 pub struct Token {
     text: String,
@@ -62,10 +62,10 @@ impl Gate {
     }
 }
 
-/// Who may ask.
+/// Permitted visitors.
 #[derive(Clone, Default)]
 pub struct Guard {
-    /// What they must know; nothing where everybody who can connect may ask.
+    /// Their secret; nothing where every client that can connect is permitted.
     pub token: Option<Token>,
     /// Names by which this server may be asked, beside addresses and `localhost`.
     pub names: Vec<String>,

@@ -1,4 +1,4 @@
-//! What pages are made from: the file of runs, and pages that were made before.
+//! Sources of pages: the file of runs, and pages that were made before.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,23 +60,23 @@ pub trait Runs: Send + Sync + 'static {
     /// Why it cannot be read, in a sentence.
     fn recording(&self, above: &Markup) -> Result<Option<Markup>, String>;
 
-    /// What differed between the machines of two runs, one sentence each.
+    /// Differences between the machines of two runs, one sentence each.
     ///
     /// # Errors
     /// Why that cannot be read, in a sentence.
     fn differences(&self, store: &Store, a: &str, b: &str) -> Result<Vec<String>, String>;
 }
 
-/// What all handlers share.
+/// Common state of all handlers.
 #[derive(Clone)]
 pub(crate) struct Site {
     pub(crate) runs: Arc<dyn Runs>,
-    made: Arc<Mutex<Made>>,
+    made: Arc<Mutex<PageCache>>,
 }
 
 /// Pages that were made before, with what they were made from, the last used behind.
 #[derive(Default)]
-struct Made {
+struct PageCache {
     pages: VecDeque<(String, Arc<str>)>,
     bytes: usize,
 }

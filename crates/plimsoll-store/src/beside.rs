@@ -1,4 +1,4 @@
-//! Files and folders beside a store, reached without following a link: a store may come from somebody else, and its `captures` or `reports` may lead elsewhere.
+//! Files and folders beside a store, reached without following a link: a store may come from another user, and its `captures` or `reports` may lead elsewhere.
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
@@ -50,8 +50,8 @@ mod tests {
         fs::create_dir(elsewhere.path().join("abc")).unwrap();
         fs::write(elsewhere.path().join("abc/1.pcapng"), "precious").unwrap();
         symlink(elsewhere.path(), at("captures")).unwrap();
-        let told = store.folder_beside(&["captures", "abc"]).unwrap_err().to_string();
-        assert!(told.contains("captures/abc is or lies behind a symbolic link"), "{told}");
+        let error = store.folder_beside(&["captures", "abc"]).unwrap_err().to_string();
+        assert!(error.contains("captures/abc is or lies behind a symbolic link"), "{error}");
         assert!(store.files("abc").is_err() && store.remove_files("abc").is_err());
         fs::create_dir(at("reports")).unwrap();
         symlink(elsewhere.path().join("abc"), at("reports/abc")).unwrap();
@@ -72,8 +72,8 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         let store = Store::open(&at("runs.sqlite")).unwrap();
         symlink(elsewhere.path().join("made"), at("runs.sqlite-claims")).unwrap();
-        let told = store.claim("abc").unwrap_err().to_string();
-        assert!(told.contains("symbolic link"), "{told}");
+        let error = store.claim("abc").unwrap_err().to_string();
+        assert!(error.contains("symbolic link"), "{error}");
         symlink(elsewhere.path(), at("runs.sqlite-under-way")).unwrap();
         let state = serde_json::json!({});
         fs::write(elsewhere.path().join("abc.json"), state.to_string()).unwrap();

@@ -1,7 +1,7 @@
-//! Who carries a run out.
+//! Claims of processes that carry a run out.
 //!
 //! A claim is a lock of one byte in a file beside the file of runs (fcntl(2), F_SETLK). The kernel takes it back when the process ends, by
-//! whatever signal, so that nothing is left of it; and it tells who holds it. On a server it is an advisory lock of the session
+//! whatever signal, so that nothing is left of it; and it names the holder. On a server it is an advisory lock of the session
 //! (<https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS>), which the server takes back when the session ends.
 
 use std::fs::File;
@@ -23,10 +23,10 @@ use crate::database::{Database, Server, values};
 ///
 /// No other file of this name may be opened and closed by this process meanwhile: the kernel would take that for the end of the claim.
 #[derive(Debug)]
-pub struct Claim(#[expect(dead_code, reason = "it holds the lock for as long as it is there")] Held);
+pub struct Claim(#[expect(dead_code, reason = "it holds the lock for as long as it is there")] Lock);
 
 #[derive(Debug)]
-enum Held {
+enum Lock {
     #[expect(dead_code, reason = "its being open is the lock")]
     File(File),
     #[expect(dead_code, reason = "it gives the lock back when it goes")]
@@ -64,7 +64,7 @@ impl Store {
     /// Whether another process carries this run out. A process that does so itself must not ask, because that would end its own claim.
     pub fn is_going_on(&self, run: &str) -> bool {
         match (&self.database, &self.place) {
-            // What cannot be asked is told by what is asked next.
+            // The next query reports a server that does not answer.
             (Database::Server(server), _) => server.is_claimed(number(run).cast_signed()).unwrap_or(false),
             (_, Location::File(path)) => is_held(&claims(path), run),
             (_, Location::Server { .. }) => false,
@@ -82,7 +82,7 @@ fn in_file(path: &Path, run: &str) -> Result<Claim, StoreError> {
         split(path).and_then(|(folder, name)| folder.file(Path::new(name), OFlag::O_RDWR | OFlag::O_CREAT));
     let file = opened.map_err(|error| failed(error.into()))?;
     match fcntl(&file, FcntlArg::F_SETLK(&lock(run))) {
-        Ok(_) => Ok(Claim(Held::File(file))),
+        Ok(_) => Ok(Claim(Lock::File(file))),
         Err(Errno::EACCES | Errno::EAGAIN) => {
             Err(StoreError::Going { run: run.to_owned(), holder: holder(&file, run).map_err(failed)? })
         }
@@ -100,14 +100,14 @@ fn on_server(server: &Arc<Server>, place: &Location, run: &str) -> Result<Claim,
             holder: holder.unwrap_or_else(|| "another process".to_owned()),
         });
     }
-    let claim = Claim(Held::Session(OfSession { server: Arc::clone(server), run: run.to_owned() }));
+    let claim = Claim(Lock::Session(OfSession { server: Arc::clone(server), run: run.to_owned() }));
     let machine = gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let holder = format!("process {} on {machine}", std::process::id());
     server.execute(schema::PUT_HOLDER, values![run, holder]).map_err(failed)?;
     Ok(claim)
 }
 
-/// Whether another process has claimed a run. What cannot be read was claimed by nobody.
+/// Whether another process has claimed a run. A file that cannot be read holds no claim.
 fn is_held(path: &Path, run: &str) -> bool {
     let mut held = lock(run);
     let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK;
@@ -139,7 +139,7 @@ fn holder(file: &File, run: &str) -> io::Result<String> {
     let mut held = lock(run);
     fcntl(file, FcntlArg::F_GETLK(&mut held))?;
     Ok(match held.l_pid {
-        // One that counts processes elsewhere, as in a container, or on another machine.
+        // A process with other numbers, as in a container, or on another machine.
         ..=0 => "a process that is not seen from here".to_owned(),
         pid => format!("process {pid}"),
     })

@@ -69,7 +69,7 @@ const SERIES_OF: &str =
 const NUMBERS: &str = "select number from trials where run = ?1 order by number";
 const REMOVE_TRIAL: &str = "delete from trials where run = ?1 and number = ?2";
 
-/// What tells whether two stores have the same of a run.
+/// Content of a run, for comparison between two stores.
 #[derive(PartialEq)]
 struct Print {
     entry: Row,
@@ -160,7 +160,7 @@ impl Store {
             to.put(&rows.into_iter().map(|row| (put, row.0)).collect::<Vec<_>>())
         };
         put(ENTRY, schema::PUT_RUN)?;
-        // These never change once they are there, and may be long.
+        // Imported data never change once they are there, and may be long.
         let imported = to.rows_of(schema::IMPORTED_COUNT, values![run])?;
         if imported.first().map_or(Ok(0), |row| to.column::<u64>(row))? > 0 {
             return MEASURED[..2].iter().try_for_each(|part| put(part.read, part.put));
@@ -168,12 +168,12 @@ impl Store {
         MEASURED.iter().try_for_each(|part| put(part.read, part.put))
     }
 
-    /// Copies what was worked out and what is said: all of it, or only what the other store has nothing of.
-    fn copy_said(&self, run: &str, to: &Store, anew: bool) -> Result<(), StoreError> {
+    /// Copies derived figures and labels: all of them, or only what the other store has nothing of.
+    fn copy_said(&self, run: &str, to: &Store, replace: bool) -> Result<(), StoreError> {
         for part in SAID {
             let mine = self.rows_of(part.read, values![run])?;
             let there = to.rows_of(part.read, values![run])?;
-            if mine.is_empty() || mine == there || (!there.is_empty() && !anew) {
+            if mine.is_empty() || mine == there || (!there.is_empty() && !replace) {
                 continue;
             }
             if part.put == schema::PUT_FIGURE {
@@ -194,7 +194,7 @@ impl Store {
         to.put(&all)
     }
 
-    /// What there is of a run; nothing where there is no run.
+    /// Content of a run; nothing where there is no run.
     fn print(&self, run: &str) -> Result<Option<Print>, StoreError> {
         let Some(entry) = self.rows_of(ENTRY, values![run])?.into_iter().next() else { return Ok(None) };
         let mut measured = Sha256::new();
@@ -246,7 +246,7 @@ fn differs(mine: &Print, there: &Print) -> Option<String> {
     if mine.entry.0.get(SETTLED) != there.entry.0.get(SETTLED) {
         return Some("it is another run of that name".into());
     }
-    let told = |numbers: Vec<u32>| match numbers[..] {
+    let named = |numbers: Vec<u32>| match numbers[..] {
         [number] => format!("trial {number}"),
         _ => format!("trials {}", numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
     };
@@ -254,12 +254,12 @@ fn differs(mine: &Print, there: &Print) -> Option<String> {
     let further: Vec<u32> =
         ended().map(|(number, _)| *number).filter(|number| !mine.trials.contains_key(number)).collect();
     if !further.is_empty() {
-        return Some(format!("it has got {} there, and not here", told(further)));
+        return Some(format!("it has got {} there, and not here", named(further)));
     }
     let others: Vec<u32> =
         ended().filter(|(number, trial)| mine.trials.get(number) != Some(trial)).map(|(n, _)| *n).collect();
     if !others.is_empty() {
-        return Some(format!("{} was measured once more there", told(others)));
+        return Some(format!("{} was measured once more there", named(others)));
     }
     (there.is_complete() && !mine.is_complete()).then(|| "it is complete there, and not here".into())
 }

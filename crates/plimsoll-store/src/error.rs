@@ -1,8 +1,8 @@
-//! What can go wrong with the store of runs.
+//! Errors of the store of runs.
 
 use std::path::{Path, PathBuf};
 
-/// What went wrong with the store of runs.
+/// Error of the store of runs.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The folder of the file could not be made.
@@ -29,7 +29,7 @@ pub enum StoreError {
         /// The operation that failed.
         operation: &'static str,
     },
-    /// The file was removed or renamed while it was open: what is written to it now, nobody finds.
+    /// The file was removed or renamed while it was open: later writes to it are lost.
     #[error("{path} is gone: it was removed or renamed while the run went on, and cannot keep the run")]
     Gone {
         /// The file.
@@ -78,7 +78,7 @@ pub enum StoreError {
         place: String,
         /// The operation that failed.
         operation: &'static str,
-        /// What it said.
+        /// Its message.
         why: String,
     },
     /// An older Plimsoll made the tables.
@@ -96,9 +96,9 @@ pub enum StoreError {
     Differs {
         /// The run.
         run: String,
-        /// The store to which it was to be copied.
+        /// The store to which it should be copied.
         place: String,
-        /// What differs.
+        /// The differences.
         how: String,
     },
     /// The copy differs from the original when it is read back.
@@ -106,7 +106,7 @@ pub enum StoreError {
     Spoiled {
         /// The run.
         run: String,
-        /// The store to which it was to be copied.
+        /// The store to which it should be copied.
         place: String,
     },
     /// A file that stands beside the file of runs cannot be read or written.
@@ -179,7 +179,7 @@ impl StoreError {
     }
 }
 
-/// Tells a full disk from the rest of what can go wrong.
+/// Separates a full disk from other errors.
 pub(crate) fn failed(path: &Path, operation: &'static str, source: rusqlite::Error) -> StoreError {
     match source.sqlite_error_code() {
         Some(rusqlite::ErrorCode::DiskFull) => {

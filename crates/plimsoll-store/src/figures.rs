@@ -6,7 +6,7 @@ use crate::database::{DatabaseError, values};
 /// A figure of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What it is, the same in each run of the experiment.
+    /// Name of the figure, the same in each run of the experiment.
     pub name: String,
     /// Its unit.
     pub unit: String,

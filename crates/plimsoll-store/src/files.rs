@@ -1,4 +1,4 @@
-//! What a run has in files of its own: the packets that it captured. They stand in a folder beside a file of runs; a server has them in pieces, in rows, so that
+//! Files of a run's own: the packets that it captured. They stand in a folder beside a file of runs; a server has them in pieces, in rows, so that
 //! every machine can show the run.
 
 use std::fs::{self, File};
@@ -66,7 +66,7 @@ impl Store {
                     Ok((row.get(0)?, row.get(1)?))
                 });
             let mut files = files.map_err(self.doing("list the files of the run"))?;
-            // They become names of files here.
+            // Stored names become names of files here.
             files.retain(|(name, _)| is_name(name) && is_name(run));
             return Ok(files);
         }

@@ -12,7 +12,7 @@ use flate2::write::DeflateEncoder;
 /// A file that was imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedText {
-    /// What it was called.
+    /// Its name.
     pub name: String,
     /// How many bytes it has.
     pub bytes: u64,
@@ -97,7 +97,7 @@ mod tests {
     on_both! { fn what_was_imported_comes_back_byte_by_byte(store) {
         let page: Vec<u8> = (0..200_000_u32).flat_map(|n| n.wrapping_mul(n).to_le_bytes()).collect();
         let mut packing = Packing::new(page.as_slice());
-        // Who reads only the beginning loses nothing of the rest.
+        // A caller that reads only the beginning loses nothing of the rest.
         packing.read_exact(&mut [0; 10]).unwrap();
         let texts = [packing.finish("ab.txt").unwrap(), Packing::new(&b""[..]).finish("-").unwrap()];
         store.put_imported(&entry("aaaa", 10), &texts).unwrap();

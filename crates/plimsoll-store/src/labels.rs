@@ -1,4 +1,4 @@
-//! What people say of runs, and what runs found in short: tags, remarks, baselines, outcomes. A run that goes takes its own along.
+//! Labels of runs, and their results in short: tags, remarks, baselines, outcomes. A run that goes takes its own along.
 
 use std::collections::BTreeMap;
 
@@ -23,11 +23,11 @@ pub struct ShortOutcome {
 pub struct Labels {
     /// Words to find it by, in alphabetical order.
     pub tags: Vec<String>,
-    /// What somebody wrote about it.
+    /// Its remark.
     pub remark: Option<String>,
     /// The names under which it is a baseline, in alphabetical order.
     pub baselines: Vec<String>,
-    /// What it found; nothing where that was not stored.
+    /// Its outcome; nothing where that was not stored.
     pub outcomes: Vec<ShortOutcome>,
 }
 
@@ -84,7 +84,7 @@ impl Store {
         self.change("store a baseline", schema::PUT_BASELINE, name, run)
     }
 
-    /// Forgets a baseline; its run stays. Tells whether there was one of this name.
+    /// Forgets a baseline; its run stays. True where there was one of this name.
     ///
     /// # Errors
     /// When the file cannot be written to.

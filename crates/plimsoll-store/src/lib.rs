@@ -69,7 +69,7 @@ pub struct RunEntry {
     pub elapsed: Duration,
     /// How far it came.
     pub status: RunStatus,
-    /// What a reader must know to read the figures.
+    /// Notes to the reader of the figures.
     pub notes: Vec<Note>,
 }
 
@@ -107,7 +107,7 @@ impl Store {
         self.is_there()
     }
 
-    /// Whether the file still has its name: the system lets an open file be written to that nobody can open again.
+    /// Whether the file still has its name: the system lets a process write to an open file that cannot be opened again.
     fn is_there(&self) -> Result<(), StoreError> {
         match &self.place {
             Location::File(path) if matches!(path.try_exists(), Ok(false)) => {
@@ -133,7 +133,7 @@ impl Store {
         })
     }
 
-    /// What the hosts of a run were; nothing for a run that is older than that.
+    /// Inventories of a run's hosts; nothing for a run that is older than them.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -338,7 +338,7 @@ impl Store {
         let text = |column| row.get::<String>(column).map_err(|error| doing(error.into()));
         let id = text(0)?;
         if !files::is_name(&id) {
-            // Files here are named after it, and removed, whoever wrote it.
+            // Files here are named after it, and removed, so no writer is trusted.
             let why = "an id of letters and digits was expected".to_owned();
             return Err(StoreError::Refused {
                 place: self.place.to_string(),
@@ -361,7 +361,7 @@ impl Store {
         })
     }
 
-    /// What went wrong while something was done.
+    /// The error of an operation.
     fn doing(&self, operation: &'static str) -> impl Fn(DatabaseError) -> StoreError + use<'_> {
         move |source| self.failed(operation, source)
     }

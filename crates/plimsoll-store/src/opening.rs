@@ -91,7 +91,7 @@ impl Store {
             Err(source) => return Err(StoreError::Open { path: path.to_owned(), source }),
             Ok(_) => {
                 // SQLite itself falls back to reading where it may not write to the file. But it would make files beside it then, which
-                // its owner could not use later; so it is told to make none where nobody has made them.
+                // its owner could not use later; so it must make none where there are none.
                 let log_is_there = beside(path, "-shm").exists();
                 let tried = match access(path, AccessFlags::W_OK) {
                     Err(_) if !log_is_there => None,
@@ -139,7 +139,7 @@ fn distrust(path: &Path, connection: &Connection) -> Result<(), StoreError> {
     }
 }
 
-/// What a server said, or that it said nothing.
+/// Answer of a server, or its silence.
 pub(crate) fn of_server(place: &Location, operation: &'static str, error: ServerError) -> StoreError {
     let place = place.to_string();
     match error {
@@ -187,7 +187,7 @@ fn unread(path: &Path, source: rusqlite::Error) -> StoreError {
     }
 }
 
-/// Why a file could not be opened. SQLite does not pass on what the system said, so the system is asked again.
+/// Reason why a file could not be opened. SQLite does not pass on the system's error, so the system is asked again.
 fn unopened(path: &Path, source: rusqlite::Error) -> StoreError {
     let refused = is_refusal(&source);
     let ask = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);

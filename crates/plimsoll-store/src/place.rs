@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::StoreError;
 use crate::database::address::{Address, is_server};
 
-/// The folder for what this machine keeps of runs that are on a server: their pages, and the packets that were looked at.
+/// The folder for this machine's files of runs that are on a server: their pages, and their packets.
 const OF_SERVERS: &str = "team";
 
 /// Where runs are kept.
@@ -18,7 +18,7 @@ pub enum Location {
     Server {
         /// Which.
         address: Box<Address>,
-        /// The folder for what this machine has of them.
+        /// The folder for this machine's files of them.
         folder: PathBuf,
     },
 }
@@ -41,7 +41,7 @@ impl Location {
         name.to_str().is_some_and(is_server)
     }
 
-    /// The folder of what stands in files of their own: pages, and the packets that were captured.
+    /// The folder of files beside the runs: pages, and captured packets.
     pub fn folder(&self) -> &Path {
         match self {
             Self::File(path) => path.parent().unwrap_or(Path::new("")),

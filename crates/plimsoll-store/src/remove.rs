@@ -108,7 +108,7 @@ mod tests {
     }}
 
     #[test]
-    fn the_room_of_a_run_is_told_and_given_back() {
+    fn the_room_of_a_run_is_reported_and_given_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("runs.sqlite");
         let store = Store::open(&path).unwrap();

@@ -1,4 +1,4 @@
-//! Runs by what is searched for, a page at a time, without what is long: for lists of stores that hold very many.
+//! Search for runs, a page at a time, without their long parts: for lists of stores that hold very many.
 
 use plimsoll_model::report::RunStatus;
 
@@ -114,8 +114,8 @@ impl Store {
 
     /// A run of which is not known yet what is said.
     fn listed(&self, row: &Row) -> Result<Listed, StoreError> {
-        type Read = (String, String, u64, f64, String);
-        let read = || -> Result<Read, DatabaseError> {
+        type Columns = (String, String, u64, f64, String);
+        let read = || -> Result<Columns, DatabaseError> {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
         };
         let (id, experiment, started_unix_s, elapsed_s, status) =

@@ -11,7 +11,7 @@ mod shared;
 
 pub(crate) use server::store as store_on_server;
 
-/// A test of what a file of runs and a server have to do alike.
+/// A test that a file of runs and a server must both pass.
 macro_rules! on_both {
     (fn $name:ident($store:ident) $body:block) => {
         mod $name {
@@ -193,7 +193,7 @@ fn a_file_that_is_removed_while_a_run_goes_on_is_missed() {
 }
 
 #[test]
-fn a_full_disk_is_told_apart_and_spoils_nothing() {
+fn a_full_disk_is_named_and_spoils_nothing() {
     let (_folder, store) = store();
     store.put_run(&entry("abc", 10)).unwrap();
     store.put_trial("abc", &trial(1)).unwrap();

@@ -23,10 +23,10 @@ const LONGEST: u64 = 64 << 20;
 
 /// Where a run that goes on says how far it is.
 #[derive(Debug)]
-pub struct UnderWayFile(Kept);
+pub struct UnderWayFile(StateTarget);
 
 #[derive(Debug)]
-enum Kept {
+enum StateTarget {
     /// In a file, which is removed with this.
     File(PathBuf),
     /// In a row, which goes with the claim of the run.
@@ -34,18 +34,18 @@ enum Kept {
 }
 
 impl UnderWayFile {
-    /// Writes how far the run is. Whoever reads it finds this or what was written before, as a whole.
+    /// Writes how far the run is. A reader finds this or the earlier state, as a whole.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, state: &UnderWay) -> io::Result<()> {
         match &self.0 {
-            Kept::File(path) => {
+            StateTarget::File(path) => {
                 let text = serde_json::to_vec(state)?;
                 // Another run that ends at this moment may remove the folder, which it found empty.
                 replace(path, &text).or_else(|_| replace(path, &text))
             }
-            Kept::Row(writer) => {
+            StateTarget::Row(writer) => {
                 // While the last one is still on its way, another would only come later still.
                 writer.try_send(serde_json::to_string(state)?).ok();
                 Ok(())
@@ -54,21 +54,21 @@ impl UnderWayFile {
     }
 }
 
-/// What writes to a row, by a session of its own and in a thread of its own: nobody waits for a server that does not answer. It ends when nobody
+/// The writer of a row, with a session and a thread of its own: no caller waits for a server that does not answer. It ends when no sender
 /// has anything to write any more.
 fn writer(server: Server, run: String) -> SyncSender<String> {
     let (sender, states) = mpsc::sync_channel::<String>(1);
     let write = move || {
-        let mut is_told = false;
+        let mut is_warned = false;
         for state in states {
             if let Err(error) = server.execute(schema::PUT_STATE, values![&run, state])
-                && !std::mem::replace(&mut is_told, true)
+                && !std::mem::replace(&mut is_warned, true)
             {
                 tracing::warn!("others cannot see this run while it goes on: {error}");
             }
         }
     };
-    // Without a thread nobody sees it from elsewhere, which no run depends on.
+    // No run depends on this view, so a missing thread is no error.
     thread::Builder::new().name("under-way".into()).spawn(write).ok();
     sender
 }
@@ -89,7 +89,7 @@ fn remove(path: &Path) -> io::Result<()> {
 
 impl Drop for UnderWayFile {
     fn drop(&mut self) {
-        let Kept::File(path) = &self.0 else { return };
+        let StateTarget::File(path) = &self.0 else { return };
         // Where it was never written there is none.
         remove(path).ok();
     }
@@ -99,8 +99,8 @@ impl Store {
     /// Where a run that this process carries out says how far it is.
     pub fn under_way_file(&self, run: &str) -> UnderWayFile {
         UnderWayFile(match &self.database {
-            Database::File(_) => Kept::File(file(&self.under_way_folder(), run)),
-            Database::Server(server) => Kept::Row(writer(server.another_session(), run.to_owned())),
+            Database::File(_) => StateTarget::File(file(&self.under_way_folder(), run)),
+            Database::Server(server) => StateTarget::Row(writer(server.another_session(), run.to_owned())),
         })
     }
 

@@ -80,7 +80,7 @@ const KNOWN: [&str; 19] = [
 ];
 /// The unit of times where no heading states one.
 const USUAL: &str = "ms";
-/// Headings, with the unit of what stands below them in parentheses.
+/// Headings, with the unit of the values below them in parentheses.
 const HEADINGS: [&str; 2] =
     ["Connection Times (", "Percentage of the requests served within a certain time ("];
 const PHASES: [&str; 4] = ["Connect:", "Processing:", "Waiting:", "Total:"];

@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
 
 const SIDES: [(&str, &str); 2] = [("side", "before"), ("side", "after")];
 
-/// What the table is about: `name  old time/op  new time/op  delta`, or `| sec/op | sec/op  vs base |`.
+/// Subject of the table: `name  old time/op  new time/op  delta`, or `| sec/op | sec/op  vs base |`.
 fn heading(text: &str) -> Option<String> {
     if text.starts_with("name ") {
         let (_, rest) = text.split_once("old ")?;
@@ -37,7 +37,7 @@ fn heading(text: &str) -> Option<String> {
     (rest.contains("vs base") && rest.trim().starts_with(first.trim())).then(|| first.trim().to_owned())
 }
 
-/// The unit of a value, by what stands behind it and by what the table is about: today's tables have prefixes only.
+/// The unit of a value, by the text after it and by the table's subject: today's tables have prefixes only.
 fn unit(behind: &str, of: &str) -> Option<(&'static str, f64)> {
     Some(match (of, behind) {
         (_, "ns") | ("sec/op", "n") => ("ns", 1.0),
@@ -81,7 +81,7 @@ fn unit(behind: &str, of: &str) -> Option<(&'static str, f64)> {
 
 #[derive(Default)]
 struct Benchstat {
-    /// What the table is about.
+    /// Subject of the table.
     of: String,
     /// Whether the table has bars, as since 2023.
     today: bool,

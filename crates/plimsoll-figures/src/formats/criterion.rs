@@ -1,4 +1,4 @@
-//! What criterion (Rust) writes: its text, the JSON lines of `cargo criterion --message-format json`, and `estimates.json`.
+//! Output of criterion (Rust): its text, the JSON lines of `cargo criterion --message-format json`, and `estimates.json`.
 
 use super::prelude::*;
 

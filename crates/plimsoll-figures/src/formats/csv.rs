@@ -25,7 +25,7 @@ pub(super) const FORMAT: Format = Format {
     ..Format::EMPTY
 };
 
-/// What stands between columns: semicolons before tabs before commas, because commas may stand in numbers.
+/// Separators of columns: semicolons before tabs before commas, because commas may stand in numbers.
 fn separator(text: &str) -> Option<char> {
     [';', '\t', ','].into_iter().find(|separator| text.contains(*separator))
 }
@@ -54,7 +54,7 @@ struct Csv {
     decimal: Option<Decimal>,
     separator: char,
     names: Vec<String>,
-    /// The column whose text tells rows apart: the first that has text in the first row.
+    /// The column whose text names the rows: the first that has text in the first row.
     label: Option<usize>,
     rows: u64,
 }
@@ -106,7 +106,7 @@ impl Reader for Csv {
                 out.put(name, value, "", label.as_slice());
             }
         }
-        // A row of which no wanted cell can be read is told.
+        // A row without a readable wanted cell is reported.
         if out.given > before { Fit::Mine } else { Fit::Foreign }
     }
 }

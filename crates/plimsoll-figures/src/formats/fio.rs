@@ -43,7 +43,7 @@ fn document(json: &Json<'_>, out: &mut Out<'_>) {
         let name = job.text_of("jobname").unwrap_or_default();
         for operation in OPERATIONS {
             let found = job.get(operation);
-            // A job tells of operations that it never did, too.
+            // A job also lists operations that it never did.
             let did = |found: &Json<'_>| {
                 found.get("total_ios").and_then(|all| all.number()).is_some_and(|all| all > 0.0)
             };

@@ -1,4 +1,4 @@
-//! What GNU `time` prints: one line of figures, or a list with `-v`.
+//! Output of GNU `time`: one line of figures, or a list with `-v`.
 
 use super::prelude::*;
 

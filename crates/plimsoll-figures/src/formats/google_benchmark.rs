@@ -140,7 +140,7 @@ fn document(json: &Json<'_>, out: &mut Out<'_>) {
         if benchmark.text_of("run_type").is_some_and(|kind| kind == "aggregate") {
             continue;
         }
-        // Before version 1.5 only the name tells an aggregate.
+        // Before version 1.5 only the name marks an aggregate.
         let is_old = benchmark.get("run_type").is_none();
         if is_old && benchmark.text_of("name").is_some_and(|name| is_aggregate(&name)) {
             continue;

@@ -7,7 +7,7 @@ pub(super) const FORMAT: Format = Format {
     tool: "hackbench (rt-tests)",
     command: "hackbench -g 10 -l 1000",
     measured: &[
-        "lower time,groups,mode s: `Time`; the groups and whether they were processes or threads, where the line above tells",
+        "lower time,groups,mode s: `Time`; the groups and whether they were processes or threads, where the line above says so",
     ],
     main: &["time"],
     checked: Checked::Run("2.4"),
@@ -22,14 +22,14 @@ fn heading(line: &Line<'_>) -> Option<(f64, Option<&'static str>)> {
     let rest = line.text.strip_prefix("Running ")?;
     let (how, rest) = rest.split_once("with ")?;
     let groups = leading(rest.split_whitespace().next()?)?;
-    let tells =
+    let is_heading =
         rest.contains("groups using") || rest.contains("groups connected") || rest.contains("*40 (==");
     let mode = match how.trim() {
         "in process mode" => Some("process"),
         "in threaded mode" => Some("thread"),
         _ => None,
     };
-    tells.then_some((groups.0, mode))
+    is_heading.then_some((groups.0, mode))
 }
 
 fn time(line: &Line<'_>) -> Option<f64> {

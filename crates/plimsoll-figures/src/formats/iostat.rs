@@ -39,7 +39,7 @@ fn is_devices(text: &str) -> bool {
 struct Iostat {
     names: Vec<String>,
     devices: bool,
-    /// How many reports have begun, by what they begin with: `avg-cpu` or, without it, the devices.
+    /// Number of reports so far, by their beginning: `avg-cpu` or, without it, the devices.
     reports: u32,
     cpu: bool,
     /// Whether the line that names the machine was there: the output was pasted from its beginning.

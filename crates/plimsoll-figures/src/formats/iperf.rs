@@ -44,7 +44,7 @@ pub(super) struct Row<'t> {
     pub(super) to: f64,
     pub(super) transfer: (f64, &'static str),
     pub(super) rate: (f64, &'static str),
-    /// What stands behind the rate.
+    /// Text after the rate.
     pub(super) rest: Vec<&'t str>,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn row<'t>(line: &Line<'t>) -> Option<Row<'t>> {
     })
 }
 
-/// What a rate is called: with `-f K` or `-f M` it is one of bytes.
+/// Name of a rate: with `-f K` or `-f M` it is one of bytes.
 pub(super) fn rate_name(unit: &str, of_interval: bool) -> &'static str {
     match (unit.ends_with("bit/s"), of_interval) {
         (true, true) => "interval_bits_per_second",
@@ -100,7 +100,7 @@ pub(super) fn datagrams(rest: &[&str]) -> Option<(f64, f64, f64)> {
     (*ms == "ms").then_some((number(jitter)?, number(lost)?, number(all)?))
 }
 
-/// The first line of figures of a stream, of which only the next tells whether it is about an interval or about the whole time.
+/// The first line of figures of a stream, of which only the next shows whether it is about an interval or about the whole time.
 struct First {
     line: u64,
     stream: String,
@@ -187,7 +187,7 @@ impl Reader for Iperf {
         Fit::Mine
     }
 
-    /// What tells of connections and buffers stands above the figures, in any order.
+    /// Lines about connections and buffers stand above the figures, in any order.
     fn goes_on(&self, _line: &Line<'_>) -> bool {
         self.first.is_empty() && self.whole.is_empty() && self.intervals.is_empty()
     }

@@ -7,7 +7,7 @@ pub(super) const FORMAT: Format = Format {
     tool: "JMH (Java Microbenchmark Harness)",
     command: "java -jar benchmarks.jar -rf json",
     measured: &[
-        "plain score,benchmark,mode,params: `rawData` of the JSON: each iteration; `Score` of the table. Rates (`ops/s`) are better when higher, times (`s/op`) when lower: `mode` tells which",
+        "plain score,benchmark,mode,params: `rawData` of the JSON: each iteration; `Score` of the table. Rates (`ops/s`) are better when higher, times (`s/op`) when lower: `mode` says which",
         "plain score_error,benchmark,mode,params: `scoreError`, `Error`: half of the 99.9 % interval",
         "plain secondary,benchmark,mode,params,of: `secondaryMetrics`, and rows with a colon in their name: what profilers such as `gc` add, percentiles, threads of a group",
         "plain secondary_error,benchmark,mode,params,of: half of the 99.9 % interval of those",
@@ -36,7 +36,7 @@ pub(super) const FORMAT: Format = Format {
     ..Format::EMPTY
 };
 
-/// What stands before the name, the mode, and the parameters of the benchmark whose iterations follow.
+/// Text before the name, the mode, and the parameters of the benchmark whose iterations follow.
 const NAME: &str = "# Benchmark: ";
 const MODE: &str = "# Benchmark mode: ";
 const PARAMETERS: &str = "# Parameters: (";
@@ -170,7 +170,7 @@ impl Reader for Jmh {
     }
 }
 
-/// What tells a benchmark from others. Parameters are part of that, where there are any.
+/// Labels of a benchmark. Parameters are part of that, where there are any.
 fn labels<'t>(name: &'t str, mode: &'t str, params: &'t str) -> Vec<(&'static str, &'t str)> {
     let all = [("benchmark", name), ("mode", mode), ("params", params)];
     all.into_iter().filter(|(label, value)| *label != "params" || !value.is_empty()).collect()

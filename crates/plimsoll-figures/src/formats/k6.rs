@@ -33,7 +33,7 @@ pub(super) const FORMAT: Format = Format {
 /// A line of the summary: `http_reqs......................: 1234   61.7/s`.
 struct Row<'t> {
     name: &'t str,
-    /// What stands behind the colon.
+    /// Text after the colon.
     rest: &'t str,
 }
 
@@ -178,7 +178,7 @@ fn trend(metric: &str, labels: &[(&'static str, &str)], rest: &str, out: &mut Ou
     }
 }
 
-/// What a field of a trend is called here.
+/// Name of a trend's field here.
 fn latency(key: &str, put: impl FnOnce((&'static str, &str))) {
     match key {
         "avg" => put(("stat", "mean")),

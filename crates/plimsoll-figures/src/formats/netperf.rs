@@ -33,13 +33,13 @@ pub(super) const FORMAT: Format = Format {
     ..Format::EMPTY
 };
 
-/// What a test measures.
+/// Quantity of a test.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Stream,
     Datagrams,
     Transactions,
-    /// Whatever the options of `-t omni` say: its row tells the unit.
+    /// Whatever the options of `-t omni` say: its row has the unit.
     Omni,
 }
 
@@ -82,7 +82,7 @@ fn throughput(unit: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// What a line above the figures of a test without its first line measures.
+/// Quantity of a test without its first line, by a line above its figures.
 fn kind_of_heading(text: &str) -> Option<Kind> {
     if text.contains("Trans.") {
         Some(Kind::Transactions)
@@ -113,7 +113,7 @@ fn column(name: &str) -> Option<(&'static str, (&'static str, String), &'static 
     })
 }
 
-/// Of the local and of the remote side: how busy its CPUs were, and what a unit of work took of them. -1 stands for what was not measured.
+/// Of the local and of the remote side: how busy its CPUs were, and the CPU time of a unit of work. -1 stands for an unmeasured value.
 fn of_sides(columns: &[f64], unit: &str, out: &mut Out<'_>) {
     let [local, remote, local_demand, remote_demand] = columns else { return };
     for (side, cpu, demand) in [("local", local, local_demand), ("remote", remote, remote_demand)] {
@@ -171,7 +171,7 @@ impl Reader for Netperf {
             out.put("duration", seconds, of_time, &[]);
             return Fit::Mine;
         }
-        // That a confidence was not achieved.
+        // Warning that a confidence was not achieved.
         if self.kind.is_some() && line.text.starts_with("!!!") {
             return Fit::Mine;
         }
@@ -222,7 +222,7 @@ impl Reader for Netperf {
     }
 }
 
-/// What the last line of a heading has below `Elapsed Time`: the word behind the sizes, `(sec)` or `secs.`.
+/// Text of a heading's last line below `Elapsed Time`: the word behind the sizes, `(sec)` or `secs.`.
 fn unit_of_elapsed<'t>(words: &[&'t str]) -> Option<&'t str> {
     match words {
         ["Size", .., last] if last.starts_with('(') => Some(last),

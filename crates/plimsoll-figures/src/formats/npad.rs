@@ -80,7 +80,7 @@ fn kibibytes((value, behind): (f64, &str)) -> Option<f64> {
     behind.starts_with(['k', 'K']).then_some(value)
 }
 
-/// Whether the unit is what stands behind a number.
+/// Whether this unit stands after a number.
 fn is_unit(behind: &str, unit: &str) -> bool {
     let word = behind.split_whitespace().next().unwrap_or_default().trim_end_matches(['.', ',']);
     let spelled = match unit {

@@ -27,7 +27,7 @@ struct Pchar {
     hop: String,
 }
 
-/// What stands behind `name = ` and before the next comma or the end: `126315.789474 Kbps`.
+/// Text after `name = ` and before the next comma or the end: `126315.789474 Kbps`.
 fn field(text: &str, name: &str, unit: &str) -> Option<f64> {
     let place = text.find(name)? + name.len();
     let mut words = text[place..].trim_start_matches([' ', '=']).split_whitespace();

@@ -1,4 +1,4 @@
-//! What `perf script` prints. It is recognised, and read by another command.
+//! Output of `perf script`. It is recognised, and read by another command.
 
 use super::prelude::*;
 use crate::perf_script as stacks;

@@ -67,7 +67,7 @@ fn decimal(word: &str) -> Option<f64> {
     }
 }
 
-/// What stands behind `+-` in brackets: the standard error in per cent.
+/// Text after `+-` in brackets: the standard error in per cent.
 fn error(text: &str) -> Option<f64> {
     let (_, rest) = text.rsplit_once("( +-")?;
     leading(rest.trim_start()).filter(|(_, behind)| behind.starts_with('%')).map(|(value, _)| value)

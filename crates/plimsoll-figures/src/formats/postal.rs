@@ -1,4 +1,4 @@
-//! What `postal` prints each minute: `time,messages,data(K),errors,connections,SSL connections`.
+//! Output of `postal` each minute: `time,messages,data(K),errors,connections,SSL connections`.
 
 use super::prelude::*;
 

@@ -59,7 +59,7 @@ const STATS: [(&str, &str); 6] = [
 struct Table {
     unit: HeadingTime,
     columns: Vec<String>,
-    /// By what `OPS` are multiplied, where the heading states a known unit or none.
+    /// Factor of `OPS`, where the heading states a known unit or none.
     thousands: Option<f64>,
 }
 

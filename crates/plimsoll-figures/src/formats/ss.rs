@@ -30,7 +30,7 @@ pub(super) const FORMAT: Format = Format {
     ..Format::EMPTY
 };
 
-/// What begins facts that may stand in a line of their own.
+/// Start of facts that may stand in a line of their own.
 const WRAPPED: &[&str] = &[
     "bytes_",
     "segs_",

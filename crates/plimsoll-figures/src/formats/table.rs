@@ -126,7 +126,7 @@ fn has_points(cells: &[&str]) -> bool {
 
 #[derive(Default)]
 struct Table {
-    /// What stands before decimals, where an option or a row says so.
+    /// The decimal mark, where an option or a row says so.
     decimal: Option<Decimal>,
     columns: Vec<Column>,
     /// Whether the heading begins with a bar and ends without one: its first name may be empty.

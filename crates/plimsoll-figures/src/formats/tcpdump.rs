@@ -1,4 +1,4 @@
-//! What tcpdump prints. It is recognised, and read by another command.
+//! Output of tcpdump. It is recognised, and read by another command.
 
 use super::prelude::*;
 

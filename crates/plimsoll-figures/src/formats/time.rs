@@ -1,4 +1,4 @@
-//! What `time` of a shell prints.
+//! Output of a shell's `time`.
 
 use super::prelude::*;
 

@@ -78,7 +78,7 @@ impl Reader for Tiotest {
 
 impl Tiotest {
     fn row(&self, item: &str, cells: [&str; 4], out: &mut Out<'_>) -> Fit {
-        // `Random Write   16 MBs`: how much it was is told by the call.
+        // `Random Write   16 MBs`: the call has the amount.
         let words: Vec<&str> = item.split_whitespace().take_while(|word| number(word).is_none()).collect();
         let operation = words.join(" ").to_lowercase();
         let mut labels: Vec<(&'static str, &str)> = vec![("operation", operation.as_str())];

@@ -32,7 +32,7 @@ fn is_heading(line: &Line<'_>) -> bool {
 #[derive(Default)]
 struct Turbostat {
     names: Vec<String>,
-    /// Whether it is known where a name of a column ends: names may have blanks (`haltpoll idle%`), and only tabs tell, or a line with as many cells.
+    /// Whether it is known where a name of a column ends: names may have blanks (`haltpoll idle%`), and only tabs show it, or a line with as many cells.
     sure: bool,
 }
 

@@ -149,7 +149,7 @@ impl Wrk {
         Fit::Mine
     }
 
-    /// What begins with a number: a percentile, the total, the threads, or a row of the spectrum.
+    /// Reads a line that begins with a number: a percentile, the total, the threads, or a row of the spectrum.
     fn row(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
         if is_threads(line) {
             return Fit::Mine;

@@ -95,7 +95,7 @@ fn pass_over_line(input: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
-/// Refuses what is no text, and says what it is.
+/// Refuses input that is no text, and names its kind.
 fn check(head: &[u8]) -> Result<(), ReadError> {
     match Magic::of(head) {
         Some(Magic::Compressed(program)) => return Err(ReadError::Compressed(program)),
@@ -163,7 +163,7 @@ struct Scanner<'s> {
 /// The words that mark all formats. The machine that finds them takes longer to build than a short text to read.
 static MARKS: LazyLock<(Option<AhoCorasick>, Vec<usize>)> = LazyLock::new(|| marks(formats::ALL));
 
-/// What finds the words that mark these formats, and the format that each word marks.
+/// Matcher of the words that mark these formats, and the format of each word.
 fn marks(formats: &[&'static Format]) -> (Option<AhoCorasick>, Vec<usize>) {
     let of_each =
         |(index, format): (usize, &&'static Format)| format.marks.iter().map(move |mark| (*mark, index));
@@ -462,7 +462,7 @@ impl<'s> Scanner<'s> {
             self.coverage.figures += given;
             return Fit::Mine;
         }
-        // What a figure was handed on from is of the tool, whatever is wrong with the rest of the line.
+        // A line with a figure is of the tool, even where the rest of the line is wrong.
         let fit = if given > 0 { Fit::Mine } else { fit };
         if fit == Fit::Mine {
             active.foreign = 0;
@@ -496,7 +496,7 @@ impl<'s> Scanner<'s> {
         if let Some(active) = &mut self.active {
             active.gap.line(line);
         }
-        // What is drawn says nothing.
+        // A drawn line says nothing.
         if line.is_rule() {
             return;
         }

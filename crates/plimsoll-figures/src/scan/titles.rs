@@ -7,7 +7,7 @@ use super::super::coverage::{Call, QUOTED};
 /// The nearest lines that are kept above a call.
 const KEPT: usize = 12;
 
-/// What a line above a call is, the best title first.
+/// Kind of a line above a call, the best title first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// `With the patch:`, `## With the patch`, `**With the patch**`

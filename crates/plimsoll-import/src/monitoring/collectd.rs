@@ -27,7 +27,7 @@ pub(super) fn csv(text: &str) -> Result<Columns, MonitoringError> {
 }
 
 /// Turns a counter, which the plugin stores without `StoreRates`, into its rate per second. Counters are whole numbers that seldom fall; after a
-/// restart one begins anew.
+/// restart one begins at zero.
 fn of_counter(points: &mut Vec<(u64, f64)>) {
     const LEAST: usize = 20;
     let whole = points.iter().all(|(_, value)| value.is_nan() || value.fract() == 0.0);

@@ -1,4 +1,4 @@
-//! Names of series: those of `plimsoll watch` for what it measures, too.
+//! Names of series, including those of `plimsoll watch`.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What RRDtool prints: the XML of `rrdtool dump` (rrddump(1)), and the table of `rrdtool fetch` (rrdfetch(1)).
+//! Output of RRDtool: the XML of `rrdtool dump` (rrddump(1)), and the table of `rrdtool fetch` (rrdfetch(1)).
 
 use super::{Columns, MOST_VALUES, MonitoringError};
 

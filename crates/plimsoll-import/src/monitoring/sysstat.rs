@@ -1,4 +1,4 @@
-//! What sysstat kept: `sadf -d` (semicolons, times in UTC or since 1970), and the tables of `sar -f`, of several days one after another.
+//! Files of sysstat: `sadf -d` (semicolons, times in UTC or since 1970), and the tables of `sar -f`, of several days one after another.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ const DAY: u64 = 86_400;
 
 /// Series by name, as they come.
 #[derive(Default)]
-struct Kept(BTreeMap<String, Monitored>);
+struct SeriesByName(BTreeMap<String, Monitored>);
 
-impl Kept {
+impl SeriesByName {
     fn put(&mut self, label: &str, column: &str, at: u64, value: f64) {
         // Of all CPUs together: `all` in tables, -1 in `sadf -d`.
         let (name, unit, value) = match (column, label) {
@@ -38,7 +38,7 @@ impl Kept {
 
 pub(super) fn sadf(text: &str) -> Result<Vec<Monitored>, MonitoringError> {
     const LABELS: [&str; 6] = ["CPU", "DEV", "IFACE", "FILESYSTEM", "MOUNTPOINT", "INTR"];
-    let mut kept = Kept::default();
+    let mut kept = SeriesByName::default();
     let mut columns: Vec<&str> = Vec::new();
     for (index, line) in text.lines().enumerate() {
         if let Some(names) = line.strip_prefix("# ") {
@@ -64,7 +64,7 @@ pub(super) fn sadf(text: &str) -> Result<Vec<Monitored>, MonitoringError> {
 }
 
 pub(super) fn sar(text: &str) -> Result<Vec<Monitored>, MonitoringError> {
-    let mut kept = Kept::default();
+    let mut kept = SeriesByName::default();
     let banner = |line: &str| line.starts_with("Linux ") && line.contains('(');
     // Where each day begins in the text, and in which line.
     let mut starts: Vec<(usize, usize)> = Vec::new();

@@ -6,7 +6,7 @@ use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// What a compressed input contains, as far as it can be unpacked.
+/// Content of a compressed input, as far as it can be unpacked.
 pub(super) struct Unpacked<'r> {
     from: Box<dyn Read + 'r>,
     is_begun: bool,

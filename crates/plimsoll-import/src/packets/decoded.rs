@@ -1,4 +1,4 @@
-//! What decoding a packet gives: what is handed on, or why it is not.
+//! Result of decoding a packet: its content, or why it is not handed on.
 
 use std::fmt;
 

@@ -16,7 +16,7 @@ const AUTHENTICATION: u8 = 51;
 /// More extension headers than this in one IPv6 packet are taken for an attack.
 const MAX_EXTENSIONS: usize = 16;
 
-/// What the IP header says.
+/// Content of the IP header.
 struct Ip<'a> {
     source: IpAddr,
     destination: IpAddr,

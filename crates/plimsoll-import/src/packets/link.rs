@@ -4,7 +4,7 @@
 
 use super::decoded::{Carrier, Skip};
 
-/// What frames of an interface begin with.
+/// Link type: the header at the start of an interface's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LinkType {
     /// Ethernet, with or without VLAN tags.
@@ -45,7 +45,7 @@ impl LinkType {
     pub(super) fn from_number(number: u32) -> Self {
         match number {
             1 => Self::Ethernet,
-            // 12 and 14 are what some systems write for raw IP, 101 what the registry says, 228 and 229 one version only.
+            // 12 and 14 are raw IP on some systems, 101 in the registry, 228 and 229 are one version only.
             12 | 14 | 101 | 228 | 229 => Self::Raw,
             0 | 108 => Self::Loopback,
             113 => Self::Cooked,

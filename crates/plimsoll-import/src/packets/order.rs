@@ -21,7 +21,7 @@ pub(super) struct Order<'v> {
     passed: u64,
     /// Packets older than the one before.
     pub(super) backwards: u64,
-    /// Those of them that were older than all in the window, so that they could not be sorted in.
+    /// Packets that were older than all in the window, so that they could not be sorted in.
     pub(super) too_late: u64,
 }
 
@@ -63,7 +63,7 @@ impl<'v> Order<'v> {
         }
     }
 
-    /// Hands on what the window holds.
+    /// Hands on the packets of the window.
     pub(super) fn finish(&mut self) {
         while !self.held.is_empty() {
             self.hand_on();

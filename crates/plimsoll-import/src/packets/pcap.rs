@@ -11,7 +11,7 @@ pub(super) const MAX_KEPT: usize = 4 << 20;
 const FILE_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
 
-/// What the file header says.
+/// Content of the file header.
 struct Header {
     order: ByteOrder,
     link: LinkType,

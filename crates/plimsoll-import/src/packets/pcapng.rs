@@ -122,7 +122,7 @@ fn block(section: &mut Section, window: &mut Window<'_>, sink: &mut Sink<'_>) ->
     Ok(usable)
 }
 
-/// A block too large for a packet (decryption secrets, somebody's own kind) is stepped over without being kept.
+/// A block too large for a packet (decryption secrets, a private kind) is stepped over without being kept.
 #[cold]
 fn skip_large(
     kind: u32,

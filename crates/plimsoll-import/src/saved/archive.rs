@@ -80,7 +80,7 @@ fn packing(head: &[u8]) -> Option<Packing> {
 /// # Errors
 /// The system refuses, the archive is damaged or of an unknown packing, or a limit is exceeded.
 pub fn members(path: &Path) -> Result<Option<Members>, ArchiveError> {
-    let mut kept = Kept::default();
+    let mut kept = Extraction::default();
     if path.is_dir() {
         kept.folder(path, &mut PathBuf::new(), 0)?;
         return Ok(Some(kept.found));
@@ -107,14 +107,14 @@ pub fn members(path: &Path) -> Result<Option<Members>, ArchiveError> {
 const LONGEST_HEAD: u64 = 2048;
 
 #[derive(Default)]
-struct Kept {
+struct Extraction {
     found: Members,
     entries: u64,
     bytes: u64,
     kept: u64,
 }
 
-impl Kept {
+impl Extraction {
     fn count_entry(&mut self) -> Result<(), ArchiveError> {
         self.entries += 1;
         if self.entries > MOST_ENTRIES {
@@ -328,7 +328,7 @@ mod tests {
     }
 
     fn read(input: impl Read) -> Result<Vec<Member>, ArchiveError> {
-        let mut kept = Kept::default();
+        let mut kept = Extraction::default();
         kept.archive(input).map(|()| kept.found.members)
     }
 
@@ -382,7 +382,7 @@ mod tests {
 
     #[test]
     fn texts_beyond_the_limits_are_named() {
-        let mut kept = Kept { kept: MOST_KEPT - 5, ..Kept::default() };
+        let mut kept = Extraction { kept: MOST_KEPT - 5, ..Extraction::default() };
         assert!(kept.has_room("sos/proc/stat", 5) && !kept.has_room("sos/proc/vmstat", 6));
         assert!(!kept.has_room("sos/proc/uptime", LARGEST_FILE + 1) && !kept.has_room("sos/etc/passwd", 6));
         assert_eq!(kept.found.left_out, ["sos/proc/vmstat", "sos/proc/uptime"]);

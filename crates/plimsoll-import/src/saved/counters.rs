@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub struct Window {
     /// How long it is, where that is known.
     pub seconds: Option<f64>,
-    /// What each counter moved by.
+    /// Change of each counter.
     pub values: BTreeMap<String, f64>,
 }
 
@@ -49,7 +49,7 @@ impl Reading {
     }
 }
 
-/// What one program wrote of a machine's counters.
+/// One program's output of a machine's counters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
     /// The program: `netstat -s`, `/proc/net/snmp`.

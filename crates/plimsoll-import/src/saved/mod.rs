@@ -1,7 +1,7 @@
-//! What other tools wrote down while something ran: the tables of vmstat and sar, the stacks of `perf script`, and the counters that ordinary
+//! Files of other tools, written during a measurement: the tables of vmstat and sar, the stacks of `perf script`, and the counters that ordinary
 //! commands print.
 //!
-//! What a text is, is seen from what is in it, and from the prompts and file names that name a command. A line of a table that does not fit is an
+//! The content of a text shows its format, as do prompts and file names that name a command. A line of a table that does not fit is an
 //! error that names it; of counters, lines that are not known are counted. Nothing is guessed.
 
 mod archive;
@@ -56,7 +56,7 @@ impl SavedError {
     }
 }
 
-/// What a file has in it.
+/// Content of a file.
 #[derive(Clone, Debug)]
 pub enum Saved {
     /// Figures over time.

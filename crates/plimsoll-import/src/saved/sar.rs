@@ -78,7 +78,7 @@ fn add(columns: &mut Vec<Column>, names: &[&str], words: &[&str], index: usize) 
     Ok(())
 }
 
-/// What a column counts: sar(1). Nothing for single CPUs, which tell no more than all of them, and for memory, which tells how long a machine has
+/// Kind of a column: sar(1). Nothing for single CPUs, which add nothing to all of them, and for memory, which shows how long a machine has
 /// been up.
 fn kind(name: &str, label: Option<&str>) -> Option<ColumnKind> {
     let of_all = label.is_none_or(|label| label == ALL);
@@ -133,7 +133,7 @@ Average:        all     11,33      0,00     63,00      0,00      0,00     25,67
     }
 
     #[test]
-    fn devices_and_several_tables_with_am_and_pm_are_told_apart() {
+    fn devices_and_several_tables_with_am_and_pm_are_read_apart() {
         let text = "Linux 5.10 (host)\t11/23/2026\n\n\
                     12:00:01 AM    proc/s   cswch/s\n12:00:02 AM      1.00   2000.00\n12:00:03 AM      2.00   2100.00\n\
                     12:00:04 AM      1.00   2050.00\nAverage:         1.33   2050.00\n\n\
@@ -146,7 +146,7 @@ Average:        all     11,33      0,00     63,00      0,00      0,00     25,67
     }
 
     #[test]
-    fn a_line_that_was_cut_is_told() {
+    fn a_line_that_was_cut_is_refused() {
         let cut = CPU.replace("11,00      0,00     65,00      0,00      0,00     24,00", "11,00");
         assert_eq!(
             read(&cut).unwrap_err().to_string(),

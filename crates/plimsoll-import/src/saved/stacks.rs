@@ -11,7 +11,7 @@ pub(super) const PROGRAM: &str = "perf script";
 
 /// Functions that begin a softirq: what runs below them is no idle CPU's, even where it interrupts one.
 const SOFTIRQS: [&str; 3] = ["handle_softirqs", "__do_softirq", "irq_exit_rcu"];
-/// What idle CPUs run as.
+/// Name of idle CPUs.
 const IDLE: &str = "swapper";
 /// Events that are a clock's and not a counter of cycles.
 const CLOCKS: [&str; 2] = ["cpu-clock", "task-clock"];
@@ -147,7 +147,7 @@ relay fast 1234/1235 [001]  100.020000:   10101010 cpu-clock:pppH:
     }
 
     #[test]
-    fn what_is_no_sample_and_no_frame_is_told_with_its_line() {
+    fn what_is_no_sample_and_no_frame_is_refused_with_its_line() {
         let broken =
             SAMPLES.replace("\tffffffffc0a2b3c4 nft_do_chain.isra.0+0x4 ([nf_tables])", "\twhat is this");
         assert!(read(&broken).unwrap_err().to_string().starts_with("line 4: a sample"));

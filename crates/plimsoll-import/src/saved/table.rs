@@ -2,10 +2,10 @@
 
 use super::SavedError;
 
-/// Fewer rows tell nothing about how figures scatter.
+/// Fewer rows do not show how figures scatter.
 const FEWEST_ROWS: usize = 3;
 
-/// What a column counts.
+/// Quantity of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
     /// How much of something there is.
@@ -27,7 +27,7 @@ pub enum ColumnKind {
 pub struct Column {
     /// Its name, as the program writes it.
     pub name: String,
-    /// What it counts.
+    /// Counted quantity.
     pub kind: ColumnKind,
     /// Its unit.
     pub unit: &'static str,
@@ -35,12 +35,12 @@ pub struct Column {
     pub values: Vec<f64>,
 }
 
-/// What a program printed at intervals.
+/// Output of a program at intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// The program.
     pub program: &'static str,
-    /// The columns, without those that only tell what is in memory for later use.
+    /// The columns, without those of memory in use for caches.
     pub columns: Vec<Column>,
 }
 

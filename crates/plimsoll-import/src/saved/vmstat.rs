@@ -7,7 +7,7 @@ use super::table::{Column, ColumnKind, Table, number};
 
 const PROGRAM: &str = "vmstat";
 
-/// What a column is (vmstat(8)). Those of memory in use for caches tell how long a machine has been up.
+/// Kinds of the columns (vmstat(8)). Those of memory in use for caches only show how long a machine has been up.
 const KINDS: [(&str, ColumnKind); 16] = [
     ("r", ColumnKind::Level),
     ("b", ColumnKind::Level),
@@ -46,7 +46,7 @@ pub(super) fn read(text: &str) -> Result<Table, SavedError> {
         } else if let Some(header) =
             above.as_ref().filter(|_| line.trim_start().starts_with(|first: char| first.is_ascii_digit()))
         {
-            // All else is what stands before the header, and the groups of columns above it.
+            // Other lines are those before the header, and the groups of columns above it.
             rows.push(row(index, line, header)?);
         }
     }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told_with_its_line() {
+    fn what_does_not_fit_is_refused_with_its_line() {
         let cut = OF_2001.replace("  12  61  27", "  12");
         assert_eq!(
             read(&cut).unwrap_err().to_string(),

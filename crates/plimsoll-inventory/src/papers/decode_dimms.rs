@@ -1,7 +1,7 @@
 //! `decode-dimms` of i2c-tools: what memory modules say of themselves (SPD).
 
 use super::super::dmi::Dimm;
-use super::known::Known;
+use super::known::Facts;
 use super::{Reader, leading, size};
 
 #[derive(Default)]
@@ -14,7 +14,7 @@ impl Reader for DecodeDimms {
         line.starts_with("# decode-dimms") || line.starts_with("Decoding EEPROM")
     }
 
-    fn line(&mut self, line: &str, known: &mut Known) -> bool {
+    fn line(&mut self, line: &str, known: &mut Facts) -> bool {
         if line.starts_with("Decoding EEPROM") {
             self.close(known);
             self.dimm = Some(Dimm::default());
@@ -39,13 +39,13 @@ impl Reader for DecodeDimms {
         true
     }
 
-    fn end(mut self, known: &mut Known) {
+    fn end(mut self, known: &mut Facts) {
         self.close(known);
     }
 }
 
 impl DecodeDimms {
-    fn close(&mut self, known: &mut Known) {
+    fn close(&mut self, known: &mut Facts) {
         if let Some(dimm) = self.dimm.take().filter(|dimm| dimm.size > 0) {
             known.dimm(&dimm);
         }

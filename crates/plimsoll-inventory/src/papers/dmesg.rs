@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::super::kernel_log::trouble;
-use super::known::Known;
+use super::known::Facts;
 use super::{Reader, leading};
 
 #[derive(Default)]
@@ -20,7 +20,7 @@ impl Reader for Dmesg {
         at_us.is_some() || text.len() < line.len() || text.starts_with("Linux version ")
     }
 
-    fn line(&mut self, line: &str, known: &mut Known) -> bool {
+    fn line(&mut self, line: &str, known: &mut Facts) -> bool {
         let (at_us, text) = split(line);
         let mut taken = false;
         if let Some(trouble) = trouble(text) {
@@ -42,8 +42,8 @@ impl Reader for Dmesg {
 }
 
 impl Dmesg {
-    /// What the kernel says of itself, the processors and the memory.
-    fn machine(&mut self, text: &str, known: &mut Known) -> bool {
+    /// The kernel's lines about itself, the processors and the memory.
+    fn machine(&mut self, text: &str, known: &mut Facts) -> bool {
         if let Some(rest) = text.strip_prefix("Linux version ") {
             let release = rest.split(' ').next().unwrap_or(rest);
             known.set_some(&["kernel", "version"], rest.rfind(" #").map(|at| &rest[at + 1..]));
@@ -98,7 +98,7 @@ impl Dmesg {
     }
 
     /// `ata1: SATA link up 6.0 Gbps (SStatus 133 SControl 300)`, then `ata1.00: ATA-9: MODEL, FIRMWARE, max UDMA/133`
-    fn ata(&mut self, text: &str, known: &mut Known) -> bool {
+    fn ata(&mut self, text: &str, known: &mut Facts) -> bool {
         let Some((port, rest)) = text.strip_prefix("ata").and_then(|rest| rest.split_once(": ")) else {
             return false;
         };
@@ -126,7 +126,7 @@ impl Dmesg {
 }
 
 /// A disk of SCSI and virtio (`[sda] 500118192 512-byte logical blocks: ...`), or of drivers/ide (`hda: 60036480 sectors (...), UDMA(100)`).
-fn disk(text: &str, known: &mut Known) -> bool {
+fn disk(text: &str, known: &mut Facts) -> bool {
     if let Some((name, rest)) = text.split_once('[').and_then(|(_, rest)| rest.split_once("] ")) {
         if rest.contains("-byte logical blocks") {
             let mut words = rest.split(' ');
@@ -160,7 +160,7 @@ fn disk(text: &str, known: &mut Known) -> bool {
 }
 
 /// `e1000e 0000:00:19.0 eth0: NIC Link is Up 1000 Mbps Full Duplex`, `r8169 0000:01:00.0 eth0: Link is Up - 1Gbps/Full - flow control off`
-fn network(text: &str, known: &mut Known) -> bool {
+fn network(text: &str, known: &mut Facts) -> bool {
     let lower = text.to_ascii_lowercase();
     let Some(at) = lower.find("link is ") else { return false };
     let Some(card) = text[..at].trim_end().trim_end_matches("NIC").trim_end().strip_suffix(':') else {

@@ -1,7 +1,7 @@
 //! `dmidecode`: board, firmware, processors and memory modules.
 
 use super::super::dmi::Dimm;
-use super::known::Known;
+use super::known::Facts;
 use super::{Reader, leading, pair, size};
 
 #[derive(Default)]
@@ -28,7 +28,7 @@ impl Reader for Dmidecode {
         line.starts_with("# dmidecode") || (line.starts_with("Handle 0x") && line.contains("DMI type"))
     }
 
-    fn line(&mut self, line: &str, known: &mut Known) -> bool {
+    fn line(&mut self, line: &str, known: &mut Facts) -> bool {
         if line.starts_with("Handle 0x") {
             self.close(known);
             return false;
@@ -48,7 +48,7 @@ impl Reader for Dmidecode {
         true
     }
 
-    fn end(mut self, known: &mut Known) {
+    fn end(mut self, known: &mut Facts) {
         self.close(known);
         known.set_some(&["cpus", "sockets"], Some(self.sockets).filter(|&count| count > 0));
         known.set_some(&["cpus", "cores"], Some(self.cores).filter(|&count| count > 0));
@@ -61,15 +61,15 @@ impl Reader for Dmidecode {
 
 impl Dmidecode {
     /// An empty slot has no size.
-    fn close(&mut self, known: &mut Known) {
+    fn close(&mut self, known: &mut Facts) {
         self.kind = None;
         if let Some(dimm) = self.dimm.take().filter(|dimm| dimm.size > 0) {
             known.dimm(&dimm);
         }
     }
 
-    fn field(&mut self, key: &str, value: &str, known: &mut Known) -> bool {
-        // What vendors leave in fields that they do not fill.
+    fn field(&mut self, key: &str, value: &str, known: &mut Facts) -> bool {
+        // Texts of vendors in fields that they do not fill.
         const EMPTY: [&str; 7] = [
             "Not Specified",
             "Unknown",

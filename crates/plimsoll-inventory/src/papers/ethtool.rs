@@ -1,6 +1,6 @@
 //! `ethtool DEVICE`, `ethtool -k DEVICE` and `ethtool -i DEVICE`: a network card's link, offloads and driver.
 
-use super::known::Known;
+use super::known::Facts;
 use super::{Reader, leading, pair};
 
 #[derive(Default)]
@@ -26,7 +26,7 @@ impl Reader for Ethtool {
         card(line).is_some() || line.starts_with("driver: ")
     }
 
-    fn line(&mut self, line: &str, known: &mut Known) -> bool {
+    fn line(&mut self, line: &str, known: &mut Facts) -> bool {
         if let Some(name) = card(line) {
             self.card = Some(name.to_owned());
             return true;

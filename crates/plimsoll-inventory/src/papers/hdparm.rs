@@ -1,6 +1,6 @@
 //! `hdparm -I`: what a SATA or IDE disk says of itself (ATA command set, IDENTIFY DEVICE).
 
-use super::known::Known;
+use super::known::Facts;
 use super::{Reader, leading, pair};
 
 #[derive(Default)]
@@ -18,7 +18,7 @@ impl Reader for Hdparm {
             || line.starts_with("ATAPI ") && line.contains(", with ")
     }
 
-    fn line(&mut self, line: &str, known: &mut Known) -> bool {
+    fn line(&mut self, line: &str, known: &mut Facts) -> bool {
         if let Some(name) = disk(line) {
             self.close(known);
             self.disk = Some(name.to_owned());
@@ -61,13 +61,13 @@ impl Reader for Hdparm {
         }
     }
 
-    fn end(mut self, known: &mut Known) {
+    fn end(mut self, known: &mut Facts) {
         self.close(known);
     }
 }
 
 impl Hdparm {
-    fn close(&mut self, known: &mut Known) {
+    fn close(&mut self, known: &mut Facts) {
         let sector = self.sector.take();
         let size = self.sectors.take().and_then(|sectors| sectors.checked_mul(sector.unwrap_or(512)));
         let link = self.link.take();

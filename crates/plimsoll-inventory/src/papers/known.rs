@@ -8,7 +8,7 @@ use super::super::pcie::PcieLink;
 
 /// The parts of an inventory that some output had.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct Facts {
     found: Map<String, Value>,
     conflicts: Vec<String>,
     program: String,
@@ -16,13 +16,13 @@ pub(super) struct Known {
     dimms_from: Option<String>,
 }
 
-impl Known {
+impl Facts {
     pub(super) fn new() -> Self {
         let found = Map::from_iter([("schema".to_owned(), SCHEMA.into())]);
         Self { found, conflicts: Vec::new(), program: String::new(), dimms_from: None }
     }
 
-    /// What comes next is of this program.
+    /// Sets the program of the facts that follow.
     pub(super) fn read_from(&mut self, program: &str) {
         program.clone_into(&mut self.program);
     }
@@ -42,7 +42,7 @@ impl Known {
         true
     }
 
-    /// Notes a value in place of an earlier one: a log tells what changed.
+    /// Notes a value in place of an earlier one: a log reports changes.
     pub(super) fn replace(&mut self, path: &[&str], value: impl Into<Value>) -> bool {
         if let Some((last, above)) = path.split_last() {
             self.table(above).insert((*last).to_owned(), value.into());

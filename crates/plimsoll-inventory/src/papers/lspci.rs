@@ -1,6 +1,6 @@
 //! `lspci`, with `-v`, `-vv`, `-n`, `-nn` or `-k`: devices by slot, their drivers and links.
 
-use super::known::Known;
+use super::known::Facts;
 use super::{Reader, leading, pair};
 
 #[derive(Default)]
@@ -14,7 +14,7 @@ impl Reader for Lspci {
         device(line).is_some()
     }
 
-    fn line(&mut self, line: &str, known: &mut Known) -> bool {
+    fn line(&mut self, line: &str, known: &mut Facts) -> bool {
         if let Some((slot, class, name)) = device(line) {
             known.set(&["pci", &slot, "class"], class);
             known.set(&["pci", &slot, "name"], name);

@@ -1,7 +1,7 @@
-//! A machine as saved outputs of other programs tell of it, with the names of [`Inventory`](super::Inventory).
+//! A machine as saved outputs of other programs describe it, with the names of [`Inventory`](super::Inventory).
 //!
 //! Files may hold several outputs, one after the other, and quotation marks of a mail. Each line is given to the reader of the output that it
-//! stands in. What nobody says is left out, so this is never a whole inventory. Where two outputs differ, the first counts, and it is said.
+//! stands in. Facts in no output are left out, so this is never a whole inventory. Where two outputs differ, the first counts, and a note says so.
 
 mod decode_dimms;
 mod dmesg;
@@ -18,16 +18,16 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::kernel_log::trouble;
-use known::Known;
+use known::Facts;
 
 /// Reads one program's output, line by line.
 trait Reader: Default {
     /// Whether this line begins an output of this program. Blanks at its ends are taken off, here and below.
     fn begins(line: &str) -> bool;
     /// A line of the output, also the first. Whether something was taken from it.
-    fn line(&mut self, line: &str, known: &mut Known) -> bool;
+    fn line(&mut self, line: &str, known: &mut Facts) -> bool;
     /// The output ends.
-    fn end(self, _: &mut Known) {}
+    fn end(self, _: &mut Facts) {}
 }
 
 /// From the list of programs: their names, and who reads each.
@@ -54,13 +54,13 @@ macro_rules! each_paper {
                 }
             }
 
-            fn line(&mut self, line: &str, known: &mut Known) -> bool {
+            fn line(&mut self, line: &str, known: &mut Facts) -> bool {
                 match self {
                     $(Self::$variant(reader) => reader.line(line, known)),+
                 }
             }
 
-            fn end(self, known: &mut Known) {
+            fn end(self, known: &mut Facts) {
                 match self {
                     $(Self::$variant(reader) => reader.end(known)),+
                 }
@@ -78,7 +78,7 @@ each_paper! {
     Dmesg dmesg "dmesg"
 }
 
-/// Why a file tells nothing of a machine.
+/// Why a file says nothing about a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PaperError {
     /// Nothing in it is of a known program.
@@ -110,14 +110,14 @@ pub struct Source {
     pub left: usize,
 }
 
-/// A machine, as far as papers tell.
+/// A machine, as far as papers describe it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Papers {
     /// Facts, with the names of an inventory.
     pub found: Map<String, Value>,
     /// Where it was read.
     pub sources: Vec<Source>,
-    /// What two of them say differently.
+    /// Facts on which two of them differ.
     pub conflicts: Vec<String>,
 }
 
@@ -126,7 +126,7 @@ pub struct Papers {
 /// # Errors
 /// A file has nothing in it that a known program printed.
 pub fn read<'t>(files: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<Papers, PaperError> {
-    let mut known = Known::new();
+    let mut known = Facts::new();
     let mut sources = Vec::new();
     for (file, text) in files {
         let before = sources.len();
@@ -143,7 +143,7 @@ pub fn read<'t>(files: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<P
     Ok(Papers { found, sources, conflicts })
 }
 
-fn lines(file: &str, text: &str, known: &mut Known, sources: &mut Vec<Source>) {
+fn lines(file: &str, text: &str, known: &mut Facts, sources: &mut Vec<Source>) {
     let mut reading: Option<(Reading, Source)> = None;
     for line in text.lines() {
         let line = unquoted(line);
@@ -179,7 +179,7 @@ fn lines(file: &str, text: &str, known: &mut Known, sources: &mut Vec<Source>) {
     close(reading, known, sources);
 }
 
-fn close(reading: Option<(Reading, Source)>, known: &mut Known, sources: &mut Vec<Source>) {
+fn close(reading: Option<(Reading, Source)>, known: &mut Facts, sources: &mut Vec<Source>) {
     if let Some((reader, source)) = reading {
         reader.end(known);
         sources.push(source);
@@ -187,7 +187,7 @@ fn close(reading: Option<(Reading, Source)>, known: &mut Known, sources: &mut Ve
 }
 
 /// JSON documents, one after the other; those of smartctl are read.
-fn documents(file: &str, text: &str, known: &mut Known, sources: &mut Vec<Source>) -> Result<(), PaperError> {
+fn documents(file: &str, text: &str, known: &mut Facts, sources: &mut Vec<Source>) -> Result<(), PaperError> {
     for document in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
         let document =
             document.map_err(|error| PaperError::Json { file: file.to_owned(), what: error.to_string() })?;

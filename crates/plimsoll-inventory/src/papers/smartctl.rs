@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::known::Known;
+use super::known::Facts;
 use super::leading;
 
 /// How many fields were taken.
-pub(super) fn read(document: &Value, known: &mut Known) -> usize {
+pub(super) fn read(document: &Value, known: &mut Facts) -> usize {
     let name = document.pointer("/device/name").and_then(Value::as_str).unwrap_or("disk");
     let disk = name.strip_prefix("/dev/").unwrap_or(name);
     let text = |path: &str| document.pointer(path).and_then(Value::as_str).map(str::to_owned);

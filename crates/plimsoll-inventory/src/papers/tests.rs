@@ -22,7 +22,7 @@ const MAIL: (&str, &str) = sample!("mail-of-2001.txt");
 const SMARTCTL: (&str, &str) = sample!("smartctl.json");
 const ALL: [(&str, &str); 8] = [DMESG, DMIDECODE, DIMMS, ETHTOOL, HDPARM, LSPCI, MAIL, SMARTCTL];
 
-fn told(files: &[(&str, &str)]) -> Papers {
+fn of(files: &[(&str, &str)]) -> Papers {
     read(files.iter().copied()).expect("known programs")
 }
 
@@ -55,13 +55,13 @@ fn each_program_is_read() {
         (SMARTCTL, "disks/sda/link", json!({"speed": 3000, "max_speed": 6000})),
         (SMARTCTL, "disks/sda/health/powered_hours", json!(31_244)),
     ] {
-        assert_eq!(*at(&told(&[file]), path), expected, "{}: {path}", file.0);
+        assert_eq!(*at(&of(&[file]), path), expected, "{}: {path}", file.0);
     }
-    let dimms = told(&[DMIDECODE]);
+    let dimms = of(&[DMIDECODE]);
     let dimms = at(&dimms, "memory/dimms").as_array().expect("modules");
     assert_eq!(dimms.len(), 2, "an empty slot is no module");
     assert_eq!((&dimms[1]["speed"], &dimms[1]["configured_speed"]), (&json!(1333), &json!(1066)));
-    let spd = told(&[DIMMS]);
+    let spd = of(&[DIMMS]);
     assert_eq!(
         *at(&spd, "memory/dimms"),
         json!([{"size": 4_294_967_296_u64, "vendor": "Samsung", "part": "M393B1K70DH0-YH9", "speed": 1333}])
@@ -69,8 +69,8 @@ fn each_program_is_read() {
 }
 
 #[test]
-fn a_mail_of_2001_tells_what_the_disk_suffered() {
-    let papers = told(&[MAIL]);
+fn a_mail_of_2001_reports_what_the_disk_suffered() {
+    let papers = of(&[MAIL]);
     assert_eq!(*at(&papers, "kernel/release"), json!("2.4.5"));
     assert_eq!(*at(&papers, "disks/hda/transfer_mode"), json!("UDMA(100)"));
     let log = at(&papers, "kernel_log").as_array().expect("trouble");
@@ -79,9 +79,9 @@ fn a_mail_of_2001_tells_what_the_disk_suffered() {
 }
 
 #[test]
-fn several_outputs_may_stand_in_one_file_and_the_first_that_tells_counts() {
+fn several_outputs_may_stand_in_one_file_and_the_first_value_counts() {
     let whole = [DMIDECODE, HDPARM, DIMMS, LSPCI].map(|(_, text)| text).join("\n");
-    let papers = told(&[("all.txt", &whole)]);
+    let papers = of(&[("all.txt", &whole)]);
     let programs: Vec<_> = papers.sources.iter().map(|source| source.program.as_str()).collect();
     assert_eq!(programs, ["dmidecode", "hdparm -I", "decode-dimms", "lspci"]);
     assert_eq!(at(&papers, "memory/dimms").as_array().map(Vec::len), Some(2));
@@ -90,7 +90,7 @@ fn several_outputs_may_stand_in_one_file_and_the_first_that_tells_counts() {
 
 #[test]
 fn what_was_promised_is_held_against_papers() {
-    let papers = told(&[LSPCI, DMIDECODE]);
+    let papers = of(&[LSPCI, DMIDECODE]);
     let promised =
         Expectation::parse("pci.*.link.full = true\ncpus.count = 32\ndisks.sda.rotational = false\n")
             .expect("an expectation");
@@ -101,7 +101,7 @@ fn what_was_promised_is_held_against_papers() {
 
 #[test]
 fn what_is_read_has_the_names_of_an_inventory() {
-    let mut papers = told(&ALL);
+    let mut papers = of(&ALL);
     // A list of tables is not compared as a value.
     for list in ["memory", "kernel_log"] {
         papers.found.shift_remove(list);
@@ -114,7 +114,7 @@ fn what_is_read_has_the_names_of_an_inventory() {
 #[test]
 fn a_number_that_no_machine_has_is_no_reason_to_stop() {
     let papers =
-        told(&[("x", "[    0.000000] Memory: 99999999999999999999k/99999999999999999999k available (1k)\n")]);
+        of(&[("x", "[    0.000000] Memory: 99999999999999999999k/99999999999999999999k available (1k)\n")]);
     assert_eq!(*at(&papers, "memory/size"), json!(u64::MAX));
 }
 

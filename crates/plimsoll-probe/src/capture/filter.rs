@@ -31,7 +31,7 @@ const UDP: u32 = 17;
 /// `BPF_RET | BPF_K`.
 const RETURN: u16 = 0x06;
 
-/// How many ports a filter tells apart at most: more jumps than this do not fit one instruction.
+/// The most ports of a filter: more jumps than this do not fit one instruction.
 pub(super) const MOST_PORTS: usize = 100;
 
 /// Where a jump leads.

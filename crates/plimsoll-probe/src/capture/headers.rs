@@ -1,4 +1,4 @@
-//! Packets without their payload, and without the addresses of who sent them.
+//! Packets without their payload, and without their addresses.
 
 /// Protocol numbers (IANA): TCP and UDP.
 const TCP: u8 = 6;
@@ -32,7 +32,7 @@ pub fn cut(packet: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Replaces both addresses of a packet that [`cut`] has cut, and what else tells them: checksums, options of IPv4, unusual options of TCP.
+/// Replaces both addresses of a packet that [`cut`] has cut, and what else reveals them: checksums, options of IPv4, unusual options of TCP.
 pub fn replace_addresses(packet: &mut [u8], mut replace: impl FnMut(&mut [u8])) {
     let Some((at, protocol)) = transport(packet) else { return };
     if packet[0] >> 4 == 4 {

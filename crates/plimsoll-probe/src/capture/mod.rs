@@ -33,9 +33,9 @@ use self::ring::Ring;
 /// How long the thread waits for packets before it looks whether it is to end.
 const WAIT: Duration = Duration::from_millis(50);
 
-/// What to capture.
+/// Settings of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct Settings {
     /// Ports of the experiment's services: a packet must have one of them on either side. Without ports, every TCP and UDP packet counts.
     pub ports: Vec<u16>,
     /// How many bytes of each packet are kept (64 to 65535).
@@ -81,7 +81,7 @@ pub struct Captured {
     pub dropped: u64,
     /// CPU time of the capturing thread, in microseconds.
     pub cpu_us: u64,
-    /// What went wrong while it was written; the file then ends early.
+    /// The error while it was written; the file then ends early.
     pub error: Option<String>,
 }
 
@@ -110,7 +110,7 @@ pub fn interfaces() -> Result<Vec<Interface>, CaptureError> {
     Ok(found.into_iter().map(|(name, addresses)| Interface { name, addresses }).collect())
 }
 
-/// What becomes of a packet's bytes before they are written; `false` leaves it out.
+/// Edit of a packet's bytes before they are written; `false` leaves it out.
 pub type Edit = Box<dyn FnMut(&mut Vec<u8>) -> bool + Send>;
 
 /// A capture on one interface, under way.
@@ -133,7 +133,7 @@ impl Capture {
     ///
     /// # Errors
     /// When the interface cannot be listened to, or the file not be written.
-    pub fn start(interface: &str, path: &Path, file: File, wanted: &Wanted) -> Result<Self, CaptureError> {
+    pub fn start(interface: &str, path: &Path, file: File, wanted: &Settings) -> Result<Self, CaptureError> {
         Self::start_edited(interface, path, file, wanted, interface, None)
     }
 
@@ -145,7 +145,7 @@ impl Capture {
         interface: &str,
         path: &Path,
         file: File,
-        wanted: &Wanted,
+        wanted: &Settings,
         title: &str,
         edit: Option<Edit>,
     ) -> Result<Self, CaptureError> {
@@ -164,7 +164,7 @@ impl Capture {
         Ok(Self { interface: interface.to_owned(), path: path.to_owned(), stop, thread })
     }
 
-    /// Tells it to end. [`Capture::stop`] waits for that.
+    /// Ends the capture. [`Capture::stop`] waits for that.
     pub fn end(&self) {
         self.stop.store(true, Ordering::Release);
     }
@@ -236,7 +236,7 @@ fn write_all(
     }
 }
 
-/// What the calling thread has used of the CPU.
+/// CPU time of the calling thread.
 fn cpu_us() -> u64 {
     let micros = |time: nix::sys::time::TimeVal| u64::try_from(time.num_microseconds()).unwrap_or(0);
     getrusage(UsageWho::RUSAGE_THREAD)

@@ -9,14 +9,14 @@ use std::time::Duration;
 use nix::net::if_::if_nametoindex;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::Wanted;
+use super::Settings;
 use super::filter::program;
 
 /// A block of the ring, in bytes: a power of two, and a multiple of every page size.
 const BLOCK: usize = 1 << 20;
 /// Milliseconds after which the kernel passes on a block that is not full.
 const RETIRE_MS: u32 = 20;
-/// What the kernel takes for a frame's room; in this version frames have any length, and only the sum is checked.
+/// Size of a frame for the kernel; in this version frames have any length, and only the sum is checked.
 const FRAME: u32 = 2048;
 /// The fewest blocks: one is read while others are filled.
 const LEAST_BLOCKS: usize = 4;
@@ -46,7 +46,7 @@ unsafe impl Send for Ring {}
 
 impl Ring {
     /// A ring on an interface. Only what the filter lets through gets into it.
-    pub(super) fn open(interface: &str, wanted: &Wanted) -> io::Result<Self> {
+    pub(super) fn open(interface: &str, wanted: &Settings) -> io::Result<Self> {
         let index = if_nametoindex(CString::new(interface)?.as_c_str())?;
         let socket = open_socket()?;
         set(&socket, libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V3 as libc::c_int))?;
@@ -100,7 +100,7 @@ impl Ring {
     /// Passes the packets of the next block to `each`, and returns the block to the kernel. False if no block is ready.
     ///
     /// # Errors
-    /// What `each` says; the rest of the block is then skipped.
+    /// Errors of `each`; the rest of the block is then skipped.
     pub(super) fn next_block(
         &mut self,
         mut each: impl FnMut(RingPacket<'_>) -> io::Result<()>,

@@ -15,7 +15,7 @@ pub(super) fn read(proc: &Path, live: bool) -> BTreeMap<String, f64> {
     let Ok(mounts) = fs::read_to_string(proc.join("self/mounts")) else { return values };
     for mounted in on_devices(&mounts) {
         let Ok(found) = statvfs(mounted) else { continue };
-        // Those that a program without privileges may use.
+        // Blocks that a program without privileges may use.
         values.insert(
             format!("filesystem.{mounted}.free.bytes"),
             found.blocks_available() as f64 * found.fragment_size() as f64,
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_device_is_told_once_and_what_is_on_none_is_not() {
+    fn each_device_is_listed_once_and_what_is_on_none_is_not() {
         let mounts = "/dev/vda / ext4 rw 0 0\nproc /proc proc rw 0 0\n/dev/vda /again ext4 rw 0 0\n\
                       /dev/loop3 /srv/mail ext4 rw 0 0\n/dev/vdb /with\\040blank ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n";
         assert_eq!(on_devices(mounts), ["/", "/srv/mail"]);

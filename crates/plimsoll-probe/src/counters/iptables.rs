@@ -32,7 +32,7 @@ pub(super) fn count_rules(proc: &Path) -> Option<u64> {
     counts.reduce(|all, more| all + more)
 }
 
-/// What the kernel says of a table.
+/// Information about a table, from the kernel.
 fn info(socket: &OwnedFd, level: libc::c_int, table: &str) -> Option<[u8; INFO]> {
     let mut info = [0_u8; INFO];
     // The name ends with a zero.

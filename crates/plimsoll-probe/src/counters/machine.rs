@@ -1,4 +1,4 @@
-//! Parsers of the files that tell of the whole machine. What each value means and its unit stands in [`super`].
+//! Parsers of the files about the whole machine. What each value means and its unit stands in [`super`].
 
 use plimsoll_model::counters::DISK_FIELDS;
 

@@ -65,7 +65,7 @@ fn limited(group: &Path) -> Option<&'static str> {
     let limit = |file: &str| -> Option<u64> {
         fs::read_to_string(group.join(file)).ok()?.trim().parse().ok().filter(|limit| *limit < NO_LIMIT)
     };
-    // What has no limit is `max` in version 2.
+    // No limit is `max` in version 2.
     limit("memory.limit_in_bytes")
         .map(|_| "memory.failcnt")
         .or_else(|| limit("memory.max").or_else(|| limit("memory.high")).map(|_| "memory.events"))

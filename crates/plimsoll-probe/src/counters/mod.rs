@@ -144,7 +144,7 @@ pub struct Counters {
     memory_groups: MemoryGroups,
     /// Files that could not be read at the last attempt.
     absent_files: BTreeMap<PathBuf, String>,
-    /// What else could not be had at the last deep reading.
+    /// Further absences of the last deep reading.
     absent_state: Vec<Absence>,
     listed: Vec<Absence>,
 }
@@ -253,7 +253,7 @@ impl Counters {
         self.table.begin_series();
     }
 
-    /// What could not be read at the last reading, each with the reason. Deep readings add to it.
+    /// Absences of the last reading, each with the reason. Deep readings add to it.
     pub fn absent(&self) -> &[Absence] {
         &self.listed
     }
@@ -532,7 +532,7 @@ fn cgroup_sources(root: &Path) -> Vec<Source> {
     [source(directory("cpu"), "cpu.stat", "cgroup.cpu."), at_limit].into_iter().flatten().collect()
 }
 
-/// What the samples of a series hold.
+/// Values in the samples of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Series {
     /// The first holds everything; each later one what was read and has another value than before. A name that is missing has the

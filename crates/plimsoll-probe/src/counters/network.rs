@@ -1,4 +1,4 @@
-//! Parsers of the files that tell of a network namespace. What each value means stands in [`super`].
+//! Parsers of the files about a network namespace. What each value means stands in [`super`].
 
 use super::table::{Rows, Table};
 use super::text::{decimal, hexadecimal, lines, name, words};

@@ -8,7 +8,7 @@ use super::cpu_time;
 use crate::small_file;
 use plimsoll_inventory::Absence;
 
-/// What the processes say together.
+/// Sums over the processes.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
     pub(super) values: BTreeMap<String, f64>,
@@ -16,7 +16,7 @@ pub(super) struct Processes {
 }
 
 /// Reads all processes below `proc` that are in the network namespace of the calling thread. A process that ends meanwhile is
-/// left out without a word: that is what processes do.
+/// left out without a word: processes end.
 pub(super) fn read(proc: &Path) -> Processes {
     let mut sum = Sum::default();
     let own = fs::read_link(proc.join("thread-self/ns/net")).ok();

@@ -10,8 +10,8 @@ pub(super) struct Table {
     /// The reading in which a slot was last written; 0 for never.
     written: Vec<u64>,
     /// The last value of a slot in the series; NaN before the first.
-    told: Vec<f64>,
-    /// What a slot held when all were marked last; NaN when it was not part of that reading.
+    given: Vec<f64>,
+    /// Value of a slot when all were marked last; NaN when it was not part of that reading.
     marked: Vec<f64>,
     /// Slots in the order of their names, so that a map is built from sorted input.
     sorted: Vec<usize>,
@@ -61,7 +61,7 @@ impl Table {
         self.names.extend(names);
         self.values.resize(self.names.len(), 0.0);
         self.written.resize(self.names.len(), 0);
-        self.told.resize(self.names.len(), f64::NAN);
+        self.given.resize(self.names.len(), f64::NAN);
         self.marked.resize(self.names.len(), f64::NAN);
         first
     }
@@ -87,8 +87,8 @@ impl Table {
         for &slot in &self.sorted {
             let value = self.values[slot];
             // NaN marks a value that was never reported: it differs from everything.
-            if self.written[slot] == self.reading && self.told[slot] != value {
-                self.told[slot] = value;
+            if self.written[slot] == self.reading && self.given[slot] != value {
+                self.given[slot] = value;
                 changes.push((self.names[slot].clone(), value));
             }
         }
@@ -102,7 +102,7 @@ impl Table {
         }
     }
 
-    /// By how much this reading differs from the one that was marked last, of what was written in both.
+    /// Changes of this reading since the marked one, of values in both.
     pub(super) fn changes_since_mark(&self) -> BTreeMap<String, f64> {
         let written = (0..self.names.len()).filter(|&slot| self.written[slot] == self.reading);
         let changes = written.map(|slot| (slot, self.values[slot] - self.marked[slot]));
@@ -119,7 +119,7 @@ impl Table {
 
     /// Begins a series: forgets what [`Self::changes`] has given out, so that its next call gives everything.
     pub(super) fn begin_series(&mut self) {
-        self.told.fill(f64::NAN);
+        self.given.fill(f64::NAN);
         self.series = self.reading;
     }
 }
@@ -145,8 +145,8 @@ impl Rows {
         self.due = 0;
     }
 
-    /// Sets the values of the line that `key` tells from all others in its file. `names` is called when the line is new.
-    /// What there is no value for (`None`, or fewer values than names) is not part of the reading.
+    /// Sets the values of the line that `key` names in its file. `names` is called when the line is new.
+    /// A name without a value (`None`, or fewer values than names) is not part of the reading.
     pub(super) fn set(
         &mut self,
         table: &mut Table,

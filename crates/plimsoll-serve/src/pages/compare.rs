@@ -1,4 +1,4 @@
-//! Two runs side by side: first what differed in what they were measured on, then what was found.
+//! Two runs side by side: first the differences of their environments, then their results.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use super::{Here, Served, Trouble, above, run};
 use crate::link;
 use crate::site::Site;
 
-/// What `plimsoll compare` takes where nothing is said.
+/// Defaults of `plimsoll compare`.
 const MARGIN: f64 = 0.05;
 const ALPHA: f64 = 0.05;
 
@@ -84,7 +84,7 @@ pub(crate) fn page(site: &Site, asked: &CompareQuery) -> Result<Served, Trouble>
 
 fn sentence(verdict: &Verdict) -> Markup {
     let metric = verdict.metric.replace('_', " ");
-    let told = match verdict.outcome {
+    let judgement = match verdict.outcome {
         Outcome::Slower => "worse in B",
         Outcome::Faster => "better in B",
         Outcome::Same => "the same",
@@ -102,7 +102,7 @@ fn sentence(verdict: &Verdict) -> Markup {
     });
     html! {
         p {
-            (metric) ": " (outcome(verdict.outcome, told))
+            (metric) ": " (outcome(verdict.outcome, judgement))
             @if let Some(estimate) = verdict.estimate { ", " (change(estimate)) (between) }
         }
     }

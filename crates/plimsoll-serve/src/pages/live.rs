@@ -1,4 +1,4 @@
-//! A run that goes on: what is known of it now. A script of its own puts in what comes later; without it the page says how it was when it was loaded.
+//! A run that goes on: its state now. A script adds later states; without it the page shows the state at the time of loading.
 
 use maud::{Markup, html};
 use plimsoll_model::observation::Arm;
@@ -137,8 +137,8 @@ fn chart(title: &str, rigs: &[RigUnderWay], of: impl Fn(&RigUnderWay) -> &Vec<f6
         };
         values.iter().enumerate().map(place).collect::<Vec<_>>().join(" ")
     };
-    let told = rigs.iter().filter_map(|rig| Some((rig, of(rig).last()?)));
-    let told: Vec<_> = told.map(|(rig, last)| format!("{} {}", name(rig.arm), figure(*last))).collect();
+    let latest = rigs.iter().filter_map(|rig| Some((rig, of(rig).last()?)));
+    let latest: Vec<_> = latest.map(|(rig, last)| format!("{} {}", name(rig.arm), figure(*last))).collect();
     html! {
         @if longest > 0 {
             p .now { (title) ": "
@@ -147,7 +147,7 @@ fn chart(title: &str, rigs: &[RigUnderWay], of: impl Fn(&RigUnderWay) -> &Vec<f6
                     span .control[rig.arm == Arm::Control] { span .key {} (name(rig.arm)) " " strong { (of(rig).last().map_or(String::new(), |last| figure(*last))) } }
                 }
             }
-            svg .course viewBox={ "0 -2 " (WIDTH) " " (HEIGHT + 4.0) } preserveAspectRatio="none" role="img" aria-label={ (title) ", from 0 to " (figure(most)) "; now " (told.join(", ")) } {
+            svg .course viewBox={ "0 -2 " (WIDTH) " " (HEIGHT + 4.0) } preserveAspectRatio="none" role="img" aria-label={ (title) ", from 0 to " (figure(most)) "; now " (latest.join(", ")) } {
                 @for rig in rigs { polyline .control[rig.arm == Arm::Control] points=(points(of(rig))) {} }
             }
         }

@@ -1,4 +1,4 @@
-//! What the machine did over weeks: what changed, which limits come near, and its figures over a day, a month or a year.
+//! A machine over weeks: its changes, the limits that come near, and its figures over a day, a month or a year.
 
 use maud::{Markup, html};
 use plimsoll_assess::weeks::{forecast, hours};
@@ -6,7 +6,7 @@ use plimsoll_judge::weeks::LOOKED_AT;
 use plimsoll_model::weeks::News;
 use plimsoll_report::html::{history, served};
 use plimsoll_report::moment;
-use plimsoll_report::weeks as told;
+use plimsoll_report::weeks as sentences;
 use plimsoll_store::weeks::{Notice, Point, Series, Tier, Weeks};
 use serde::Deserialize;
 
@@ -21,7 +21,7 @@ const POINTS: u64 = 370;
 /// The charts that are drawn by default.
 const CHARTS: usize = 9;
 /// The most findings that are listed.
-const TOLD: usize = 50;
+const SHOWN: usize = 50;
 /// The series that are drawn first, by how their names begin.
 const FIRST: [&str; 6] = ["cpu.busy", "memory.available", "pressure.", "free.", "disk.", "net."];
 
@@ -108,13 +108,13 @@ fn found(weeks: &Weeks, all: &[Series], notices: &[Notice], last: u64) -> Result
         |name: &str| all.iter().find(|series| series.name == name).map_or("", |series| series.unit.as_str());
     let news = notices.iter().filter_map(|notice| {
         let news: News = serde_json::from_value(notice.notice.clone()).ok()?;
-        Some((notice, told::news(&notice.series, unit(&notice.series), &news)))
+        Some((notice, sentences::news(&notice.series, unit(&notice.series), &news)))
     });
-    let news: Vec<_> = news.take(TOLD).collect();
+    let news: Vec<_> = news.take(SHOWN).collect();
     Ok(html! {
         @if !nearing.is_empty() {
             h2 { "Limits that come near" }
-            ul .plain { @for (what, reached) in &nearing { li { (told::forecast(what, last, reached)) } } }
+            ul .plain { @for (what, reached) in &nearing { li { (sentences::forecast(what, last, reached)) } } }
         }
         h2 { "What changed" }
         @if news.is_empty() {

@@ -18,7 +18,7 @@ use plimsoll_store::{Labels, StoreError};
 
 use crate::link;
 
-/// What comes of a request.
+/// Response to a request.
 pub(crate) enum Served {
     Page(Arc<str>),
     /// The page stands at another address.
@@ -50,7 +50,7 @@ pub(crate) enum Here {
     Nowhere,
 }
 
-/// What stands over every page: the way to the others.
+/// Heading of every page: links to the others.
 fn above(here: Here) -> Markup {
     let parts = [
         (Here::Runs, "/", "Runs"),
@@ -94,7 +94,7 @@ pub(crate) fn trouble(here: Here, found: &Trouble) -> Markup {
     plain(here, title, &html! { p { (why) } })
 }
 
-/// What a run found, each outcome once with how often, those first that do not hold.
+/// Results of a run, each outcome once with how often, first those that do not hold.
 fn outcomes(labels: &Labels) -> Markup {
     let mut counted: Vec<(&str, bool, usize)> = Vec::new();
     for found in &labels.outcomes {

@@ -30,7 +30,7 @@ pub(crate) fn page(site: &Site, id: &str) -> Result<Served, Trouble> {
         site.keep(from, &page);
         return Ok(Served::Page(page));
     }
-    // Judging a run anew takes longer than anybody wants to wait. What it wrote at its end is the same, unless an intervention has confirmed a cause.
+    // A judgement takes too long for a page request. The page from its end is the same, unless an intervention has confirmed a cause.
     let is_settled = entry.status == RunStatus::Complete && interventions.is_empty();
     let file = is_settled.then(|| site.runs.page_file(&store, &entry.id)).flatten();
     if let Some(page) = file.and_then(|file| served::from_file(&above, &file)) {

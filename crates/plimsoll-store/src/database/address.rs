@@ -16,12 +16,12 @@ use super::passwords::{self, For};
 use super::server_error::{ServerError, refused};
 use super::tls;
 
-/// What such a URL begins with.
+/// Start of such a URL.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 /// Where Debian's server has its socket.
 const SOCKETS: &str = "/var/run/postgresql";
 const PORT: u16 = 5432;
-/// A server that does not answer for so long is away.
+/// A server that does not answer for this time is away.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 const SILENT_FOR: Duration = Duration::from_secs(15);
 const GONE_AFTER: Duration = Duration::from_secs(20);
@@ -32,7 +32,7 @@ enum Encryption {
     Never,
     /// Where the server can.
     Preferred,
-    /// With whoever answers.
+    /// With any server that answers.
     Required,
     /// With a server that one of the authorities in this file has signed for its name.
     Verified(PathBuf),
@@ -113,7 +113,7 @@ impl Address {
         config.tcp_user_timeout(GONE_AFTER);
         let mode = asked.mode.or_else(|| environment("PGSSLMODE"));
         let roots = asked.roots.or_else(|| environment("PGSSLROOTCERT")).map(PathBuf::from);
-        // What goes through a socket of the machine's own leaves it nowhere.
+        // Traffic through a socket of the machine's own never leaves it.
         let encryption = if is_local { Encryption::Never } else { encryption(mode.as_deref(), roots)? };
         config.ssl_mode(match encryption {
             Encryption::Never => SslMode::Disable,
@@ -142,7 +142,7 @@ impl Address {
     }
 }
 
-/// What of a URL the client does not know, and is seen to here.
+/// Parts of a URL that the client library does not know.
 #[derive(Default)]
 struct OwnWords {
     mode: Option<String>,
@@ -182,7 +182,7 @@ fn encryption(mode: Option<&str>, roots: Option<PathBuf>) -> Result<Encryption, 
              (those of the system are in /etc/ssl/certs/ca-certificates.crt)"
                 .into(),
         ),
-        // What it may be is fixed; a text that is none of it may be anything.
+        // The valid texts are fixed; any other may be anything.
         ("allow" | "verify-ca", _) => Err(
             "sslmode=allow and sslmode=verify-ca are not supported; disable, prefer, require and verify-full are".into(),
         ),

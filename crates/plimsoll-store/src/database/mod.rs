@@ -92,22 +92,22 @@ impl Database {
     /// Runs `work` in a transaction, for work with an error type of its own.
     pub(crate) fn whole_or<T, E>(
         &self,
-        told: &dyn Fn(DatabaseError) -> E,
+        to_error: &dyn Fn(DatabaseError) -> E,
         work: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
         match self {
             Self::File(file) => {
-                let transaction = file.unchecked_transaction().map_err(|error| told(error.into()))?;
+                let transaction = file.unchecked_transaction().map_err(|error| to_error(error.into()))?;
                 // Without a commit it is rolled back when it is dropped.
                 let done = work()?;
-                transaction.commit().map_err(|error| told(error.into()))?;
+                transaction.commit().map_err(|error| to_error(error.into()))?;
                 Ok(done)
             }
             Self::Server(server) => {
-                server.begin().map_err(|error| told(error.into()))?;
+                server.begin().map_err(|error| to_error(error.into()))?;
                 match work() {
                     Ok(done) => {
-                        server.commit().map_err(|error| told(error.into()))?;
+                        server.commit().map_err(|error| to_error(error.into()))?;
                         Ok(done)
                     }
                     Err(error) => {

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// What a password is for.
+/// Server and user of a password.
 pub(super) struct For<'a> {
     pub(super) host: &'a str,
     pub(super) port: u16,
@@ -21,7 +21,7 @@ pub(super) fn of_user(wanted: &For<'_>) -> Option<String> {
     text.lines().find_map(|line| of_line(line, wanted))
 }
 
-/// One that others may read is not used, as nowhere.
+/// A file that others may read is not used, as nowhere.
 fn read(path: &Path) -> Option<String> {
     let about = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     if about.permissions().mode() & 0o077 != 0 {

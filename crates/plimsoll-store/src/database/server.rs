@@ -182,7 +182,7 @@ impl Server {
         Ok(())
     }
 
-    /// What a thread that panicked has left is a session as any other.
+    /// The session that a panicked thread left is as good as any other.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! What goes wrong with a server, and whether that may be over later.
+//! Errors of a server, and whether they may be over later.
 
 use std::error::Error;
 use std::io;
@@ -25,7 +25,7 @@ pub(crate) enum ServerError {
     Taken(String),
 }
 
-/// What went wrong, and whether it may be over later.
+/// The error, and whether it may be over later.
 pub(crate) fn refused(error: &postgres::Error) -> ServerError {
     let Some(said) = error.as_db_error() else {
         let mut why = error.to_string();
@@ -34,7 +34,7 @@ pub(crate) fn refused(error: &postgres::Error) -> ServerError {
         let is_settled = |error: &io::Error| {
             matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput)
         };
-        // What was never sent, as a password that is missing, is no matter of time.
+        // A request that was never sent, as with a missing password, fails again later.
         let is_away = is_io.map_or(source.is_none(), |error| !is_settled(error));
         while let Some(deeper) = source {
             why = format!("{why}: {deeper}");

@@ -11,7 +11,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, Signatur
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// What makes a session encrypted: with a server whose certificate one of these authorities has signed for its name, or, where there is no file of
-/// authorities, with whoever answers.
+/// authorities, with any server.
 pub(super) fn connector(authorities: Option<&Path>) -> Result<MakeRustlsConnect, String> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -37,7 +37,7 @@ fn read(path: &Path) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
-/// Takes every certificate, as `sslmode=require` means without authorities: nobody on the way can read along, but who answers is not known.
+/// Takes every certificate, as `sslmode=require` means without authorities: the path cannot read along, but the server's identity is not known.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

@@ -6,7 +6,7 @@ use bytes::BytesMut;
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
-/// What stands in a column.
+/// Content of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Null,
@@ -22,7 +22,7 @@ macro_rules! values {
 }
 pub(crate) use values;
 
-/// What a statement gave.
+/// Result of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row(pub(crate) Vec<Value>);
 
@@ -35,7 +35,7 @@ pub(crate) struct WrongColumn {
 }
 
 impl Row {
-    /// What stands in a column.
+    /// Content of a column.
     pub(crate) fn get<T: OfValue>(&self, column: usize) -> Result<T, WrongColumn> {
         let found = self.0.get(column).and_then(T::of);
         found.ok_or(WrongColumn { column, expected: T::EXPECTED })
@@ -68,7 +68,7 @@ impl Row {
     }
 }
 
-/// What a column may be read as.
+/// Types that a column may be read as.
 pub(crate) trait OfValue: Sized {
     const EXPECTED: &'static str;
     fn of(value: &Value) -> Option<Self>;
@@ -126,7 +126,7 @@ become_values! {
     String: |text| Self::Text(text);
     i64: |number| Self::Integer(number);
     u32: |number| Self::Integer(number.into());
-    // No count, and no second, reaches the end of what a column holds.
+    // No count, and no second, exceeds a column's range.
     u64: |number| Self::Integer(i64::try_from(number).unwrap_or(i64::MAX));
     usize: |number| Self::Integer(i64::try_from(number).unwrap_or(i64::MAX));
     f64: |number| Self::Real(number);

@@ -9,10 +9,10 @@ use crate::database::server_error::refused;
 
 use super::TABLES;
 
-/// Who makes or changes the tables holds this lock meanwhile: "plim" and a colon as letters.
+/// A session that makes or changes the tables holds this lock meanwhile: "plim" and a colon as letters.
 const CHANGING: i64 = 0x0070_6c69_6d3a;
 
-/// Who carries out which run, and how far that is: with a file of runs, files beside it.
+/// Claims and progress of runs: with a file of runs, files beside it.
 const UNDER_WAY: &str = "
 create table under_way (
     run text primary key,
@@ -21,7 +21,7 @@ create table under_way (
 ) strict;
 ";
 
-/// What stands in files beside a file of runs: the packets that a run captured. A file is cut into pieces, as a row is read as a whole.
+/// Content of the files beside a file of runs: the packets that a run captured. A file is cut into pieces, as a row is read as a whole.
 const FILES: &str = "
 create table files (
     run text not null references runs (id),
@@ -64,7 +64,7 @@ pub(crate) fn to_read(client: &mut Client) -> Result<(), ServerError> {
     client.batch_execute("set default_transaction_read_only to on").map_err(|error| refused(&error))
 }
 
-/// Whether there are tables. It has to be read from the catalogue: what looks a name up (`to_regclass`) may remember that it was not there before somebody else made
+/// Whether there are tables. It has to be read from the catalogue: what looks a name up (`to_regclass`) may remember that it was not there before another session made
 /// it.
 const THERE: &str = "
 select exists (

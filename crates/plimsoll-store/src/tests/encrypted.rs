@@ -1,4 +1,4 @@
-//! What goes to a server is encrypted as `sslmode` says, or does not go.
+//! Traffic to a server is encrypted as `sslmode` says, or does not go.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -22,7 +22,7 @@ fn a_session_is_as_encrypted_as_it_is_asked_for() {
     let Cluster { folder, .. } = cluster();
     assert_eq!(is_encrypted("127.0.0.1", "sslmode=disable"), Ok(false));
     assert_eq!(is_encrypted("127.0.0.1", ""), Ok(true), "the server can");
-    assert_eq!(is_encrypted("127.0.0.1", "sslmode=require"), Ok(true), "whoever it is");
+    assert_eq!(is_encrypted("127.0.0.1", "sslmode=require"), Ok(true), "any server");
     let own = format!("sslrootcert={}", folder.join("certificate.pem").display());
     assert_eq!(is_encrypted("localhost", &format!("sslmode=verify-full&{own}")), Ok(true));
     let other_name = is_encrypted("127.0.0.1", &format!("sslmode=verify-full&{own}")).unwrap_err();

@@ -1,4 +1,4 @@
-//! What a server has to do beyond what a file does: be there for many at once, and go away.
+//! Duties of a server beyond those of a file: many clients at once, and outages.
 
 use std::thread;
 
@@ -29,8 +29,8 @@ fn tables_of_another_version_are_refused_by_name() {
     for refused in [Store::open_at(&place(&url)), Store::open_at_to_read(&place(&url))] {
         let refused = refused.unwrap_err();
         assert!(matches!(refused, StoreError::Newer { .. }), "{refused}");
-        let told = format!("has format {}, and this Plimsoll knows formats up to {VERSION}", VERSION + 1);
-        assert!(refused.to_string().ends_with(&told), "{refused}");
+        let message = format!("has format {}, and this Plimsoll knows formats up to {VERSION}", VERSION + 1);
+        assert!(refused.to_string().ends_with(&message), "{refused}");
     }
     said(&url, "update plimsoll.format set version = 1");
     for refused in [Store::open_at(&place(&url)), Store::open_at_to_read(&place(&url))] {
@@ -74,14 +74,14 @@ fn a_run_is_claimed_by_one_until_its_session_ends_however_that_ends() {
     drop(claim);
     assert!(!other.is_going_on("abc"));
     let claim = other.claim("abc").unwrap();
-    // What a killed machine would be to the server. The session that comes next claims the run again.
+    // A killed machine, as the server sees it. The session that comes next claims the run again.
     let end = "select pg_terminate_backend(pid) from pg_stat_activity
         where application_name = 'plimsoll' and datname = current_database() and pid <> pg_backend_pid()";
     said(&url, end);
     assert!(!Store::open_at_to_read(&place(&url)).unwrap().is_going_on("abc"));
     other.put_run(&entry("abc", 10)).unwrap();
     assert!(Store::open_at_to_read(&place(&url)).unwrap().is_going_on("abc"));
-    // But not where somebody else was quicker.
+    // Another session may have been quicker.
     said(&url, end);
     let quicker = open().claim("abc").map(|claim| (open(), claim));
     let error = other.put_run(&entry("abc", 10)).unwrap_err();

@@ -1,4 +1,4 @@
-//! How long what is kept, and what goes when room runs out.
+//! Retention: how long values are kept, and which ones go when room runs out.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl Keep {
     /// The smallest file that holds a useful part of a machine's weeks, in bytes.
     pub const LEAST_BYTES: u64 = 10_000_000;
 
-    /// Seconds for a day, minutes for a month, and hours for so long.
+    /// Seconds for a day, minutes for a month, and hours for this time.
     #[must_use]
     pub fn hours_for(hours: Duration) -> Self {
         Self { hours, ..Self::default() }

@@ -1,9 +1,9 @@
-//! What a machine did over weeks, in one SQLite file that thins out with age and never grows beyond a bound.
+//! Values of a machine over weeks, in one SQLite file that thins out with age and never grows beyond a bound.
 //!
 //! Seconds are kept for a day, minutes for a month, hours for as long as is asked for; a minute and an hour keep the mean, the least and the
 //! greatest of what was measured in them. A minute of seconds is written in one transaction, together with the hours and days that it ends,
 //! so that a crash loses at most the minute that it happened in, and nothing is counted twice. The bound is SQLite's own
-//! (<https://www.sqlite.org/pragma.html#pragma_max_page_count>): where room runs out, the oldest of what is finest goes first.
+//! (<https://www.sqlite.org/pragma.html#pragma_max_page_count>): where room runs out, the oldest of the finest values go first.
 
 mod chunk;
 mod keep;
@@ -29,7 +29,7 @@ const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 /// The format of the file, below SQLite's `user_version`. The number rises when older versions cannot read it.
 const FORMAT: u32 = 1;
-/// Tells the file from others that SQLite has: "plim" (<https://www.sqlite.org/pragma.html#pragma_application_id>).
+/// Marks the file among others of SQLite: "plim" (<https://www.sqlite.org/pragma.html#pragma_application_id>).
 const APPLICATION: u32 = 0x706c_696d;
 
 const TABLES: &str = include_str!("tables.sql");
@@ -85,7 +85,7 @@ pub struct Series {
     pub unit: String,
 }
 
-/// Something that was found in a series.
+/// News of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notice {
     /// The name of the series.
@@ -94,7 +94,7 @@ pub struct Notice {
     pub since_unix_s: u64,
     /// When it was found.
     pub found_unix_s: u64,
-    /// What it is, as JSON that who found it understands.
+    /// Its content, as JSON of its finder.
     pub notice: serde_json::Value,
 }
 

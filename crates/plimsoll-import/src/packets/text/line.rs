@@ -6,13 +6,13 @@ use super::clock::{self, Stamp};
 use super::names::Names;
 use super::sequence::Printed;
 
-/// What a line is.
+/// Kind of a line.
 pub(super) enum Line<'a> {
     /// Nothing.
     Blank,
     /// A line of `-x`, `-X` or `-A`.
     Dump,
-    /// Something that tcpdump says about itself.
+    /// A message of tcpdump about itself.
     Note,
     /// `12 packets dropped by kernel`.
     Dropped(u64),
@@ -47,7 +47,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What a packet is, its time taken off.
+/// Content of a packet's line, without its time.
 pub(super) enum Body {
     Tcp {
         source: Endpoint,
@@ -112,7 +112,7 @@ enum Carried {
     Udp(u32),
 }
 
-/// What comes behind the endpoints.
+/// Part after the endpoints.
 fn carried(what: &str) -> Option<Carried> {
     if let Some(rest) = what.strip_prefix("Flags [") {
         return modern(rest).map(Carried::Tcp);
@@ -134,7 +134,7 @@ fn carried(what: &str) -> Option<Carried> {
     is_dns.then(|| last_length(what)).flatten().map(Carried::Udp)
 }
 
-/// The last length that a line tells: `length 29`, `(29)` or `udp 29`.
+/// The last length in a line: `length 29`, `(29)` or `udp 29`.
 fn last_length(what: &str) -> Option<u32> {
     if let Some((_, length)) = what.rsplit_once("length ") {
         return leading_number(length);
@@ -194,29 +194,29 @@ fn old(what: &str) -> Option<Printed> {
     printed.segment.flags = flags(letters)?;
     // Here the dot stands for "none of the others", and the word `ack` for the flag.
     printed.segment.flags.0 &= !Flags::ACK.0;
-    let mut told = false;
+    let mut is_known = false;
     while let Some(word) = words.next() {
         match word {
             "ack" => {
                 printed.segment.ack = leading_number(words.next()?)?;
                 printed.segment.flags = printed.segment.flags.with(Flags::ACK);
-                told = true;
+                is_known = true;
             }
             "win" => {
                 printed.segment.window = window(words.next()?);
-                told = true;
+                is_known = true;
             }
             range if range.contains(':') && range.ends_with(')') => {
                 let (range, length) = range.split_once('(')?;
                 sequence_range(range, &mut printed)?;
                 printed.segment.payload = leading_number(length)?;
-                told = true;
+                is_known = true;
             }
             _ => {}
         }
     }
     printed.segment.options = tcp_options(options);
-    told.then_some(printed)
+    is_known.then_some(printed)
 }
 
 /// Flags as letters: today `P.`, of old `P`; a dot alone, `none`.
@@ -243,7 +243,7 @@ fn flags(letters: &str) -> Option<Flags> {
     (!letters.is_empty()).then_some(Flags(flags))
 }
 
-/// `1:61`, or `1` alone; returns the length that it tells.
+/// `1:61`, or `1` alone; returns its length.
 fn sequence_range(range: &str, printed: &mut Printed) -> Option<u32> {
     let (first, last) = range.split_once(':').unwrap_or((range, range));
     let first = leading_number(first)?;

@@ -1,4 +1,4 @@
-//! What tcpdump prints, in today's form and in the one before version 4:
+//! Output of tcpdump, in today's form and in the one before version 4:
 //!
 //! ```text
 //! 18:32:08.275493 IP 127.0.0.1.8000 > 127.0.0.1.26792: Flags [P.], seq 1:61, ack 2, win 16, length 60
@@ -182,7 +182,7 @@ impl Reader {
     }
 }
 
-/// The length of the IP packet: headers without options, as far as text tells.
+/// The length of the IP packet: headers without options, as far as text has them.
 fn wire_bytes(source: Endpoint, transport: &Transport) -> u32 {
     let ip: u32 = if source.address.is_ipv4() { 20 } else { 40 };
     let carried = match transport {

@@ -11,7 +11,7 @@ const MOST: usize = 1 << 16;
 /// Where addresses for names are taken from: 240.0.0.0/4 is reserved (RFC 1112) and seen on no wire.
 const RESERVED: u32 = 0xf000_0000;
 
-/// Addresses for host names. There is no asking a name server here: a name that is no address gets one that nobody has.
+/// Addresses for host names. A name server is not asked: a name that is no address gets an address of no host.
 #[derive(Default)]
 pub(super) struct Names {
     invented: HashMap<String, IpAddr>,

@@ -70,7 +70,7 @@ impl Conversation {
         segment.seq = printed.seq.map_or(self.next[mine], |seq| seq.wrapping_add(base(mine)));
         if has_ack {
             segment.ack = segment.ack.wrapping_add(base(theirs));
-            // A side that has only been seen to acknowledge: its place is what the other side acknowledges of it.
+            // A side that has only been seen to acknowledge: its place is the number that the other side acknowledges.
             if self.next[theirs] == bases[theirs] {
                 self.next[theirs] = segment.ack;
             }

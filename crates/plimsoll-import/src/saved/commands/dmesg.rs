@@ -14,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-/// What the kernel says, and the sign that it is: net/netfilter/nf_conntrack_core.c, mm/oom_kill.c, kernel/hung_task.c, kernel/watchdog.c,
+/// Messages of the kernel, and the sign of each: net/netfilter/nf_conntrack_core.c, mm/oom_kill.c, kernel/hung_task.c, kernel/watchdog.c,
 /// net/core/neighbour.c, net/ipv4/tcp.c, tcp_input.c, kernel/time/clocksource.c, arch/x86/kernel/cpu/mce/therm_throt.c, kernel/audit.c,
 /// drivers/char/random.c, fs/ext4/super.c, block/blk-core.c, net/sched/sch_generic.c.
 const SIGNS: [(&str, &str); 22] = [
@@ -64,8 +64,8 @@ fn read(section: &Section<'_>, out: &mut Out) {
 
 /// The known troubles that lines of the kernel's log speak of, one for each line: `kernel_log.oom`.
 pub fn kernel_log_signs<'l>(lines: impl Iterator<Item = &'l str>) -> impl Iterator<Item = String> {
-    let told = lines.filter(|line| !line.contains(SUPPRESSED));
-    told.filter_map(|line| {
+    let lines = lines.filter(|line| !line.contains(SUPPRESSED));
+    lines.filter_map(|line| {
         let (_, sign) = SIGNS.iter().find(|(text, _)| line.contains(text))?;
         Some(format!("kernel_log.{sign}"))
     })

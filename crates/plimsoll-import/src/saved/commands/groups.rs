@@ -16,7 +16,7 @@ const FILES: [(&str, &[(&str, &str)]); 3] = [
     ("memory.failcnt", &[("", "at_limit")]),
 ];
 
-/// Folders in which version 1, or systemd, keeps groups by what they control.
+/// Folders in which version 1, or systemd, keeps groups by their controllers.
 const CONTROLLERS: [&str; 6] = ["cpu,cpuacct", "cpuacct,cpu", "cpu", "cpuacct", "memory", "unified"];
 
 fn read(section: &Section<'_>, out: &mut Out) {

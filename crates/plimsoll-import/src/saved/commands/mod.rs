@@ -32,7 +32,7 @@ pub use dmesg::kernel_log_signs;
 use super::counters::{Counters, Reading, Unread};
 use super::{Saved, SavedError};
 
-/// What a reader gets: the lines of one command.
+/// Input of a reader: the lines of one command.
 struct Section<'t> {
     /// The command, or the path of the file; empty where the text does not say.
     command: &'t str,
@@ -51,7 +51,7 @@ impl<'t> Section<'t> {
     }
 }
 
-/// What a reader fills.
+/// Output of a reader.
 #[derive(Default)]
 struct Out {
     reading: Reading,
@@ -61,7 +61,7 @@ struct Out {
 
 /// A format of the registry.
 struct Format {
-    /// What writes it, as the reference lists it.
+    /// Program that writes it, as the reference lists it.
     program: &'static str,
     /// Whether a command line or a path of a file is of it.
     is_command: fn(&str) -> bool,
@@ -116,7 +116,7 @@ const ALL: &[&Format] = &[
     &files::FORMAT,
 ];
 
-/// What writes the formats that are read.
+/// Programs that write the formats that are read.
 pub(super) fn programs() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|format| format.program)
 }

@@ -9,7 +9,7 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-/// What /proc/net/snmp has; all else with a protocol before it is of /proc/net/netstat (iproute2 `misc/nstat.c`).
+/// Protocols of /proc/net/snmp; all else with a protocol before it is of /proc/net/netstat (iproute2 `misc/nstat.c`).
 const OF_SNMP: [&str; 6] = ["IcmpMsg", "Icmp", "UdpLite", "Udp", "Tcp", "Ip"];
 const OF_NETSTAT: [&str; 3] = ["TcpExt", "IpExt", "MPTcpExt"];
 

@@ -1,4 +1,4 @@
-//! Files with a name and a number in each line: `/proc/vmstat`, `meminfo`, `net/sockstat`, `pressure/*`, and what tells the time.
+//! Files with a name and a number in each line: `/proc/vmstat`, `meminfo`, `net/sockstat`, `pressure/*`, and files with a time.
 
 use super::{Format, Out, Section, command_words, count, decimal, is_file, never};
 

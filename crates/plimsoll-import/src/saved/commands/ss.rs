@@ -139,7 +139,7 @@ fn of_listeners(all: &BTreeMap<String, Vec<Listener>>, out: &mut Out) {
         let sum: f64 = listeners.iter().map(|it| it.waiting).sum();
         let most = listeners.iter().map(|it| it.waiting).max_by(f64::total_cmp)?;
         let fair = 1.0 / listeners.len() as f64;
-        // What all share alike is 0, what one has alone is 100 %.
+        // A common value is 0, a value of one side alone is 100 %.
         Some(if sum > 0.0 { 100.0 * (most / sum - fair) / (1.0 - fair) } else { 0.0 })
     });
     if let Some(most) = uneven.max_by(f64::total_cmp) {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use plimsoll_import::figures::{self, Decimal as Mark, Figures, Options, ReadError, Wanted};
+use plimsoll_import::figures::{self, Decimal as Mark, Figures, Options, ReadError, SeriesSelector};
 use plimsoll_store::{ImportedText, Packing};
 
 use super::Imported;
@@ -84,7 +84,7 @@ fn figures(reading: &Reading, name: &str, input: impl Read, only: Option<&str>) 
     // A comparison also reports all other figures of both sides.
     let has_sides = matches!(reading.judge.as_deref(), Some("compare" | "recovery"));
     let of = if has_sides { &[][..] } else { &reading.metric };
-    let wanted: Vec<Wanted<'_>> = of.iter().map(|metric| Wanted::of(metric)).collect();
+    let wanted: Vec<SeriesSelector<'_>> = of.iter().map(|metric| SeriesSelector::of(metric)).collect();
     let is_wanted = |figure: &figures::Figure<'_>| {
         let named = reading.judge.is_some() && figure.line <= NAMED_LINES;
         named || wanted.is_empty() || wanted.iter().any(|wanted| wanted.is(figure))

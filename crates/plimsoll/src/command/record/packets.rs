@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use plimsoll_probe::capture::{self, Capture, CaptureError, Edit, Wanted, headers};
+use plimsoll_probe::capture::{self, Capture, CaptureError, Edit, Settings, headers};
 
 use super::now_ms;
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ pub(super) struct Packets {
 impl Packets {
     /// Begins on the interfaces that are up.
     pub(super) fn start(length: Duration, redactor: Option<&Redactor>) -> Result<Self, Failure> {
-        let wanted = Wanted { ports: Vec::new(), snap: SNAP, ring: RING };
+        let wanted = Settings { ports: Vec::new(), snap: SNAP, ring: RING };
         let mut running = Vec::new();
         for interface in
             capture::interfaces().map_err(|error| refused(&error))?.into_iter().take(MOST_INTERFACES)
@@ -41,7 +41,7 @@ impl Packets {
             let both = file.and_then(|file| Ok((file.try_clone()?, file)));
             let (file, written) =
                 both.map_err(|error| Failure::could_not(format!("packets cannot be kept: {error}")))?;
-            // The name may tell something; `explain` takes it from the recording, where it is redacted.
+            // The name may identify somebody; `explain` takes it from the recording, where it is redacted.
             let title = if redactor.is_some() { "" } else { name.as_str() };
             let edit = Some(edit(redactor));
             let started = Capture::start_edited(&name, Path::new(""), file, &wanted, title, edit);
