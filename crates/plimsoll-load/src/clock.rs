@@ -28,13 +28,13 @@ pub(crate) struct CpuTime {
 }
 
 impl CpuTime {
-    /// What the calling thread has used so far.
+    /// CPU time of the calling thread so far.
     pub(crate) fn of_this_thread() -> Self {
         let used = Self::of(getrusage(UsageWho::RUSAGE_THREAD).expect("a thread may ask about itself"));
         Self { waited_us: waited_ns().map(|ns| ns / 1000), ..used }
     }
 
-    /// What this process has used so far, with all of its threads, and with those of its processes that have ended and were waited for.
+    /// CPU time of this process so far, with all of its threads, and with those of its processes that have ended and were waited for.
     pub(crate) fn of_this_process_and_those_ended() -> Self {
         let of = |who| Self::of(getrusage(who).expect("a process may ask about itself and its own"));
         of(UsageWho::RUSAGE_SELF).plus(of(UsageWho::RUSAGE_CHILDREN))

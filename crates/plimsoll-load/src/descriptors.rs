@@ -5,7 +5,7 @@ use plimsoll_model::frame::Failure;
 
 use crate::failure::{other, refused};
 
-/// For what this process opens besides.
+/// Reserve for other files of this process.
 const SPARE: u64 = 32;
 
 /// Makes sure that `connections` can be open at a time, raising this process's limit when it has to.

@@ -5,7 +5,7 @@ use std::io;
 use nix::errno::Errno;
 use plimsoll_model::frame::Failure;
 
-/// What takes a right over the network of a host.
+/// Requirement of a right over the network of a host.
 pub(crate) const NET_ADMIN: &str = "CAP_NET_ADMIN over the host's network namespace";
 
 /// The number of an error of the system that the standard library, or a library on top of it, hands on.

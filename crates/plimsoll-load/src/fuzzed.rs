@@ -1,4 +1,4 @@
-//! The readers of what comes from a network, as fuzz targets call them. Each panics where what it read cannot be.
+//! Readers of network input, as fuzz targets call them. Each panics on an impossible result.
 
 pub use crate::generate::fuzzed::{dns_reply, http1_answers, http2_answers};
 pub use crate::service::fuzzed::smtp_commands;

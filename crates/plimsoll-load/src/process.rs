@@ -47,8 +47,8 @@ impl Parent {
     /// Starts a child that ends with the exit status that `body` returns.
     pub(crate) fn spawn_with_status(self, body: impl FnOnce() -> i32) -> nix::Result<Pid> {
         #[expect(unsafe_code, reason = "fork has no safe form")]
-        // SAFETY: whoever makes a `Parent` has made sure with `require_single_thread` that the process has one thread, so no lock is
-        // held by a thread that the child has not got.
+        // SAFETY: the maker of a `Parent` has made sure with `require_single_thread` that the process has one thread, so no lock is
+        // held by a thread that the child lacks.
         match unsafe { fork() }? {
             ForkResult::Parent { child } => Ok(child),
             ForkResult::Child => self.live(body),
@@ -56,7 +56,7 @@ impl Parent {
     }
 
     fn live(self, body: impl FnOnce() -> i32) -> ! {
-        // The parent may have died before the request took effect; then nobody would send the signal any more.
+        // The parent may have died before the request took effect; then no signal would come any more.
         if prctl::set_pdeathsig(Signal::SIGKILL).is_err() || getppid() != self.0 {
             leave(1);
         }

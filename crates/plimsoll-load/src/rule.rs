@@ -1,6 +1,6 @@
 //! Routing-policy rules, left in the kernel one per connection.
 //!
-//! No packet matches them, for their source is an address that nobody has; but every route look-up that goes beyond the
+//! No packet matches them, for their source is an address of no host; but every route look-up that goes beyond the
 //! local table walks past all of them (`fib_rules_lookup` in net/core/fib_rules.c). Only a fresh network namespace is rid
 //! of them.
 
@@ -27,7 +27,7 @@ const RULE_HEADER: usize = 12;
 pub(crate) struct Rules {
     socket: Socket,
     ipv4: bool,
-    /// Tells the rules of several relays apart.
+    /// Mark of this relay's rules.
     relay: u32,
     /// The priority of the next rule. Those of an earlier life of the relay are still there, and stay behind it.
     priority: u32,

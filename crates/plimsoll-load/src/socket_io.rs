@@ -12,7 +12,7 @@ pub(crate) fn send(fd: impl AsFd, bytes: &[u8]) -> Result<usize, Errno> {
     repeat(|| rustix::net::send(&fd, bytes, SendFlags::NOSIGNAL))
 }
 
-/// Receives what is there, as much as there is room for; 0 at the end of what the peer sends.
+/// Receives the available bytes, as far as there is room; 0 at the end of the peer's stream.
 pub(crate) fn receive(fd: impl AsFd, into: &mut [u8]) -> Result<usize, Errno> {
     repeat(|| rustix::net::recv(&fd, &mut *into, RecvFlags::empty()).map(|(taken, _)| taken))
 }

@@ -24,7 +24,7 @@ impl Alarm {
     pub(super) fn new(epoll: &Epoll) -> Result<Self, Errno> {
         let timer =
             TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
-        // Edge-triggered, it need not be read: setting it anew takes back that it went off.
+        // Edge-triggered, it need not be read: a new setting clears the expiry.
         epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, ALARM))?;
         Ok(Self { timer, set_to: None })
     }

@@ -43,7 +43,7 @@ pub(super) struct Connection<P: Protocol> {
     pub(super) watched: bool,
 }
 
-/// What a connection waits for.
+/// Event that a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// To be established.
@@ -133,7 +133,7 @@ impl<P: Protocol> Connection<P> {
         self.unanswered = requests;
     }
 
-    /// How many requests fail when it does: those that were sent, or the one that it was to be made for.
+    /// How many requests fail when it does: those that were sent, or the one that the connection is for.
     pub(super) fn at_stake(&self) -> u32 {
         if self.is_established() { self.unanswered.max(1) } else { 1 }
     }

@@ -1,17 +1,17 @@
-//! What a load of any protocol is to the event loop: how many, how long, how fast.
+//! Settings of a load of any protocol for the event loop: how many, how long, how fast.
 
 use std::time::Duration;
 
 use plimsoll_model::experiment::open_loop::OpenLoop;
 
-/// What a load of any protocol is to the event loop.
+/// Settings of a load of any protocol for the event loop.
 #[derive(Clone, Debug)]
 pub(super) struct Course {
     /// Threads.
     pub(super) generators: u32,
     /// The most connections of each generator at a time.
     pub(super) concurrency: u32,
-    /// What each generator does in all: connections in closed loop, requests in open loop.
+    /// Work of each generator in all: connections in closed loop, requests in open loop.
     pub(super) connections: Option<u64>,
     /// How many requests each generator sends in all, in closed loop.
     pub(super) requests: Option<u64>,
@@ -29,7 +29,7 @@ pub(super) struct Course {
 }
 
 impl Course {
-    /// How many of what is counted there will be, over all generators, where known.
+    /// Total count over all generators, where known.
     pub(super) fn all(&self) -> Option<u64> {
         Some(self.connections.or(self.requests)? * u64::from(self.generators))
     }

@@ -1,4 +1,4 @@
-//! Who has waited longest: one timeout for all, so the order of starting is the order of expiring.
+//! Deadlines with one timeout for all, so the order of starting is the order of expiring.
 //!
 //! A list that is linked through the connections' keys: restarting, ending and asking for the oldest take a few memory
 //! accesses each, no system call and no allocation once the list has grown.
@@ -23,12 +23,12 @@ pub(super) struct Deadlines {
 }
 
 impl Deadlines {
-    /// Nobody waits yet; each will for `timeout` nanoseconds.
+    /// No deadline yet; each will be `timeout` nanoseconds.
     pub(super) fn new(timeout: u64) -> Self {
         Self { timeout, links: Vec::new(), first: NONE, last: NONE }
     }
 
-    /// Those that begin to wait from now on will for `timeout` nanoseconds. Where that is shorter than before, they may wait for one before them.
+    /// Sets the timeout of later deadlines, in nanoseconds. Where it is shorter than before, they may wait for one before them.
     pub(super) fn set_timeout(&mut self, timeout: u64) {
         self.timeout = timeout;
     }

@@ -1,4 +1,4 @@
-//! What a path has for TCP at a rate: trains of datagrams, the limits of both hosts, and what TCP makes of it.
+//! Capacity of a path for TCP at a rate: trains of datagrams, the limits of both hosts, and TCP's own rate.
 
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
@@ -17,13 +17,13 @@ use crate::transfer::tcp_limits;
 
 /// The headers of a datagram: IP and UDP, in bytes.
 const DATAGRAM_HEADERS: u32 = 28;
-/// That of a frame.
+/// Length of a frame.
 const FRAME_HEADER: u32 = 14;
 /// The shortest time between datagrams that are far apart.
 const APART: Duration = Duration::from_micros(500);
 /// Datagrams that are far apart take no more than this part of the rate.
 const APART_PART: u64 = 4;
-/// A sender that fell behind catches up by datagrams that are so much closer together, in per cent of what they are to be.
+/// A sender that fell behind catches up with datagrams at this part of their usual distance, in per cent.
 const CLOSER: u64 = 85;
 /// How long the service may take to answer.
 const SERVICE_WITHIN: Duration = Duration::from_secs(10);

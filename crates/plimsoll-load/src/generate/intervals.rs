@@ -60,7 +60,7 @@ impl Intervals {
         }
     }
 
-    /// The intervals of a load that took so long; the last is cut off at its end.
+    /// The intervals of a load of this duration; the last is cut off at its end.
     pub(super) fn finish(self, elapsed: u64) -> Vec<Interval> {
         let ends = (1..).map(|n| (self.width * n).min(elapsed));
         self.counts.iter().zip(ends).map(|(counts, end_ns)| Interval { end_ns, ..*counts }).collect()

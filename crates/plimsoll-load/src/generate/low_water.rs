@@ -35,7 +35,7 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// A batch took so long, and was not kept waiting; gives how long to wait for the next.
+    /// Learns the duration of a batch that was not kept waiting; returns how long to wait for the next.
     pub(super) fn learn(&mut self, took: u64) -> u64 {
         self.usual =
             if self.usual == 0 { took } else { self.usual - self.usual / SMOOTHED + took / SMOOTHED };
@@ -52,7 +52,7 @@ impl Patience {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LowWater {
     /// The mark that the kernel has.
-    told: usize,
+    mark: usize,
     /// How long the answers to the last batch were, in bytes.
     last: usize,
     /// How much of the present answers has come, in bytes.
@@ -72,14 +72,14 @@ pub(super) enum Answers {
 }
 
 impl LowWater {
-    /// What a new socket has.
-    pub(super) const NEW: Self = Self { told: 1, last: 0, come: 0, answers: Answers::OneByOne };
+    /// State of a new socket.
+    pub(super) const NEW: Self = Self { mark: 1, last: 0, come: 0, answers: Answers::OneByOne };
 
     /// Awaits the answers to a batch, all at once where that is worth trying and their length is known; says whether it does.
     pub(super) fn begin(&mut self, fd: &OwnedFd, try_all: bool) -> bool {
         self.come = 0;
         let all = if try_all { self.last.max(1) } else { 1 };
-        let together = self.tell(fd, all) && all > 1;
+        let together = self.set(fd, all) && all > 1;
         self.answers = if together { Answers::Together } else { Answers::OneByOne };
         together
     }
@@ -102,15 +102,15 @@ impl LowWater {
     /// Waits no longer than for the next byte.
     pub(super) fn give_up(&mut self, fd: &OwnedFd) {
         self.answers = Answers::GivenUp;
-        self.tell(fd, 1);
+        self.set(fd, 1);
     }
 
-    fn tell(&mut self, fd: &OwnedFd, bytes: usize) -> bool {
-        if self.told != bytes && setsockopt(fd, RcvLowat, &libc::c_int::try_from(bytes).unwrap_or(1)).is_ok()
+    fn set(&mut self, fd: &OwnedFd, bytes: usize) -> bool {
+        if self.mark != bytes && setsockopt(fd, RcvLowat, &libc::c_int::try_from(bytes).unwrap_or(1)).is_ok()
         {
-            self.told = bytes;
+            self.mark = bytes;
         }
-        self.told == bytes
+        self.mark == bytes
     }
 }
 
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_waits_for_as_much_as_came_before_until_it_is_told_otherwise() {
+    fn the_kernel_waits_for_as_much_as_came_before_until_it_is_set_otherwise() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let mut server = listener.accept().unwrap().0;

@@ -45,7 +45,7 @@ use self::tally::Tally;
 use crate::failure::other;
 use crate::{clock, descriptors};
 
-/// What a generator opens beside its connections.
+/// Other descriptors of a generator beside its connections.
 const DESCRIPTORS: u64 = 2;
 
 /// A hand on a load while it runs.
@@ -59,7 +59,7 @@ pub struct Control<'a> {
     pub every: Duration,
 }
 
-/// What the generators of a load share while they run.
+/// Common state of a load's generators while they run.
 struct Shared<'a> {
     /// When the load began; set once all threads are there.
     start: OnceLock<u64>,
@@ -83,13 +83,13 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Adds the counts since the last call, which `told` remembers.
-    fn tell(&self, tally: &Tally, told: &mut (u64, u64, u64)) {
+    /// Adds the counts since the last call, which left them in `reported`.
+    fn add(&self, tally: &Tally, reported: &mut (u64, u64, u64)) {
         let now = (tally.connections, tally.requests, tally.failed());
-        self.connections.fetch_add(now.0 - told.0, Ordering::Relaxed);
-        self.requests.fetch_add(now.1 - told.1, Ordering::Relaxed);
-        self.errors.fetch_add(now.2 - told.2, Ordering::Relaxed);
-        *told = now;
+        self.connections.fetch_add(now.0 - reported.0, Ordering::Relaxed);
+        self.requests.fetch_add(now.1 - reported.1, Ordering::Relaxed);
+        self.errors.fetch_add(now.2 - reported.2, Ordering::Relaxed);
+        *reported = now;
     }
 
     fn must_end(&self) -> bool {
@@ -161,13 +161,13 @@ where
     run_generators(engines, course, control, &shared, seed)
 }
 
-/// What generates a part of a load, in a thread of its own.
+/// A generator of a part of a load, in a thread of its own.
 trait Generator {
     /// Generates until the pacing is over and all that was begun has ended, or the load is aborted. What happens is added to `tally`.
     fn run(self, pacing: impl Pacing, tally: Tally) -> Tally;
 }
 
-/// Runs generators side by side, which share what `shared` is, and puts together what they found.
+/// Runs generators side by side, with `shared` in common, and merges their results.
 fn run_generators<G: Generator + Send>(
     generators: Vec<G>,
     course: &Course,
@@ -217,13 +217,13 @@ fn generate(generator: impl Generator, course: &Course, start: u64, nth: u32, se
     }
 }
 
-/// What an open loop is to offer from `start` on.
+/// Due requests of an open loop from `start` on.
 fn offering(course: &Course, start: u64) -> Option<Offering> {
     let open = course.open.as_ref()?;
     Some(Offering::new(start, (pacing::length(course, open) * 1e9) as u64, &open.steps))
 }
 
-/// Tells how far a load is while it waits for it.
+/// Reports progress while it waits for a load.
 struct Watch<'a> {
     every: Duration,
     progress: ProgressReporter<'a>,
@@ -243,7 +243,7 @@ impl<'a> Watch<'a> {
                 Ok(tally) => return Some(tally),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {
-                    self.progress.tell(self.done(shared), shared.errors.load(Ordering::Relaxed));
+                    self.progress.report(self.done(shared), shared.errors.load(Ordering::Relaxed));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What an open loop was to offer, and what it did.
+//! Requests of an open loop, due and sent.
 
 use hdrhistogram::Histogram;
 use plimsoll_model::observation::{Histogram as Recorded, Offer, Step};
@@ -36,7 +36,7 @@ impl StepTally {
 }
 
 impl Offering {
-    /// Nothing was offered yet of what begins at `start` and goes on for `length` nanoseconds, in steps of these rates.
+    /// An empty record of requests from `start` on for `length` nanoseconds, in steps of these rates.
     pub(super) fn new(start: u64, length: u64, steps: &[f64]) -> Self {
         Self {
             start,
@@ -92,7 +92,7 @@ impl Offering {
         }
     }
 
-    /// Something failed at `now`.
+    /// Counts a failure at `now`.
     pub(super) fn failed(&mut self, now: u64) {
         if let Some(step) = self.step(now) {
             step.errors += 1;

@@ -6,7 +6,7 @@ use plimsoll_model::observation::Progress;
 
 use super::Control;
 
-/// Tells how far a load is, as often as whoever started the load wants to know.
+/// Reports the progress of a load at the caller's interval.
 pub(super) struct ProgressReporter<'a> {
     control: &'a Control<'a>,
     /// How much there will be in all, where that is known.
@@ -21,8 +21,8 @@ impl<'a> ProgressReporter<'a> {
         Self { control, of, last: (Instant::now(), 0) }
     }
 
-    /// Tells how much is done, how much of it failed, and the rate since the last time; nothing where that was a moment ago.
-    pub(super) fn tell(&mut self, done: u64, errors: u64) {
+    /// Reports how much is done, how much of it failed, and the rate since the last time; nothing where that was a moment ago.
+    pub(super) fn report(&mut self, done: u64, errors: u64) {
         let now = Instant::now();
         let since = now.duration_since(self.last.0);
         if since < self.control.every {
@@ -44,26 +44,26 @@ mod tests {
     use super::*;
 
     /// Reports of 30 done of 100, and then 40 at once, one of which failed.
-    fn told(every: Duration) -> Vec<Progress> {
-        let told = RefCell::new(Vec::new());
-        let progress = |progress| told.borrow_mut().push(progress);
+    fn reports(every: Duration) -> Vec<Progress> {
+        let reports = RefCell::new(Vec::new());
+        let progress = |progress| reports.borrow_mut().push(progress);
         let control = Control { abort: &AtomicBool::new(false), progress: &progress, every };
         let mut progress = ProgressReporter::new(&control, Some(100));
         thread::sleep(Duration::from_millis(20));
-        progress.tell(30, 0);
-        progress.tell(40, 1);
-        told.take()
+        progress.report(30, 0);
+        progress.report(40, 1);
+        reports.take()
     }
 
     #[test]
-    fn nothing_is_told_before_it_is_time() {
-        assert!(told(Duration::from_secs(3600)).is_empty());
+    fn nothing_is_reported_before_it_is_time() {
+        assert!(reports(Duration::from_secs(3600)).is_empty());
     }
 
     #[test]
     fn the_rate_is_that_since_the_last_time() {
-        let told = told(Duration::ZERO);
-        let [first, second] = &told[..] else { panic!("two are told: {told:?}") };
+        let reports = reports(Duration::ZERO);
+        let [first, second] = &reports[..] else { panic!("two are expected: {reports:?}") };
         assert_eq!((first.done, first.of, first.errors), (30, Some(100), 0));
         assert_eq!((second.done, second.of, second.errors), (40, Some(100), 1));
         assert!(first.rate > 0.0 && first.rate <= 30.0 / 0.02, "{first:?}");

@@ -1,4 +1,4 @@
-//! What a protocol is to the event loop.
+//! Interface of a protocol for the event loop.
 
 use plimsoll_model::observation::ErrorKind;
 
@@ -21,7 +21,7 @@ pub(super) trait Protocol: Sized {
     /// all are answered.
     const REFILLS: bool = false;
 
-    /// What the next request asks for.
+    /// Content of the next request.
     fn choose(&mut self) -> Self::Request;
 
     /// A request begins: on a `fresh` connection, or on one on which others were answered.
@@ -54,7 +54,7 @@ pub(super) trait Protocol: Sized {
         None
     }
 
-    /// They began to be sent at `now`.
+    /// Requests began to be sent at `now`.
     fn spoke(&self, _answer: &mut Self::Reply, _now: u64) {}
 
     /// Takes bytes that came at `now`, up to the end of an answer; says how many it took.
@@ -69,7 +69,7 @@ pub(super) trait Protocol: Sized {
         now: u64,
     ) -> Result<(Turn, usize), ErrorKind>;
 
-    /// Takes the end of what the server sends.
+    /// Takes the end of the server's stream.
     ///
     /// # Errors
     /// When the answer was not complete.
@@ -86,12 +86,12 @@ pub(super) trait Protocol: Sized {
     /// A request will never be answered.
     fn abandoned(&mut self, _asked: Self::Request, _answer: &Self::Reply) {}
 
-    /// What the server said that made an answer a fault, in words; nothing where it is not known any more.
+    /// The server's words that made an answer a fault; nothing where they are not known any more.
     fn complaint(&self, _answer: &Self::Reply) -> Option<String> {
         None
     }
 
-    /// What the server said before it ended a connection; nothing where the protocol has no such words.
+    /// The server's words before it ended a connection; nothing where the protocol has no such words.
     fn last_words(&self, _answer: &Self::Reply) -> Option<String> {
         None
     }

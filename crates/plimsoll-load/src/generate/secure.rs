@@ -1,4 +1,4 @@
-//! TLS 1.3 between a load and the kernel: handshakes, what is sealed, what is opened.
+//! TLS 1.3 between a load and the kernel: handshakes, sealing and opening of records.
 //!
 //! A session stands between what a protocol says and the socket of its connection, and takes the same calls as the socket does. The
 //! certificate of the server is checked against the authority that the run has made for itself. A server that ran before has a certificate of
@@ -29,7 +29,7 @@ use crate::clock;
 use crate::failure::other;
 use crate::socket_io;
 
-/// How much is taken from a socket at a time, in bytes. What comes of it fits into the inbox of a generator, with what was left of a record.
+/// How much is taken from a socket at a time, in bytes. The opened bytes fit into the inbox of a generator, with the rest of a record.
 const SEALED: usize = 64 << 10;
 /// The most of a record that is not sealed, and what sealing adds at most, in bytes (RFC 8446, section 5.2).
 const RECORD: usize = 16 << 10;
@@ -45,7 +45,7 @@ thread_local! {
     static OUTBOX: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What all sessions of a generator have in common.
+/// Common state of all sessions of a generator.
 pub(super) struct Secure {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
@@ -145,7 +145,7 @@ pub(super) struct Session {
     tls: UnbufferedClientConnection,
     /// When its first message went out: the connection was established then.
     began: Option<u64>,
-    /// What came, and is no whole record yet.
+    /// Received bytes of an incomplete record.
     part: Vec<u8>,
     /// Sealed bytes that did not go out yet.
     out: Vec<u8>,
@@ -153,13 +153,13 @@ pub(super) struct Session {
     held: usize,
     /// Opened bytes that were not taken yet.
     opened: Vec<u8>,
-    /// How many bytes came from the socket for what was received last.
+    /// Bytes that the socket gave for the last call to receive.
     wire: usize,
     /// The kernel had no more.
     drained: bool,
     /// The server has said that nothing more will come.
     closed: bool,
-    /// What went wrong with TLS itself.
+    /// Error of TLS itself.
     fault: Option<String>,
 }
 
@@ -169,7 +169,7 @@ impl Session {
         Some((self.began?, self.tls.handshake_kind() == Some(HandshakeKind::Resumed)))
     }
 
-    /// What went wrong with TLS itself, in words.
+    /// Error of TLS itself, in words.
     pub(super) fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
     }
@@ -179,7 +179,7 @@ impl Session {
         self.drained
     }
 
-    /// How many bytes the socket gave for what was received last.
+    /// Bytes that the socket gave for the last call to receive.
     pub(super) fn wire(&self) -> usize {
         self.wire
     }
@@ -187,7 +187,7 @@ impl Session {
     /// Seals and sends; says how many bytes were taken. Until the handshake is over, and while the kernel takes nothing more, that is EAGAIN.
     pub(super) fn send(&mut self, fd: &OwnedFd, pieces: Pieces<'_>) -> Result<usize, Errno> {
         if self.began.is_none() {
-            // What the client says first.
+            // The client's first message.
             self.advance(&mut [], &mut [])?;
         }
         while self.tls.is_handshaking() {
@@ -246,7 +246,7 @@ impl Session {
         }
     }
 
-    /// Receives and opens what is there; 0 at the end of what the server sends.
+    /// Receives and opens the available records; 0 at the end of the server's stream.
     pub(super) fn receive(&mut self, fd: &OwnedFd, into: &mut [u8]) -> Result<usize, Errno> {
         self.wire = 0;
         loop {
@@ -285,7 +285,7 @@ impl Session {
         self.flush(fd).ok();
     }
 
-    /// Takes what the socket has, and opens it into where there is room for it; what there is none for is kept.
+    /// Takes bytes from the socket, and opens them as far as there is room; the rest is kept.
     fn fill(&mut self, fd: &OwnedFd, into: &mut [u8]) -> Result<Filled, Errno> {
         INBOX.with_borrow_mut(|inbox| {
             let before = self.part.len();
@@ -302,7 +302,7 @@ impl Session {
             let (used, opened) = match self.advance(all, into) {
                 Ok(done) => done,
                 Err(error) => {
-                    // Tells the server why.
+                    // Sends the alert, so that the server knows why.
                     self.flush(fd).ok();
                     return Err(error);
                 }
@@ -342,26 +342,26 @@ impl Session {
                         opened += fits;
                         self.opened.extend_from_slice(&record.payload[fits..]);
                     }
-                    // Of what is all taken nothing more can come, and what is to be said of it is said before the next that is sealed.
+                    // After the last record nothing more can come, and its reply is sent before the next record is sealed.
                     over = used + discard == records.len();
                 }
                 Ok(ConnectionState::EncodeTlsData(mut record)) => {
                     encode(&mut record, &mut self.out).map_err(|error| self.broken(&error))?;
                 }
-                // What was encoded goes out with the next that is sent.
+                // Encoded records go out with the next ones.
                 Ok(ConnectionState::TransmitTlsData(said)) => said.done(),
                 Ok(ConnectionState::PeerClosed) => self.closed = true,
                 // Nothing more can be done with what has come.
                 Ok(_) => over = true,
                 Err(error) => {
-                    let told = self.broken(&error.to_string());
+                    let error = self.broken(&error.to_string());
                     // The alert that says so, and nothing after it: the session remembers places in what came, and would say it once more.
                     while self.tls.wants_write()
                         && let Ok(ConnectionState::EncodeTlsData(mut record)) =
                             self.tls.process_tls_records(&mut []).state
                         && encode(&mut record, &mut self.out).is_ok()
                     {}
-                    return Err(told);
+                    return Err(error);
                 }
             }
             used += discard;
@@ -386,9 +386,9 @@ impl Session {
     }
 }
 
-/// What came from a socket.
+/// Bytes from a socket.
 struct Filled {
-    /// How many bytes; 0 at the end of what the server sends.
+    /// How many bytes; 0 at the end of the server's stream.
     came: usize,
     /// How many bytes were opened and taken.
     opened: usize,
@@ -411,16 +411,16 @@ fn encode(record: &mut EncodeTlsData<'_, ClientConnectionData>, into: &mut Vec<u
 
 /// The tickets of servers, each for one connection (RFC 8446, appendix C.4). All targets of a load are one service, so any ticket will do.
 #[derive(Debug, Default)]
-struct Tickets(Mutex<Kept>);
+struct Tickets(Mutex<TicketStore>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct TicketStore {
     tickets: Vec<Tls13ClientSessionValue>,
     group: Option<NamedGroup>,
 }
 
 impl Tickets {
-    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn kept(&self) -> std::sync::MutexGuard<'_, TicketStore> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! What a generator counts, and how the counts of several become one result.
+//! Counts of a generator, and their sum over several generators.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::mail_tally::MailTally;
 use super::offering::Offering;
 use crate::clock::CpuTime;
 
-/// What happened so far.
+/// Counts so far.
 pub(super) struct Tally {
     pub(super) connections: u64,
     pub(super) requests: u64,
@@ -26,11 +26,11 @@ pub(super) struct Tally {
     pub(super) total: Histogram<u64>,
     pub(super) intervals: Intervals,
     pub(super) cpu: CpuTime,
-    /// What an open loop offers.
+    /// Requests of an open loop.
     offering: Option<Offering>,
-    /// What a load of mail has counted beside.
+    /// Other counts of a load of mail.
     pub(super) mail: Option<MailTally>,
-    /// What loads of some other kinds have counted beside.
+    /// Other counts of loads of some kinds.
     pub(super) found: Option<LoadFacts>,
     /// How long TLS handshakes took.
     handshakes: Histogram<u64>,
@@ -141,7 +141,7 @@ impl Tally {
         self.resumed += u64::from(resumed);
     }
 
-    /// Something failed at `now`.
+    /// Counts a failure at `now`.
     pub(super) fn error(&mut self, kind: ErrorKind, now: u64) {
         *self.errors.entry(kind).or_default() += 1;
         self.intervals.at(now).errors += 1;
@@ -152,9 +152,9 @@ impl Tally {
     }
 
     /// Counts a failure, with its text where it is the first.
-    pub(super) fn error_told(&mut self, kind: ErrorKind, now: u64, told: impl FnOnce() -> String) {
+    pub(super) fn error_text(&mut self, kind: ErrorKind, now: u64, text: impl FnOnce() -> String) {
         if self.first_error.is_none() {
-            self.first_error = Some(told());
+            self.first_error = Some(text());
         }
         self.error(kind, now);
     }
@@ -245,7 +245,7 @@ mod tests {
         a.connected(1000, 6_000);
         a.request(1000, 6_000, 2_001_000, 3_001_000);
         a.connection(3_001_000);
-        b.error_told(ErrorKind::Reset, 9_001_000, || "it said no".into());
+        b.error_text(ErrorKind::Reset, 9_001_000, || "it said no".into());
         a.merge(b);
         let result = a.into_result(1000, 2);
         assert_eq!(result.first_error.as_deref(), Some("it said no"));

@@ -46,7 +46,7 @@ pub(super) fn next(listener: &TcpListener) -> Option<TcpStream> {
 /// Accepts connections in a thread for each listener, until killed.
 pub(super) fn accept_in_threads<A: FnOnce() + Send + 'static>(
     listeners: Vec<TcpListener>,
-    tell: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
+    announce: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
     mut accept: impl FnMut(TcpListener) -> Result<A, Failure>,
 ) -> Result<Infallible, Failure> {
     let addresses = addresses(&listeners)?;
@@ -55,7 +55,7 @@ pub(super) fn accept_in_threads<A: FnOnce() + Send + 'static>(
         accepting.map_err(|error| other("start the thread that accepts connections", &error))
     };
     let accepting: Vec<_> = listeners.into_iter().map(start).collect::<Result<_, Failure>>()?;
-    tell(&addresses)?;
+    announce(&addresses)?;
     for thread in accepting {
         // The thread ends only by an error.
         thread.join().ok();

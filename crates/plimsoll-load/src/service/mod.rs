@@ -48,17 +48,19 @@ pub fn serve(
         _ => return Err(other("start the service", &"it is not built in")),
     };
     let listeners = listen::listen_all(&spec.listen, backlog, shared)?;
-    let tell = |addresses: &[SocketAddr]| {
+    let announce = |addresses: &[SocketAddr]| {
         on_listening(addresses).map_err(|error| other("say where the service listens", &error))
     };
     match &spec.kind {
-        ServiceKind::Web(options) => web::serve(options, spec.certificate.as_ref(), listeners, tell),
-        ServiceKind::Relay(options) => relay::serve(options, &spec.to, listeners, tell),
-        ServiceKind::Bulk(options) => bulk::serve(options, listeners, tell),
-        ServiceKind::TcpProxy(options) => tcp_proxy::serve(options, &spec.to, listeners, tell),
-        ServiceKind::SmtpSink(options) => smtp_sink::serve(options, spec.folder.as_deref(), listeners, tell),
+        ServiceKind::Web(options) => web::serve(options, spec.certificate.as_ref(), listeners, announce),
+        ServiceKind::Relay(options) => relay::serve(options, &spec.to, listeners, announce),
+        ServiceKind::Bulk(options) => bulk::serve(options, listeners, announce),
+        ServiceKind::TcpProxy(options) => tcp_proxy::serve(options, &spec.to, listeners, announce),
+        ServiceKind::SmtpSink(options) => {
+            smtp_sink::serve(options, spec.folder.as_deref(), listeners, announce)
+        }
         ServiceKind::MailRelay(options) => {
-            mail_relay::serve(options, &spec.to, spec.folder.as_deref(), listeners, tell)
+            mail_relay::serve(options, &spec.to, spec.folder.as_deref(), listeners, announce)
         }
         _ => Err(other("start the service", &"it is not built in")),
     }

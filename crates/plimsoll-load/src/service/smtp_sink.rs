@@ -20,12 +20,12 @@ use crate::smtp::stamp;
 
 const TAKEN: Reply = "250 2.0.0 taken";
 
-/// Serves `options` on `listeners`, until killed. With a folder it keeps the list of what it has taken in it.
+/// Serves `options` on `listeners`, until killed. With a folder it keeps the list of its messages there.
 pub(super) fn serve(
     options: &SmtpSinkService,
     folder: Option<&Path>,
     listeners: Vec<TcpListener>,
-    tell: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
+    announce: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
 ) -> Result<Infallible, Failure> {
     process::survive_broken_pipes()?;
     let ledger = folder.map(Writer::open).transpose();
@@ -38,7 +38,7 @@ pub(super) fn serve(
         first: None,
         late: VecDeque::new(),
     };
-    tell(&listen::addresses(&listeners)?)?;
+    announce(&listen::addresses(&listeners)?)?;
     smtp::serve(sink, listeners, options.clients, options.backlog)
 }
 

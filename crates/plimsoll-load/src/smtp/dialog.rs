@@ -1,4 +1,4 @@
-//! The client's side of a session: what is said next, and what the replies mean.
+//! The client's side of a session: its next command, and the meaning of replies.
 
 use super::LONGEST_LINE;
 
@@ -43,12 +43,12 @@ impl Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotSmtp;
 
-/// What follows from replies.
+/// Next step after replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// More of them has to come.
     Listen,
-    /// [`Dialog::commands`] are to be sent.
+    /// Time to send [`Dialog::commands`].
     Command,
     /// The next step sends the message's text, with its end.
     Text,
@@ -91,7 +91,7 @@ enum Step {
     Helo,
     Reset,
     Mail,
-    /// That to the n-th recipient, from 0.
+    /// Reply to the n-th recipient, from 0.
     Rcpt(u32),
     Data,
     Text,
@@ -116,7 +116,7 @@ impl Default for Dialog {
 }
 
 impl Dialog {
-    /// Another message begins on a session that is idle; its commands are to be sent.
+    /// Begins another message on an idle session; its commands come next.
     pub(crate) fn begin(&mut self, recipients: u32) {
         debug_assert_eq!(self.step, Step::Idle, "one message after the other");
         (self.recipients, self.accepted, self.refusal) = (recipients, 0, None);
@@ -153,7 +153,7 @@ impl Dialog {
         self.recipients - self.accepted
     }
 
-    /// Writes the commands that are to be sent now: one, or with PIPELINING all up to DATA (RFC 2920, section 3.1).
+    /// Writes the commands that come next: one, or with PIPELINING all up to DATA (RFC 2920, section 3.1).
     pub(crate) fn commands(&self, sender: &str, recipients: &[&str], out: &mut String) {
         let mut step = self.step;
         loop {
@@ -164,7 +164,7 @@ impl Dialog {
                 Step::Mail => out.extend(["MAIL FROM:<", sender, ">\r\n"]),
                 Step::Rcpt(n) => out.extend(["RCPT TO:<", recipients[n as usize], ">\r\n"]),
                 Step::Data => out.push_str("DATA\r\n"),
-                // Nobody is to have the text, so it is empty.
+                // The text goes to no recipient, so it is empty.
                 Step::Text => out.push_str(".\r\n"),
                 Step::Greeting | Step::Idle => {}
             }
@@ -186,7 +186,7 @@ impl Dialog {
         }
     }
 
-    /// Takes bytes from the server; tells `seen` of each command that was answered. With `pipelining` the client uses it where it is
+    /// Takes bytes from the server; reports each answered command to `seen`. With `pipelining` the client uses it where it is
     /// offered.
     pub(crate) fn receive(
         &mut self,
@@ -200,7 +200,7 @@ impl Dialog {
             bytes = rest;
             match next {
                 Next::Listen => {}
-                // What it says while it closes is of no interest.
+                // Replies during the close are ignored.
                 Next::Done { stays: false, .. } => return Ok(next),
                 // Nothing was asked that a further line could answer.
                 _ => return Err(NotSmtp),
@@ -354,7 +354,7 @@ impl Dialog {
 mod tests {
     use super::*;
 
-    /// What the client says in answer to each of these, with two recipients. Texts are `<text>`.
+    /// The client's commands after each of these replies, with two recipients. Texts are `<text>`.
     fn said(dialog: &mut Dialog, replies: &[&str]) -> (Vec<String>, Result<Next, NotSmtp>) {
         dialog.first(2);
         let mut said = Vec::new();

@@ -30,7 +30,7 @@ impl Writer {
     /// Goes on with the list in a folder, or begins one.
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
         let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(NAME))?;
-        // What a killed sink had written of its last record was never acknowledged.
+        // The last record of a killed sink, if incomplete, was never acknowledged.
         let whole = file.metadata()?.len() / RECORD as u64 * RECORD as u64;
         file.set_len(whole)?;
         file.seek(SeekFrom::End(0))?;
@@ -70,7 +70,7 @@ impl LedgerReader {
         Self { records, seen: HashSet::new(), ledger: MailLedger::default() }
     }
 
-    /// What the list says until now.
+    /// The list until now.
     ///
     /// # Errors
     /// When it cannot be read. That there is none yet is no error.

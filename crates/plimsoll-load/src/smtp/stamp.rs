@@ -10,7 +10,7 @@ use memchr::memmem;
 
 use super::text::unstuffed;
 
-/// What the header begins with.
+/// Start of the header.
 const HEADER: &[u8] = b"\r\nX-Plimsoll: ";
 /// The length of a line of the text, with its end.
 const LINE: usize = 80;
@@ -107,11 +107,11 @@ fn whole_lines(stamp: Stamp) -> usize {
     (stamp.length as usize - SHORTEST_LAST_LINE) / LINE * LINE
 }
 
-/// What a message that has arrived says of itself.
+/// Stamp of a message that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReceivedStamp {
     pub(crate) id: u64,
-    /// Whether its text is what it should be.
+    /// Whether its text is correct.
     pub(crate) whole: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-/// What ends a text, with the line break before it.
+/// End of a text, with the line break before it.
 const END: &[u8] = b"\r\n.\r\n";
 
 /// Looks for the end of a text that comes in pieces. A line of a text that begins with a dot has another before it, so only the end
@@ -20,7 +20,7 @@ impl EndOfText {
     /// Takes bytes of a text; where it ends in them, says how many belong to it, its end included.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
-        // What began in an earlier piece is finished byte by byte.
+        // A sequence that began in an earlier piece is finished byte by byte.
         while self.matched > 0 && at < bytes.len() {
             self.step(bytes[at]);
             at += 1;

@@ -1,4 +1,4 @@
-//! What flows over a connection once it is open. Both sides use it; which one sends is what they agreed on.
+//! Bytes over an open connection. Both sides use it; their agreement decides which one sends.
 
 use std::io::{self, ErrorKind};
 use std::net::{Shutdown, TcpStream};
@@ -49,7 +49,7 @@ impl Exchange<'_> {
     }
 
     /// Sends, and waits until the other side's kernel has got all of it. Where both sides send, the end of the other's stream does not
-    /// tell that.
+    /// show that.
     pub(crate) fn send_and_see_it_arrive(&self, sent: &mut dyn FnMut(usize)) -> io::Result<End> {
         if self.send(sent)? == End::Stopped {
             return Ok(End::Stopped);

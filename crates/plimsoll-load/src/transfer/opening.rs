@@ -1,8 +1,8 @@
-//! What a load and the service that it aims at agree on before bytes flow.
+//! Agreement of a load and its service before bytes flow.
 //!
 //! A connection begins with eight bytes that name the protocol, a length (4 bytes, big endian) and a JSON object. The service answers
 //! one byte when it is ready, or a length and the reason why it cannot do what it is asked to. A connection that begins with anything
-//! else is taken for a stream of bytes that nobody has announced.
+//! else is taken for a stream of bytes without an announcement.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -20,7 +20,7 @@ const READY: u8 = 1;
 /// The service cannot do it.
 const REFUSED: u8 = 0;
 
-/// What a load asks a service for.
+/// Request of a load to a service.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Opening {
@@ -36,7 +36,7 @@ pub(crate) enum Opening {
         /// Their numbers.
         ids: Vec<u64>,
     },
-    /// What TCP may use on the service's host, answered by [`TcpLimits`](plimsoll_model::observation::TcpLimits).
+    /// TCP's limits on the service's host, answered by [`TcpLimits`](plimsoll_model::observation::TcpLimits).
     Limits,
     /// Datagrams with this number will come; what became of them is answered when the load sends another byte.
     Datagrams {
@@ -67,7 +67,7 @@ pub(crate) fn open(stream: &mut (impl Read + Write), opening: &Opening) -> io::R
     Err(io::Error::new(ErrorKind::Unsupported, reason))
 }
 
-/// Tells the load that all is ready.
+/// Reports to the load that all is ready.
 ///
 /// # Errors
 /// When the connection fails.
@@ -75,7 +75,7 @@ pub(crate) fn ready(stream: &mut impl Write) -> io::Result<()> {
     stream.write_all(&[READY])
 }
 
-/// Tells the load that it cannot be done, and why.
+/// Reports to the load that it cannot be done, and why.
 ///
 /// # Errors
 /// When the connection fails.

@@ -41,7 +41,7 @@ impl<'a> Patience<'a> {
         Self { limit, moved: Instant::now(), stop }
     }
 
-    /// What a call moved, or 0 where it may be tried again; `None` when the transfer is to end.
+    /// Bytes of a call, or 0 where it may be tried again; `None` when the transfer is to end.
     ///
     /// # Errors
     /// The call's own error, and `TimedOut` when nothing has moved for too long.

@@ -8,7 +8,7 @@ pub(crate) const LABEL: usize = 28;
 /// The first bytes of each.
 const MAGIC: [u8; 4] = *b"plud";
 
-/// What a datagram says of itself.
+/// Header of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label {
     /// The flow that it belongs to.
@@ -37,10 +37,10 @@ impl Label {
     }
 }
 
-/// How far back a datagram's number is remembered, to tell a late one from one that came twice.
+/// How far back a datagram's number is remembered, to separate a late one from one that came twice.
 const REMEMBERED: u64 = 1 << 16;
 
-/// What arrived of a flow.
+/// Counts of a flow's received datagrams.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
     received: u64,
@@ -137,7 +137,7 @@ fn place(number: u64) -> (usize, u64) {
     ((bit / 64) as usize, 1 << (bit % 64))
 }
 
-/// What became of several flows together. The jitter is their mean; one thread receives them all.
+/// Counts of several flows together. The jitter is their mean; one thread receives them all.
 pub(crate) fn together(flows: &[(u64, u64, Counts)]) -> Datagrams {
     let mut all = Datagrams::default();
     for (intended, sent, counts) in flows {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn late_ones_and_ones_that_come_twice_are_told_apart() {
+    fn late_ones_and_ones_that_come_twice_are_counted_apart() {
         let counts = arrived([0, 1, 3, 2, 2, 4, 0]);
         assert_eq!((counts.received, counts.reordered, counts.duplicates), (5, 1, 2));
     }

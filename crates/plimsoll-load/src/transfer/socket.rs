@@ -11,7 +11,7 @@ use plimsoll_model::units::ByteSize;
 
 use super::Patience;
 
-/// The buffers of a socket, where they are asked for. They must be set before the handshake to tell in its window scale (tcp(7)).
+/// The buffers of a socket, where they are asked for. They must be set before the handshake to count in its window scale (tcp(7)).
 pub(crate) fn buffers(
     socket: &impl AsFd,
     send: Option<ByteSize>,
@@ -27,7 +27,7 @@ pub(crate) fn buffers(
     Ok(())
 }
 
-/// What a load asks for, on a connection of either side.
+/// Socket options of a load, on a connection of either side.
 ///
 /// # Errors
 /// When the kernel refuses; for a congestion control that it does not have, `NotFound`, and for one that this user may not choose,

@@ -1,4 +1,4 @@
-//! What TCP may use on this host, as the settings of its network namespace say.
+//! TCP's limits on this host, by the settings of its network namespace.
 
 use std::fs;
 use std::io;

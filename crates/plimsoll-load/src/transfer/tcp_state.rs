@@ -1,4 +1,4 @@
-//! What the kernel knows of a connection: `TCP_INFO`.
+//! State of a connection in the kernel: `TCP_INFO`.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};

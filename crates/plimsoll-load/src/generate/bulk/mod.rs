@@ -28,7 +28,7 @@ const STATES_EVERY: Duration = Duration::from_millis(100);
 /// How many descriptors a stream takes at most: its socket, a pipe and a file for each side's thread.
 const DESCRIPTORS: u64 = 5;
 
-/// What the streams of a load share while they run.
+/// Common state of a load's streams while they run.
 pub(super) struct Shared<'a> {
     pub(super) load: &'a BulkLoad,
     pub(super) abort: &'a AtomicBool,
@@ -50,7 +50,7 @@ pub(super) fn run(spec: &LoadSpec, load: &BulkLoad, control: &Control<'_>) -> Re
             Ok(connection) => connections.push(connection),
             Err(error) if is_refusal(&error) => return Err(other("start the load", &error)),
             Err(error) => {
-                before.error_told(kind_of_io(&error, false), clock::now(), || {
+                before.error_text(kind_of_io(&error, false), clock::now(), || {
                     format!("connect stream {nth}: {error}")
                 });
             }
@@ -125,7 +125,7 @@ fn carry(
     })
 }
 
-/// Reads the states of the connections now and then, and tells how far the load is, until it is done.
+/// Reads the states of the connections now and then, and reports progress, until the load is done.
 fn watch(
     running: &Shared<'_>,
     connections: &[Connection],
@@ -144,7 +144,7 @@ fn watch(
                 states.read(&connection.stream, clock::now() - running.start);
             }
         }
-        progress.tell(running.bytes.load(Ordering::Relaxed), running.errors.load(Ordering::Relaxed));
+        progress.report(running.bytes.load(Ordering::Relaxed), running.errors.load(Ordering::Relaxed));
     }
 }
 
@@ -154,7 +154,7 @@ fn of(load: &BulkLoad) -> Option<u64> {
     load.total.map(|total| total.0.saturating_mul(u64::from(load.streams) * flows))
 }
 
-/// Whether an error says that the load asks for what cannot be had, rather than that something went wrong on the way.
+/// Whether an error says that the load's settings cannot be had, rather than that a connection failed.
 fn is_refusal(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::NotFound | io::ErrorKind::InvalidInput)
 }

@@ -32,7 +32,7 @@ impl States {
             return;
         }
         self.skipped = 0;
-        // A connection that is gone has no state any more; its end is told by its own thread.
+        // A connection that is gone has no state any more; its own thread reports its end.
         let Ok(state) = tcp_state::read(socket, at_ns) else { return };
         if self.kept.len() == MOST {
             let mut odd = false;

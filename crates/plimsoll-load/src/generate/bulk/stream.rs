@@ -1,4 +1,4 @@
-//! One stream: how it is opened, what its threads do, and what became of it.
+//! One stream: its opening, its threads, and its result.
 
 use std::io::{self, ErrorKind};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -19,7 +19,7 @@ use crate::transfer::{Inlet, Stop, socket, tcp_state};
 
 /// How much is received at a time, in bytes.
 const INLET: usize = 1 << 20;
-/// How long the service may take to tell what it knows of the streams.
+/// How long the service may take to report on the streams.
 const REPORT_WITHIN: Duration = Duration::from_secs(2);
 
 /// A connection that is open and agreed on.
@@ -33,14 +33,14 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Its addresses, and nothing yet of what flowed.
+    /// Its addresses, and no bytes yet.
     pub(super) fn describe(&self) -> Stream {
         Stream { from: self.from.to_string(), to: self.to.to_string(), ..Stream::default() }
     }
 
     /// Ends it at once, so that its threads end.
     pub(super) fn cut(&self) {
-        // What is not connected any more need not be cut.
+        // A connection that is closed already need not be cut.
         self.stream.shutdown(Shutdown::Both).ok();
     }
 }
@@ -52,15 +52,14 @@ pub(super) enum Flow {
     In,
 }
 
-/// What a thread of a stream has done.
-pub(super) struct Done {
+pub(super) struct StreamResult {
     pub(super) bytes: u64,
     pub(super) elapsed_ns: u64,
     pub(super) last: Option<TcpState>,
     pub(super) tally: Tally,
 }
 
-/// Connects the `nth` stream and agrees with the service on what is to flow.
+/// Connects the `nth` stream and agrees with the service on its bytes.
 pub(super) fn connect(
     spec: &LoadSpec,
     load: &BulkLoad,
@@ -88,7 +87,7 @@ pub(in crate::generate) fn number() -> u64 {
 }
 
 /// The life of one thread.
-pub(super) fn work(running: &Shared<'_>, connection: &Connection, flow: Flow) -> Done {
+pub(super) fn work(running: &Shared<'_>, connection: &Connection, flow: Flow) -> StreamResult {
     let cpu = CpuTime::of_this_thread();
     let mut tally = Tally::new(running.start, None);
     let mut bytes = 0;
@@ -108,13 +107,13 @@ pub(super) fn work(running: &Shared<'_>, connection: &Connection, flow: Flow) ->
         Ok(End::Stopped) => tally.end = tally.end.max(now),
         Err(error) => {
             tally.bytes = bytes;
-            tally.error_told(kind_of_io(&error, true), now, || format!("a stream ended: {error}"));
+            tally.error_text(kind_of_io(&error, true), now, || format!("a stream ended: {error}"));
             running.errors.fetch_add(1, Ordering::Relaxed);
             connection.cut();
         }
     }
     tally.cpu = CpuTime::of_this_thread().since(cpu);
-    Done { bytes, elapsed_ns: now - running.start, last, tally }
+    StreamResult { bytes, elapsed_ns: now - running.start, last, tally }
 }
 
 fn transfer(
@@ -156,7 +155,7 @@ fn transfer(
     }
 }
 
-/// The streams with what the service knows of their ends. A service that does not tell is no error: what it knows is an addition.
+/// The streams with the service's view of their ends. A service without a report is no error: its view is an addition.
 pub(super) fn with_peers(
     spec: &LoadSpec,
     connections: &[Connection],

@@ -5,9 +5,9 @@ use super::bank::HEADER;
 
 /// An alias, whose answers stand beside it.
 const CNAME: u16 = 5;
-/// Aliases of all names below one; a CNAME beside it tells the one that was asked for (RFC 6672, section 3.1).
+/// Aliases of all names below one; a CNAME beside it names the one that was asked for (RFC 6672, section 3.1).
 const DNAME: u16 = 39;
-/// A signature of what stands beside it.
+/// A signature of the records beside it.
 const RRSIG: u16 = 46;
 /// Whatever there is.
 const ANY: u16 = 255;

@@ -1,4 +1,4 @@
-//! The loop of a generator of questions: ask what is due, wait, take the replies, send again or give up what took too long.
+//! The loop of a generator of questions: send due ones, wait, take the replies, send again or give up late ones.
 
 use hickory_proto::op::{Header, MessageType, OpCode};
 use hickory_proto::serialize::binary::{BinDecodable, BinDecoder};
@@ -72,14 +72,13 @@ pub(super) struct Asker<'a> {
     random: Option<SmallRng>,
     over: DnsTransport,
     tally: Tally,
-    told: (u64, u64, u64),
+    reported: (u64, u64, u64),
     codes: [u64; 16],
     facts: DnsFacts,
     /// Latest replies, kept to reuse their buffers.
     replies: Vec<Reply>,
 }
 
-/// What a message said.
 struct Reply {
     place: usize,
     code: u8,
@@ -121,14 +120,14 @@ impl<'a> Asker<'a> {
             random,
             over: load.over,
             tally: Tally::new(0, None),
-            told: (0, 0, 0),
+            reported: (0, 0, 0),
             codes: [0; 16],
             facts: DnsFacts::default(),
             replies: Vec::new(),
         })
     }
 
-    /// Asks what is due; says what comes next.
+    /// Sends due questions; returns the next event.
     fn ask(&mut self, pacing: &mut impl Pacing, mut now: u64) -> Start {
         let mut next = Start::WhenOneEnds;
         for _ in 0..ASKED_AT_A_TIME {
@@ -165,7 +164,7 @@ impl<'a> Asker<'a> {
             && let Err(error) = self.channels[key].open(&mut self.dialer, &self.epoll, key as u64)
         {
             self.channels[key].close();
-            self.tally.error_told(kind_of(error, false), now, || format!("open a socket: {error}"));
+            self.tally.error_text(kind_of(error, false), now, || format!("open a socket: {error}"));
             return;
         }
         let place = self.slots.take(&self.bank.question(number), key, intended);
@@ -193,7 +192,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// Something has happened on a channel.
+    /// Takes an event on a channel.
     fn look(&mut self, key: usize, flags: EpollFlags, inbox: &mut [u8]) -> u64 {
         let now = clock::now();
         if flags.contains(EpollFlags::EPOLLOUT)
@@ -233,7 +232,7 @@ impl<'a> Asker<'a> {
             match received {
                 _ if unread => {
                     self.tally
-                        .error_told(ErrorKind::Garbage, now, || "the datagram is not a DNS reply".into());
+                        .error_text(ErrorKind::Garbage, now, || "the datagram is not a DNS reply".into());
                 }
                 Ok(0) => {
                     self.lose(key, ErrorKind::Truncated, now);
@@ -265,7 +264,7 @@ impl<'a> Asker<'a> {
         self.codes[usize::from(code)] += 1;
         if let Some(fault) = fault {
             let address = self.dialer.address(self.channels[key].target());
-            self.tally.error_told(ErrorKind::Garbage, now, || format!("{address}: {fault}"));
+            self.tally.error_text(ErrorKind::Garbage, now, || format!("{address}: {fault}"));
             return;
         }
         let kind = match CODES[usize::from(code)] {
@@ -277,7 +276,7 @@ impl<'a> Asker<'a> {
             _ => ErrorKind::Rejected,
         };
         let address = self.dialer.address(self.channels[key].target());
-        self.tally.error_told(kind, now, || format!("{address}: {}", CODES[usize::from(code)]));
+        self.tally.error_text(kind, now, || format!("{address}: {}", CODES[usize::from(code)]));
     }
 
     /// Fails all queries pending on a channel.
@@ -286,7 +285,7 @@ impl<'a> Asker<'a> {
         for place in self.slots.on(key) {
             self.deadlines.end(place);
             self.slots.give_back(place);
-            self.tally.error_told(kind, now, || format!("{address}: {}", kind.title()));
+            self.tally.error_text(kind, now, || format!("{address}: {}", kind.title()));
         }
     }
 
@@ -318,7 +317,7 @@ impl<'a> Asker<'a> {
             } else {
                 ErrorKind::Timeout
             };
-            self.tally.error_told(kind, now, || format!("{address}: {}, sent {sent} x", kind.title()));
+            self.tally.error_text(kind, now, || format!("{address}: {}, sent {sent} x", kind.title()));
         }
     }
 
@@ -365,7 +364,7 @@ impl Generator for Asker<'_> {
                 }
             }
             self.expire(now);
-            self.shared.tell(&self.tally, &mut self.told);
+            self.shared.add(&self.tally, &mut self.reported);
         }
         // Datagrams have no connections.
         let kept = self
@@ -376,7 +375,7 @@ impl Generator for Asker<'_> {
         for _ in 0..kept {
             self.tally.connection(self.tally.end);
         }
-        self.shared.tell(&self.tally, &mut self.told);
+        self.shared.add(&self.tally, &mut self.reported);
         self.tally.cpu = CpuTime::of_this_thread().since(cpu);
         let codes = CODES.iter().zip(self.codes).filter(|(_, number)| *number > 0);
         self.facts.codes = codes.map(|(code, number)| ((*code).to_owned(), number)).collect();

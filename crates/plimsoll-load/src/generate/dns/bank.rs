@@ -31,7 +31,7 @@ pub(super) struct Bank {
     made: Vec<Question>,
 }
 
-/// Those that one line stands for: each name with each of its types.
+/// Questions of one line: each name with each of its types.
 struct Line {
     names: Names,
     types: Vec<RecordType>,
@@ -103,7 +103,7 @@ impl Bank {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::experiment::load::dns::RecordType as Told;
+    use plimsoll_model::experiment::load::dns::RecordType as ModelType;
 
     use super::*;
 
@@ -118,7 +118,7 @@ mod tests {
     fn names_are_asked_for_each_of_their_types_in_order() {
         let load = DnsLoad {
             names: vec!["a.test".into(), "h{1..2}.test MX".into()],
-            types: vec![Told::A, Told::Txt],
+            types: vec![ModelType::A, ModelType::Txt],
             ..DnsLoad::default()
         };
         let bank = Bank::new(&load).unwrap();

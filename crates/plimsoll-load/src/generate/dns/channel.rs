@@ -25,7 +25,7 @@ pub(super) struct Channel {
     out: Vec<u8>,
     /// How much of it is sent.
     gone: usize,
-    /// What came over TCP, and is no whole message yet.
+    /// Received bytes of an incomplete message over TCP.
     part: Vec<u8>,
 }
 
@@ -72,7 +72,7 @@ impl Channel {
     pub(super) fn say(&mut self, message: &[u8]) -> nix::Result<()> {
         match (self.over, &self.fd) {
             (DnsTransport::Udp, Some(fd)) => match socket_io::send(fd, message) {
-                // The news of an earlier datagram that nobody took: this one is still to be sent.
+                // These are news of an earlier datagram: this one must still be sent.
                 Err(Errno::ECONNREFUSED) => socket_io::send(fd, message),
                 said => said,
             }

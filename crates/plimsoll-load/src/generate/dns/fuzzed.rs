@@ -6,7 +6,7 @@ use super::bank::HEADER;
 /// The question: the name `a.`, its type and its class.
 const ASKED: &[u8] = b"\x01a\0\0\x01\0\x01";
 
-/// Any bytes as the header of a reply to a question, and as what follows the question.
+/// Any bytes as the header of a reply to a question, and as its records.
 pub fn dns_reply(bytes: &[u8]) {
     let Some((header, rest)) = bytes.split_at_checked(HEADER) else { return };
     let reply = [header, ASKED, rest].concat();

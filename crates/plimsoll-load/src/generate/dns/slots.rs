@@ -9,7 +9,7 @@ pub(super) struct Slot {
     pub(super) message: Vec<u8>,
     end: usize,
     id: u16,
-    /// When it was to be asked.
+    /// Intended start of the question.
     pub(super) begun: u64,
     /// How often it was sent.
     pub(super) sent: u32,
@@ -80,7 +80,7 @@ impl Slots {
         self.free.push(place as u32);
     }
 
-    /// The places of what is under way on a channel.
+    /// Slots of pending questions on a channel.
     pub(super) fn on(&self, channel: usize) -> Vec<usize> {
         let busy = self.all.iter().enumerate().filter(|(_, slot)| slot.busy && slot.channel == channel);
         busy.map(|(place, _)| place).collect()
@@ -120,7 +120,7 @@ mod tests {
         slots.give_back(place);
         assert_eq!(slots.answered(id, &first, 3), None, "it came a second time");
         let again = slots.take(&question(), 3, 8);
-        assert_eq!(again, place, "the place is taken anew");
+        assert_eq!(again, place, "the place is free again");
         assert_eq!(slots.answered(id, &first, 3), None, "the reply is late");
         assert_eq!((slots.busy(), slots.on(3)), (1, vec![place]));
     }

@@ -88,7 +88,7 @@ fn what_is_not_answered_times_out_or_is_sent_again() {
     let (result, facts) = carry_out(again, serve(every_tenth_is_lost));
     assert_eq!((result.requests, result.failed()), (200, 0));
     assert!((20..=24).contains(&facts.resent), "{facts:?}");
-    // The time of what was sent again counts from the first time.
+    // The time of a repeated question counts from the first time.
     assert!(result.latency.percentiles.max >= 100_000, "{:?}", result.latency.percentiles);
 }
 
@@ -174,7 +174,7 @@ fn over_tcp_replies_come_in_any_order_and_in_pieces_and_a_closed_connection_is_m
     });
     let over_tcp = DnsLoad { over: DnsTransport::Tcp, timeout: Span::secs(10), concurrency: 4, ..load() };
     let (result, facts) = carry_out(over_tcp, target);
-    // What was under way on the closed connection has failed, and nothing else.
+    // Pending questions on the closed connection have failed, and no others.
     let closed: u64 =
         [ErrorKind::Truncated, ErrorKind::Reset].iter().filter_map(|kind| result.errors.get(kind)).sum();
     assert!((1..=4).contains(&closed), "{:?}", result.errors);

@@ -44,7 +44,7 @@ impl<P: Protocol> Engine<'_, P> {
         }
     }
 
-    /// Something has happened on a connection that rests: most often that the server has closed it.
+    /// Takes an event on a connection that rests: most often the server's close.
     pub(super) fn disturbed(&mut self, key: usize, now: u64) {
         let why = loop {
             let connection = &mut self.connections[key];
@@ -116,7 +116,7 @@ impl<P: Protocol> Engine<'_, P> {
     }
 }
 
-/// What an event means to a connection that waits for the server to close it; nothing when only reading can tell. The kernel counts a FIN
+/// What an event means to a connection that waits for the server to close it; nothing when only reading can decide. The kernel counts a FIN
 /// among what can be read a moment before it reports the end (`tcp_fin` runs after `rcv_nxt` has moved, net/ipv4/tcp_input.c, and
 /// `tcp_poll` takes no lock), so what looks like data may be the end.
 pub(super) fn closing(flags: EpollFlags) -> Option<Outcome> {
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_reading_tells_data_from_the_end_that_a_server_was_to_bring() {
+    fn only_reading_separates_data_from_the_servers_close() {
         let cases = [
             (EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP, "done"),
             (EpollFlags::EPOLLIN, "unknown"),

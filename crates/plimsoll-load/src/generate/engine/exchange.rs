@@ -36,7 +36,7 @@ impl<P: Protocol> Engine<'_, P> {
                 }
                 let sent = from + taken;
                 connection.phase = if sent == length { Phase::Receiving } else { Phase::Sending(sent) };
-                // Where something was to be said before the answers were complete, they are awaited already.
+                // After their first byte, the answers are awaited already.
                 if sent == length && self.pipeline > 1 && !P::REFILLS && connection.first_byte.is_none() {
                     self.await_answers(key, now);
                 }
@@ -107,7 +107,7 @@ impl<P: Protocol> Engine<'_, P> {
                 Ok(Turn::OursAgain | Turn::Theirs) => {
                     self.connections[key].phase = Phase::Sending(0);
                     match self.send(key, self.heard) {
-                        // What did not go out yet would be lost for what else has to be said.
+                        // Bytes that did not go out yet would be lost before the next ones.
                         Outcome::Waits if self.connections[key].phase != Phase::Receiving => {
                             return self.watch(key);
                         }
@@ -138,7 +138,7 @@ impl<P: Protocol> Engine<'_, P> {
         {
             return false;
         }
-        // A connection waits anew when none of what it waited for then is under way any more: one answer that never comes is not made up for by others.
+        // A new wait begins when none of the earlier requests is pending: other answers do not replace one that never comes.
         if self.protocol.oldest(&connection.answer).is_none_or(|oldest| oldest >= connection.begun) {
             connection.begun = now;
             self.deadlines.end(key);

@@ -1,4 +1,4 @@
-//! The event loop of a generator: begin what is due, wait, take what has come, give up what took too long.
+//! The event loop of a generator: begin due requests, wait, take answers, give up late ones.
 //!
 //! A connection costs six system calls (socket, connect, send, `epoll_ctl`, recv, close) and its share of an `epoll_wait`,
 //! which a busy loop spends on dozens of connections at a time. Each is registered once, edge-triggered. Two habits save
@@ -55,7 +55,7 @@ const HUNG_UP: EpollFlags = EpollFlags::EPOLLRDHUP.union(EpollFlags::EPOLLHUP).u
 pub(super) struct Engine<'a, P: Protocol> {
     protocol: P,
     dialer: Dialer,
-    /// What its connections have in common where they speak TLS.
+    /// Common state of its connections where they speak TLS.
     secure: Option<Secure>,
     /// After how many requests a connection is closed, if ever.
     requests_per_connection: u64,
@@ -70,7 +70,7 @@ pub(super) struct Engine<'a, P: Protocol> {
     patience: Patience,
     inbox: Box<[u8]>,
     tally: Tally,
-    told: (u64, u64, u64),
+    reported: (u64, u64, u64),
     /// Sending a request right after connect(2).
     early: Habit,
     /// Reuse of a socket whose connection is over.
@@ -94,7 +94,7 @@ impl<P: Protocol> Generator for Engine<'_, P> {
     }
 }
 
-/// What an event led to.
+/// Outcome of an event.
 #[derive(Clone, Copy)]
 enum Outcome {
     /// The connection waits for another event.
@@ -108,7 +108,7 @@ enum Outcome {
         /// Whether the server has closed the connection already.
         hung_up: bool,
     },
-    /// All that was to be asked was answered: the connection can be closed.
+    /// All requests were answered: the connection can be closed.
     Done,
     /// Done, and the server has closed the connection already.
     ServerClosed,
@@ -145,7 +145,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
             patience: Patience::default(),
             inbox: vec![0; INBOX].into(),
             tally: Tally::new(0, None),
-            told: (0, 0, 0),
+            reported: (0, 0, 0),
             early: Habit::default(),
             recycling: Habit::default(),
             waiting: Habit::default(),
@@ -175,7 +175,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
             }
             now = self.ask_again(&mut pacing, now);
             self.expire(now);
-            self.tell();
+            self.report();
         }
         self.close_resting(now);
         for (_, connection) in &self.connections {
@@ -183,13 +183,13 @@ impl<'a, P: Protocol> Engine<'a, P> {
                 self.protocol.abandoned(connection.asked, &connection.answer);
             }
         }
-        self.tell();
+        self.report();
         self.tally.cpu = CpuTime::of_this_thread().since(cpu);
         self.protocol.add_to(&mut self.tally);
         self.tally
     }
 
-    /// Begins what is due; says what comes next.
+    /// Begins due requests; returns the next event.
     fn begin(&mut self, pacing: &mut impl Pacing, mut now: u64) -> Start {
         let mut next = Start::WhenOneEnds;
         for _ in 0..BEGUN_AT_A_TIME {
@@ -260,7 +260,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
             Err(error) => {
                 let now = clock::now();
                 let address = self.dialer.address(target);
-                self.tally.error_told(kind_of(error, false), now, || format!("{address}: {error}"));
+                self.tally.error_text(kind_of(error, false), now, || format!("{address}: {error}"));
                 return now;
             }
         };
@@ -309,7 +309,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
         let mut event = EpollEvent::new(interest(connection.phase), key as u64);
         let asked = match connection.watched {
             false => self.epoll.add(connection.fd.as_fd(), event),
-            // What is watched is watched for incoming data at least.
+            // Every watched connection is watched for incoming data at least.
             true if connection.phase == Phase::Receiving => Ok(()),
             true => self.epoll.modify(connection.fd.as_fd(), &mut event),
         };
@@ -387,9 +387,9 @@ impl<'a, P: Protocol> Engine<'a, P> {
         let address = self.dialer.address(connection.target);
         for _ in 0..connection.at_stake() {
             let fault = connection.session.as_ref().and_then(|session| session.fault());
-            let told = || fault.map(str::to_owned).or_else(|| self.protocol.last_words(&connection.answer));
-            self.tally.error_told(kind, now, || {
-                format!("{address}: {}", told().unwrap_or_else(|| kind.title().to_owned()))
+            let words = || fault.map(str::to_owned).or_else(|| self.protocol.last_words(&connection.answer));
+            self.tally.error_text(kind, now, || {
+                format!("{address}: {}", words().unwrap_or_else(|| kind.title().to_owned()))
             });
         }
     }
@@ -414,7 +414,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
             }
         }
         if !stays {
-            // What was asked beyond the last answer that a server gives was not asked (RFC 9112, section 9.6).
+            // Requests beyond the last answer of a server were not processed (RFC 9112, section 9.6).
             connection.unanswered = 0;
             if P::CLOSES {
                 return self.take_leave(key);
@@ -461,7 +461,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
                 connection.faulty = true;
                 let address = self.dialer.address(connection.target);
                 let said = self.protocol.complaint(&connection.answer);
-                self.tally.error_told(kind, now, || {
+                self.tally.error_text(kind, now, || {
                     format!("{address}: {}", said.unwrap_or_else(|| kind.title().to_owned()))
                 });
             }
@@ -485,13 +485,13 @@ impl<'a, P: Protocol> Engine<'a, P> {
         }
     }
 
-    /// Tells the others what has changed since the last time.
-    fn tell(&mut self) {
-        self.shared.tell(&self.tally, &mut self.told);
+    /// Adds the counts since the last call to those of all threads.
+    fn report(&mut self) {
+        self.shared.add(&self.tally, &mut self.reported);
     }
 }
 
-/// What there is to wait for in a phase.
+/// Events to wait for in a phase.
 fn interest(phase: Phase) -> EpollFlags {
     let always = EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
     match phase {

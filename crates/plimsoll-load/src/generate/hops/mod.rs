@@ -106,14 +106,14 @@ impl<'a> Prober<'a> {
         })
     }
 
-    /// Who is on the path.
+    /// Addresses on the path.
     fn find(&mut self) -> io::Result<ProbedPath> {
         let mut path = ProbedPath::default();
         while path.hops.len() < self.load.most_hops as usize && !path.reached && !self.must_end() {
             let hop = path.hops.len();
             let answer = self.ask(hop, 0, ASKED)?.map(|(answer, _)| answer);
             path.reached = answer.is_some_and(|answer| !answer.expired && answer.from == self.target);
-            // Somebody else who says that it goes no further ends the path, too.
+            // Another host that reports the end of the route ends the path, too.
             let ended = answer.is_some_and(|answer| !answer.expired);
             path.hops
                 .push(ProbedHop { address: answer.map(|answer| answer.from.to_string()), sizes: Vec::new() });
@@ -231,7 +231,7 @@ impl<'a> Prober<'a> {
             self.tally.end = self.tally.end.max(answer.at_ns);
         }
         self.forget(clock::now().saturating_sub(self.timeout()));
-        self.progress.tell(self.tally.requests, self.tally.failed());
+        self.progress.report(self.tally.requests, self.tally.failed());
         Ok(())
     }
 
@@ -249,7 +249,7 @@ impl<'a> Prober<'a> {
     /// Sleeps until there is an answer, but no longer than until then.
     fn wait(&self, until: u64) -> io::Result<()> {
         let left = until.saturating_sub(clock::now()).min(LONGEST_SLEEP);
-        // What is queued as an error is told without being asked for.
+        // Poll reports queued errors without a request.
         let mut wait = [PollFd::new(self.socket.as_fd(), PollFlags::empty())];
         match ppoll(&mut wait, Some(TimeSpec::from(Duration::from_nanos(left))), None) {
             Ok(_) | Err(nix::Error::EINTR) => Ok(()),

@@ -23,15 +23,15 @@ const TIME_EXCEEDED: u8 = 11;
 const HEADERS: usize = 28 + 28;
 /// Room for the answers that arrive while the prober is not scheduled, in bytes.
 const BUFFER: usize = 1 << 20;
-/// A datagram is tried so often: each news of an earlier one, delivered as an error, takes a try.
+/// The most tries of a datagram: each news of an earlier one, delivered as an error, takes a try.
 const TRIES: u32 = 16;
 
-/// What somebody on the path says of a probe.
+/// A hop's answer to a probe.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reply {
     /// The port that the probe went to.
     pub(super) port: u16,
-    /// Who answered.
+    /// The answering address.
     pub(super) from: Ipv4Addr,
     /// Whether the probe expired there; else it came to its end.
     pub(super) expired: bool,
@@ -155,7 +155,7 @@ fn real_now() -> u64 {
 fn never_fragment(socket: &UdpSocket) -> io::Result<()> {
     let value = libc::IP_PMTUDISC_PROBE;
     #[expect(unsafe_code, reason = "nix does not know the option")]
-    // SAFETY: the value lives across the call, and its length is told.
+    // SAFETY: the value lives across the call, and its length is passed.
     let done = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),

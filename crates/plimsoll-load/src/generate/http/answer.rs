@@ -27,7 +27,7 @@ pub(in crate::generate) struct LastHead {
     said: Option<Head>,
 }
 
-/// What the head of an answer said.
+/// Content of an answer's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Head {
     status: u16,
@@ -190,7 +190,7 @@ mod tests {
         take(&mut Reply::default(), text.as_bytes())
     }
 
-    /// What bytes lead to, all of which have to belong to the answer.
+    /// State after bytes, all of which have to belong to the answer.
     fn take(answer: &mut Reply, bytes: &[u8]) -> Result<Turn, ErrorKind> {
         answer.receive(bytes, &mut LastHead::default()).map(|(turn, taken)| {
             assert_eq!(taken, bytes.len());

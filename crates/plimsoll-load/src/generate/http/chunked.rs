@@ -16,7 +16,7 @@ pub(super) enum Chunked {
     Data(u64),
     /// After the data, where CR LF has to come; LF alone once the CR is there.
     DataEnd { cr: bool },
-    /// In a line of the trailer, so long yet.
+    /// In a line of the trailer, with its length so far.
     Trailer { length: u32 },
     /// Behind the end.
     Over,

@@ -7,16 +7,16 @@ pub use super::http2::fuzzed::http2_answers;
 use super::answer::{LastHead, Reply};
 use crate::generate::protocol::Turn;
 
-/// What came of the bytes of a connection: each answer's status and how the connection stands after it, and why it is of no use any more.
-type Read = (Vec<(Option<u16>, Turn)>, Option<ErrorKind>);
+/// Replies on a connection: each one's status and how the connection stands after it, and the error that ended it.
+type Replies = (Vec<(Option<u16>, Turn)>, Option<ErrorKind>);
 
-/// Any bytes as what a server sends on a connection. They are the same answers however they are cut into pieces.
+/// Any bytes as a server's output on a connection. The answers are the same however they are cut into pieces.
 pub fn http1_answers(bytes: &[u8], piece: usize) {
     let whole = read(bytes, bytes.len());
     assert_eq!(whole, read(bytes, piece), "in pieces of {piece} bytes");
 }
 
-fn read(bytes: &[u8], piece: usize) -> Read {
+fn read(bytes: &[u8], piece: usize) -> Replies {
     let (mut answers, mut answer, mut last) = (Vec::new(), Reply::default(), LastHead::default());
     for mut piece in bytes.chunks(piece.max(1)) {
         while !piece.is_empty() {

@@ -26,9 +26,9 @@ use super::secure::Secure;
 use super::{Control, run_loop_over};
 use crate::failure::other;
 
-/// What a request has after the name of its host.
+/// Part of a request after the name of its host.
 const HEADERS: &str = "\r\nUser-Agent: plimsoll\r\nAccept: */*\r\n";
-/// What asks the server to close the connection.
+/// Header that asks the server to close the connection.
 const CLOSE: &str = "Connection: close\r\n";
 
 /// Carries the load out, on the event loop.
@@ -90,7 +90,7 @@ struct Requests {
     kept: Vec<u8>,
     /// The length of one of them.
     length: usize,
-    /// One that asks the server to close.
+    /// A request that asks the server to close.
     last: Vec<u8>,
 }
 
@@ -115,7 +115,7 @@ impl Requests {
 }
 
 impl Http {
-    /// Asks each of the targets for what the load says; random numbers begin at `seed`.
+    /// Makes the load's requests to each of the targets; random numbers begin at `seed`.
     fn new(load: &HttpLoad, targets: &[SocketAddr], seed: u64) -> Self {
         let mix = load.mix.map(|mix| {
             let highest = load.open.as_ref().map_or(0.0, OpenLoop::highest_rate);

@@ -1,6 +1,6 @@
-//! Paths through the kernel: one process takes one path again and again, and the rate tells how long the path is.
+//! Paths through the kernel: one process takes one path again and again, and the rate shows how long the path is.
 //!
-//! Each is as short as it can be on the program's side, so that nearly all of what is counted is the kernel's. What a path leads past is made before
+//! Each is as short as it can be on the program's side, so that nearly all counted time is the kernel's. What a path leads past is made before
 //! the clock runs, and is gone afterwards.
 
 mod calls;
@@ -23,7 +23,7 @@ use crate::clock::{self, CpuTime};
 use crate::failure::other;
 use crate::process::require_single_thread;
 
-/// So often a path is taken between two looks at the clock: seldom enough that looking is less than a hundredth of the shortest path.
+/// Number of passes between two clock reads: a read then takes less than a hundredth of the shortest path.
 const AT_A_TIME: u64 = 64;
 
 /// A path, and all that it needs.
@@ -54,10 +54,10 @@ pub(super) fn run(_spec: &LoadSpec, load: &KernelLoad, control: &Control<'_>) ->
         let before = clock::now();
         path.take(times).map_err(|errno| other("take the path", &errno.desc()))?;
         let now = clock::now();
-        // The mean of those between two looks: a look at the clock for each would be longer than the shortest path.
+        // Mean of the passes between two clock reads: a read for each would take longer than the shortest path.
         latency::record(&mut tally.total, before, before + (now - before) / times);
         tally.messages(times, path.bytes(), now);
-        progress.tell(tally.requests, 0);
+        progress.report(tally.requests, 0);
     }
     tally.cpu = CpuTime::of_this_process_and_those_ended().since(cpu);
     drop(path);

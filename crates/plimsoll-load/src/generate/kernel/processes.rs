@@ -85,7 +85,7 @@ fn program() -> Vec<u8> {
     const AT: u64 = 0x40_0000;
     let length = HEADERS + EXIT.len() as u64;
     let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
-    // ET_EXEC, the machine, EV_CURRENT; where it begins, where its segments are told, no sections, no flags.
+    // ET_EXEC, the machine, EV_CURRENT; its entry point, its program headers, no sections, no flags.
     [2, MACHINE].iter().for_each(|half| file.extend(half.to_le_bytes()));
     file.extend(1_u32.to_le_bytes());
     [AT + HEADERS, 64, 0].iter().for_each(|long| file.extend(long.to_le_bytes()));

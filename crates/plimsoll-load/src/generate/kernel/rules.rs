@@ -11,11 +11,11 @@ use super::Path;
 use crate::failure::{NET_ADMIN, errno, other, refused_without};
 use crate::rule::Rules;
 
-/// Tells these rules apart from those of relays.
+/// Mark of these rules, which relays do not use.
 const OWN: u32 = 63;
-/// An address of no host of the machine, and of nobody (RFC 5737): whatever asks for it goes past the local table.
+/// An address of no host at all (RFC 5737): each look-up of it goes past the local table.
 const ELSEWHERE: (Ipv4Addr, u16) = (Ipv4Addr::new(198, 51, 100, 1), 9);
-/// Nobody's either; no packet comes from here.
+/// Another address of no host; no packet comes from here.
 const NOBODY: Ipv4Addr = Ipv4Addr::new(240, 0, 0, 1);
 
 fn failed(what: &str) -> impl Fn(io::Error) -> Failure {
@@ -55,7 +55,7 @@ impl Path for Routing {
 
 impl Drop for Routing {
     fn drop(&mut self) {
-        // They end with the host's network in any case.
+        // The rules end with the host's network in any case.
         self.rules.take_back().ok();
     }
 }
@@ -65,7 +65,7 @@ const CHAIN: &str = "out";
 /// Each rule is acknowledged, and acknowledgements have to fit into the socket's buffer.
 const RULES_AT_ONCE: u32 = 64;
 
-/// Datagrams over loopback, past rules for what the host sends.
+/// Datagrams over loopback, past rules for outgoing packets.
 pub(super) struct Filter {
     socket: UdpSocket,
     _table: Table,

@@ -18,7 +18,7 @@ const MARK: [u8; 1] = [b'.'];
 pub(super) struct Gate {
     ready: (OwnedFd, OwnedFd),
     start: (OwnedFd, OwnedFd),
-    /// Those who wait are to go home. Processes are killed instead, and do not see it.
+    /// Whether waiting threads must go home. Processes are killed instead, and do not see it.
     called_off: AtomicBool,
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use plimsoll_model::experiment::load::messaging::WorkersMemory;
 
-/// What the kernel has in memory that comes with workers, in `/proc/meminfo`.
+/// Memory of the kernel that comes with workers, in `/proc/meminfo`.
 const KERNELS: [&str; 3] = ["KernelStack:", "PageTables:", "SUnreclaim:"];
 
 /// Memory before the workers were made, in bytes.
@@ -16,7 +16,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Now; nothing where the kernel does not tell.
+    /// Memory now; nothing where the kernel does not report it.
     pub(super) fn now() -> Option<Self> {
         Some(Self { kernel: of_kernel()?, own: of_process(std::process::id())? })
     }
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn what_a_process_takes_is_weighed() {
-        let before = Memory::now().expect("the kernel tells of this process");
+        let before = Memory::now().expect("the kernel reports this process");
         let pages = std::hint::black_box(vec![7_u8; 32 << 20]);
         let grown = before.grown(&[std::process::id()]).expect("it still does");
         assert!(grown.own_bytes >= pages.len() as u64 * 9 / 10, "{grown:?}");

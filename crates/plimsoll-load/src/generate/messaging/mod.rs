@@ -51,16 +51,16 @@ pub(super) fn run(
     let lasts = |began: Instant| load.duration.is_none_or(|duration| began.elapsed() < duration.0);
     while facts.rounds < wanted && lasts(began) && !control.abort.load(Ordering::Relaxed) {
         let done = tally.requests;
-        let mut tell =
-            |share: f64| progress.tell(done + (share * load.messages_in_a_round() as f64) as u64, 0);
-        let mut look = Look { every: control.every, tell: &mut tell };
+        let mut report =
+            |share: f64| progress.report(done + (share * load.messages_in_a_round() as f64) as u64, 0);
+        let mut look = Look { every: control.every, report: &mut report };
         let round = Round::carry_out(load, facts.rounds == 0, &mut look)?;
         facts.rounds += 1;
         facts.memory = facts.memory.or(round.memory);
         spent_ns += round.end - round.start;
         latency::record(&mut tally.total, round.start, round.end);
         tally.messages(load.messages_in_a_round(), load.size.0, round.end);
-        progress.tell(tally.requests, 0);
+        progress.report(tally.requests, 0);
     }
     tally.cpu = CpuTime::of_this_process_and_those_ended().since(cpu);
     let mut result = tally.into_result(start, u32::try_from(load.workers()).unwrap_or(u32::MAX));
@@ -72,7 +72,7 @@ pub(super) fn run(
 /// Receiver of the progress of a round, as a share, and how often it hears of it.
 struct Look<'a> {
     every: Duration,
-    tell: &'a mut dyn FnMut(f64),
+    report: &'a mut dyn FnMut(f64),
 }
 
 /// When a round was begun and over, and what its workers needed.
@@ -105,7 +105,7 @@ impl Round {
         let watch = Watch::begin(load, processes);
         let start = clock::now();
         gate.open()?;
-        let end = wait(crew, look.every, || watch.iter().for_each(|watch| (look.tell)(watch.share())))?;
+        let end = wait(crew, look.every, || watch.iter().for_each(|watch| (look.report)(watch.share())))?;
         Ok(Self { start, end, memory })
     }
 }

@@ -18,7 +18,7 @@ fn round(over: Channel, size: u64) -> Result<Round, Failure> {
         workers: Workers::Threads,
         ..MessagingLoad::default()
     };
-    Round::carry_out(&load, true, &mut Look { every: Duration::from_secs(1), tell: &mut |_| () })
+    Round::carry_out(&load, true, &mut Look { every: Duration::from_secs(1), report: &mut |_| () })
 }
 
 #[test]
@@ -42,8 +42,9 @@ fn a_round_that_takes_long_shows_how_far_it_is() {
         ..MessagingLoad::default()
     };
     let mut shares = Vec::new();
-    let mut tell = |share| shares.push(share);
-    Round::carry_out(&load, false, &mut Look { every: Duration::from_millis(5), tell: &mut tell }).unwrap();
+    let mut report = |share| shares.push(share);
+    Round::carry_out(&load, false, &mut Look { every: Duration::from_millis(5), report: &mut report })
+        .unwrap();
     assert!(shares.is_sorted(), "{shares:?}");
     assert!(shares.iter().any(|share| (0.1..0.9).contains(share)), "{shares:?}");
 }

@@ -1,4 +1,4 @@
-//! What one worker does.
+//! Work of one worker.
 
 use std::os::fd::{AsFd, OwnedFd};
 

@@ -26,7 +26,7 @@ struct Cap {
 }
 
 impl Cap {
-    /// What a late loop may make up for, in nanoseconds; what it was late beyond that is lost.
+    /// Largest delay that a late loop makes up for, in nanoseconds; a longer one is lost.
     const TOLERANCE: f64 = 100e6;
 
     /// When a request may begin that would begin at `now`: counted if that is now.

@@ -11,7 +11,7 @@ use plimsoll_model::observation::ErrorKind;
 pub(super) use self::closed_loop::ClosedLoop;
 pub(super) use self::open_loop::{OpenLoop, length};
 
-/// What a pacing says to a generator that could begin something.
+/// A pacing's answer to a generator that could begin a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
     /// Begin a request now, on a connection that rests or on a new one. Its latency counts from `intended` on, which may lie in the past.
@@ -36,7 +36,7 @@ pub(super) enum Start {
     Over,
 }
 
-/// What a connection does when its server would take another request.
+/// Action of a connection when its server would take another request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Afterwards {
     /// Ask again at once.
@@ -49,9 +49,9 @@ pub(super) enum Afterwards {
 
 /// Decides when requests begin.
 pub(super) trait Pacing {
-    /// What to do at `now`, with `busy` busy connections. After `Now` the request begins in any case.
+    /// Action at `now`, with `busy` busy connections. After `Now` the request begins in any case.
     fn next(&mut self, now: u64, busy: usize) -> Start;
 
-    /// What a kept connection does after an answer at `now`.
+    /// Action of a kept connection after an answer at `now`.
     fn afterwards(&mut self, now: u64) -> Afterwards;
 }

@@ -10,7 +10,7 @@ use super::{Afterwards, Pacing, Start};
 use crate::clock;
 use crate::generate::course::Course;
 
-/// A request that is due and has not begun so long after the end of the load, though a connection was free, is given up: the generator
+/// A due request that has not begun this long after the end of the load, though a connection was free, is given up: the generator
 /// cannot offer the rate.
 const GRACE: u64 = 100_000_000;
 
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_for_a_connection_is_told_from_what_the_generator_sent_late() {
+    fn what_waited_for_a_connection_is_distinguished_from_what_the_generator_sent_late() {
         let mut pacing = pacing(1_000.0, Arrivals::Constant, 1, (0, 1));
         assert_eq!(pacing.next(1_000, 0), Start::Now { intended: 1_000, held: false });
         assert_eq!(pacing.next(1_000, 1), Start::At(1_001_000));

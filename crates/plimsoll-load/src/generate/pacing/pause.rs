@@ -1,4 +1,4 @@
-//! What each pacing makes of a server that pauses, on a clock of its own.
+//! Each pacing against a server that pauses, on a clock of its own.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -71,7 +71,7 @@ fn after_a_pause_of_a_second_at_1000_per_second_the_p99_of_an_open_loop_is_that_
 }
 
 #[test]
-fn of_the_same_pause_a_closed_loop_tells_one_slow_request_for_each_connection() {
+fn of_the_same_pause_a_closed_loop_shows_one_slow_request_for_each_connection() {
     let found = simulate(ClosedLoop::new(&Course::from(&load(8)), 0));
     let percentiles = found.latency.percentiles;
     assert!(found.requests > 200_000, "{}", found.requests);

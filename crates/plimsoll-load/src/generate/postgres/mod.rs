@@ -110,7 +110,7 @@ impl Protocol for Postgres {
     }
 
     fn unasked(&self, _: &mut Session, bytes: &[u8]) -> Result<(), ErrorKind> {
-        // A server may tell of a setting, or that it ends.
+        // A server may report a setting, or its shutdown.
         match bytes.first() {
             Some(b'N' | b'S') => Ok(()),
             Some(b'E') => Err(ErrorKind::Truncated),

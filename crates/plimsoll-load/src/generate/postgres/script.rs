@@ -53,7 +53,7 @@ struct Statement {
     numbered: String,
     /// Its name, where it is prepared.
     name: String,
-    /// What the server says when it did what was asked.
+    /// The server's tag of a successful command.
     expected: &'static str,
 }
 
@@ -82,7 +82,7 @@ impl Statement {
     }
 }
 
-/// What a load says, apart from the values.
+/// Messages of a load, apart from the values.
 pub(super) struct Script {
     statements: Vec<Statement>,
     protocol: PostgresProtocol,
@@ -141,7 +141,7 @@ impl Script {
         self.statements.len()
     }
 
-    /// What the server says when a statement did what was asked.
+    /// The server's tag of a successful statement.
     pub(super) fn expected(&self, nth: usize) -> &'static str {
         self.statements[nth].expected
     }
@@ -151,7 +151,7 @@ impl Script {
         self.scale
     }
 
-    /// What prepares the statements of a connection; nothing where they are not prepared.
+    /// Messages that prepare the statements of a connection; nothing where they are not prepared.
     pub(super) fn prepare(&self, into: &mut BytesMut) -> bool {
         if self.protocol != PostgresProtocol::Prepared {
             return false;

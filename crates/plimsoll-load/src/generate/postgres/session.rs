@@ -1,4 +1,4 @@
-//! A connection to PostgreSQL (its manual, "Frontend/Backend Protocol", version 3.0): what was said, and what comes next.
+//! A connection to PostgreSQL (its manual, "Frontend/Backend Protocol", version 3.0): earlier messages, and the next one.
 
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
@@ -25,14 +25,12 @@ pub(super) enum Next {
 /// Awaited message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Step {
-    /// That the server lets us in.
     #[default]
     Entering,
-    /// That statements are prepared.
     Preparing,
     /// The answer to a statement.
     Statement(usize),
-    /// That a transaction which has failed is over.
+    /// End of a transaction that has failed.
     RollingBack,
 }
 
@@ -43,7 +41,7 @@ pub(super) struct Session {
     scram: Option<Box<ScramSha256>>,
     out: BytesMut,
     text: String,
-    /// What came, and is no whole message yet.
+    /// Received bytes of an incomplete message.
     part: BytesMut,
     /// Error of the transaction.
     refusal: Option<ErrorKind>,
@@ -57,12 +55,12 @@ impl Session {
         &self.out
     }
 
-    /// What the server, or what it did, was wrong.
+    /// Fault of the server or of its messages.
     pub(super) fn complaint(&self) -> Option<&str> {
         self.complaint.as_ref().map(|(words, _)| words.as_str())
     }
 
-    /// The SQLSTATE of what was wrong.
+    /// The SQLSTATE of the error.
     pub(super) fn state(&self) -> Option<&str> {
         self.complaint.as_ref()?.1.as_deref()
     }
@@ -170,9 +168,9 @@ impl Session {
             Some(PostgresFacts::SERIALIZATION_FAILURE | PostgresFacts::DEADLOCK) => ErrorKind::Deferred,
             _ => ErrorKind::Rejected,
         };
-        let told = format!("the server said `{words}` ({})", state.as_deref().unwrap_or("no SQLSTATE"));
-        (self.refusal, self.complaint) = (Some(kind), Some((told, state)));
-        // The server closes the connection after these, and lets nobody in whom it refuses before.
+        let text = format!("the server said `{words}` ({})", state.as_deref().unwrap_or("no SQLSTATE"));
+        (self.refusal, self.complaint) = (Some(kind), Some((text, state)));
+        // The server closes the connection after these errors, and after a refusal at the start.
         if matches!(severity.as_str(), "FATAL" | "PANIC")
             || matches!(self.step, Step::Entering | Step::Preparing)
         {
@@ -181,7 +179,7 @@ impl Session {
         Ok(Next::Listen)
     }
 
-    /// The server is ready for what comes next.
+    /// The server is ready for the next message.
     fn go_on(&mut self, script: &Script, asked: Transaction, status: u8) -> Result<Next, ErrorKind> {
         const IDLE: u8 = b'I';
         match self.step {
@@ -329,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_aborts_is_rolled_back_and_told() {
+    fn what_the_server_aborts_is_rolled_back_and_counted() {
         let mut talk = Talk::new(&PostgresLoad::default());
         talk.enter();
         talk.hear(&[said(b'C', b"BEGIN\0"), ready(b'T')].concat()).unwrap();

@@ -1,4 +1,4 @@
-//! SMTP: what is sent, and what the replies mean.
+//! SMTP: commands, and the meaning of replies.
 
 mod size;
 
@@ -92,13 +92,13 @@ pub(super) struct Session {
 }
 
 impl Smtp {
-    /// A source of what the load says; random numbers begin at `seed`.
+    /// A source of the load's messages; random numbers begin at `seed`.
     fn new(load: &SmtpLoad, seed: u64) -> Self {
         let longest = usize::try_from(load.size.most.0).unwrap_or(usize::MAX);
         Self {
             texts: Texts::new(longest),
             random: SmallRng::seed_from_u64(seed),
-            // Not from the seed: ids differ where all else is to be the same.
+            // Not from the seed: ids differ where all else must be equal.
             series: u64::from(rand::random::<u32>()) << 32,
             begun: 0,
             date: date::of_mail(),

@@ -11,7 +11,7 @@ pub(super) fn draw(size: &MessageSize, random: &mut SmallRng) -> u32 {
     let length = match size.shape {
         SizeShape::Uniform => least + share * (most + 1.0 - least),
         SizeShape::LogUniform => least * ((most + 1.0) / least).powf(share),
-        // By the inverse of the distribution that ends at the longest: the same as drawing anew what is longer.
+        // By the inverse of the distribution that ends at the longest: the same as another draw for each that is longer.
         SizeShape::Exponential => {
             let mean = size.mean.map_or(most, |mean| mean.0 as f64) - least;
             let beyond = (-(most - least) / mean.max(1.0)).exp();

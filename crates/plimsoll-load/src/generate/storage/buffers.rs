@@ -11,7 +11,7 @@ use crate::clock;
 
 /// The least that is written before bytes come again: file systems compress pieces of up to 128 KiB, and would find them in one piece else.
 const SPAN: usize = 256 << 10;
-/// What a device looks at when it looks for blocks that it has already.
+/// Block size at which a device compares contents with those that it has already.
 const SECTOR: usize = 512;
 
 /// Some windows of a block for each place. Reads use the first; writes take turns with those that are filled with random bytes once, since

@@ -5,7 +5,7 @@ use std::io;
 use super::buffers::Buffers;
 use super::io_wq::Used;
 
-/// Something to be done.
+/// A requested operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
     /// In which place it is carried out, from 0 to the depth less one.
@@ -16,9 +16,9 @@ pub(super) struct Operation {
     pub(super) write: bool,
 }
 
-/// Something that is done.
+/// A finished operation.
 #[derive(Debug)]
-pub(super) struct Done {
+pub(super) struct Completion {
     /// The place that is free again.
     pub(super) place: usize,
     /// How many bytes it moved.
@@ -34,9 +34,9 @@ pub(super) trait Engine {
     fn begin(&mut self, operation: Operation) -> io::Result<()>;
 
     /// Adds finished operations to `done`. If there are none, waits for the first, at most `longest` nanoseconds.
-    fn finish(&mut self, longest: u64, done: &mut Vec<Done>) -> io::Result<()>;
+    fn finish(&mut self, longest: u64, done: &mut Vec<Completion>) -> io::Result<()>;
 
-    /// What helpers of its own have used so far; to be asked for every second.
+    /// CPU time of helpers of its own so far; to read every second.
     fn helped(&mut self) -> Used {
         Used::default()
     }

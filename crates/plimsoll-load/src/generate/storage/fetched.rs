@@ -1,8 +1,8 @@
-//! What the kernel had to fetch from devices for a thread.
+//! Bytes that the kernel had to fetch from devices for a thread.
 
 use std::fs;
 
-/// Bytes that were fetched from block devices for the calling thread so far; none where the kernel does not tell.
+/// Bytes that were fetched from block devices for the calling thread so far; none where the kernel does not report them.
 pub(super) fn by_this_thread() -> Option<u64> {
     parse(&fs::read_to_string("/proc/thread-self/io").ok()?)
 }

@@ -1,7 +1,7 @@
 //! The kernel's helpers of a ring: threads that carry out what cannot be done on the spot, as reads where a file system knows no "only if
 //! it is there" (tmpfs is one), and buffered writes on many (`io_uring/io-wq.c`).
 //!
-//! They are threads of this process, but what they use is not counted as that of the thread which handed the work over. A helper is called
+//! They are threads of this process, but their CPU time is not counted as that of the thread which handed the work over. A helper is called
 //! `iou-wrk-N`, with the number of that thread as the first pid namespace has it. A thread inside of another cannot know it, so a
 //! ring has one helper made by an operation that needs it, and looks which name is new.
 
@@ -22,7 +22,7 @@ const PREFIX: &str = "iou-wrk-";
 /// Held while a ring gets its first helper: a name that is new then is that ring's.
 static FIRST: Mutex<()> = Mutex::new(());
 
-/// What the helpers of a ring have used.
+/// CPU time of a ring's helpers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Used {
     /// All of it in the kernel.
@@ -53,16 +53,16 @@ impl Used {
 /// The helpers of a ring.
 #[derive(Debug, Default)]
 pub(super) struct Helpers {
-    /// What each of them is called; nothing where that could not be found out: before Linux 5.12 they are no threads of the process.
+    /// Name of each of them; nothing where it is unknown: before Linux 5.12 they are no threads of the process.
     name: Option<String>,
-    /// What those have used that are there, by thread.
+    /// CPU time of present helpers, by thread.
     there: BTreeMap<String, Used>,
-    /// What those have used that were there once: a helper that has nothing to do for five seconds ends.
+    /// CPU time of former helpers: a helper that has nothing to do for five seconds ends.
     gone: Used,
 }
 
 impl Helpers {
-    /// Those of a ring with nothing in it, on the thread that will hand over.
+    /// Workers of an empty ring, on the thread that will hand over.
     pub(super) fn of(ring: &mut IoUring) -> io::Result<Self> {
         let _held = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
         let before = names();
@@ -72,7 +72,7 @@ impl Helpers {
         Ok(Self { name: names().into_iter().find(|name| !before.contains(name)), ..Self::default() })
     }
 
-    /// What they have used so far. What a helper used after it was last asked for is lost when it ends, so ask at least every five
+    /// Their use so far. A helper's use after the last query is lost when it ends, so ask at least every five
     /// seconds.
     pub(super) fn used(&mut self) -> Used {
         if let Some(name) = &self.name {
@@ -117,7 +117,7 @@ fn names() -> BTreeSet<String> {
     threads().map(|(_, name)| name).filter(|name| name.starts_with(PREFIX)).collect()
 }
 
-/// What a thread has used; nothing once it has ended.
+/// CPU time of a thread; nothing once it has ended.
 fn used_by(thread: &str) -> Option<Used> {
     let folder = Path::new("/proc/self/task").join(thread);
     // Time on a CPU in nanoseconds, time waiting for one, and how often (`Documentation/scheduler/sched-stats.rst`).

@@ -14,7 +14,7 @@ use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction
 use plimsoll_model::experiment::StorageLoad;
 
 use super::buffers::Buffers;
-use super::engine::{Done, Engine, Operation};
+use super::engine::{Completion, Engine, Operation};
 use super::part::Part;
 
 thread_local! {
@@ -24,7 +24,7 @@ thread_local! {
     static MISSED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The size of what the kernel delivers at a time.
+/// The size of one delivery of the kernel.
 const PAGE: usize = 4096;
 
 /// The engine. It serves the thread that made it.
@@ -35,7 +35,7 @@ pub(super) struct Mapped {
     length: usize,
     buffers: Buffers,
     block: usize,
-    done: Option<Done>,
+    done: Option<Completion>,
 }
 
 impl Mapped {
@@ -83,17 +83,17 @@ impl Engine for Mapped {
         } else {
             Err(io::Error::from_raw_os_error(libc::EIO))
         };
-        self.done = Some(Done { place: operation.place, result });
+        self.done = Some(Completion { place: operation.place, result });
         Ok(())
     }
 
-    fn finish(&mut self, _longest: u64, done: &mut Vec<Done>) -> io::Result<()> {
+    fn finish(&mut self, _longest: u64, done: &mut Vec<Completion>) -> io::Result<()> {
         done.extend(self.done.take());
         Ok(())
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        #[expect(unsafe_code, reason = "the range is told by its address")]
+        #[expect(unsafe_code, reason = "msync takes the range by its address")]
         // SAFETY: it is the mapping that `new` made.
         let synced = unsafe { msync(self.start, self.length, MsFlags::MS_SYNC) };
         Ok(synced?)
@@ -126,7 +126,7 @@ fn listen() -> io::Result<()> {
 
 /// Puts an empty page where one could not be delivered. Anywhere else it is a fault of the program, which then ends by it.
 extern "C" fn missing_page(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    #[expect(unsafe_code, reason = "signals tell where they come from by address")]
+    #[expect(unsafe_code, reason = "a signal names its origin by address")]
     // SAFETY: the kernel hands a valid siginfo to a handler with SA_SIGINFO; the page that is replaced lies in the thread's own
     // mapping; signal(2) and mmap(2) are single system calls.
     unsafe {

@@ -38,7 +38,7 @@ use super::tally::Tally;
 use crate::clock;
 use crate::failure::other;
 
-/// What the threads of a load share while they run.
+/// Common state of a load's threads while they run.
 pub(super) struct Shared<'a> {
     load: &'a StorageLoad,
     abort: &'a AtomicBool,
@@ -141,7 +141,8 @@ fn generate(
                 Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => break,
                 Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
             }
-            progress.tell(running.operations.load(Ordering::Relaxed), running.errors.load(Ordering::Relaxed));
+            progress
+                .report(running.operations.load(Ordering::Relaxed), running.errors.load(Ordering::Relaxed));
         }
         if all.len() < running.load.threads as usize {
             return Err(other("read and write", &"a thread has panicked"));
@@ -150,7 +151,7 @@ fn generate(
     })
 }
 
-/// What one thread does: it readies its engine, waits for the others, and works.
+/// Work of one thread: it readies its engine, waits for the others, and begins.
 fn work(
     running: &Shared<'_>,
     part: Part,
@@ -195,7 +196,7 @@ fn begin<E: engine::Engine>(
     }
 }
 
-/// What an open loop is to offer from `start` on.
+/// Due requests of an open loop from `start` on.
 fn offering(load: &StorageLoad, start: u64) -> Option<Offering> {
     let open = load.open.as_ref()?;
     Some(Offering::new(start, (pacing::length(&Course::from(load), open) * 1e9) as u64, &open.steps))

@@ -21,13 +21,13 @@ use crate::failure::other;
 /// How much is written or read at a time while a part is made ready.
 const CHUNK: usize = 1 << 20;
 
-/// How much of each block device was filled already by this process: a device does not tell, as the length of a file does.
+/// How much of each block device was filled already by this process: a device does not record it, as the length of a file does.
 static FILLED: Mutex<BTreeMap<PathBuf, u64>> = Mutex::new(BTreeMap::new());
 
 /// A part of a volume.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// Open for what the load does.
+    /// Open for the load's operations.
     pub(super) file: File,
     /// Where in the file the part begins.
     pub(super) base: u64,
@@ -55,9 +55,9 @@ pub(super) fn prepare(volume: &VolumePlace, load: &StorageLoad) -> Result<Vec<Pa
     parts.into_iter().map(|part| reopened(part, volume, load, is_device)).collect()
 }
 
-/// What went wrong with a volume, in a sentence.
+/// Error of a volume, in a sentence.
 pub(super) fn explain(volume: &str, what: &str, error: &io::Error) -> Failure {
-    let told = match error.raw_os_error() {
+    let why = match error.raw_os_error() {
         Some(libc::ENOSPC | libc::EDQUOT) => "it is full".to_owned(),
         Some(libc::ENODEV | libc::ENXIO) => "its device has gone".to_owned(),
         Some(libc::EROFS) => "it may only be read: the kernel stopped writing to it".to_owned(),
@@ -67,7 +67,7 @@ pub(super) fn explain(volume: &str, what: &str, error: &io::Error) -> Failure {
         }
         _ => error.to_string(),
     };
-    other(format!("{what} the volume `{volume}`"), &told)
+    other(format!("{what} the volume `{volume}`"), &why)
 }
 
 /// Whether what is there beforehand has to be written: it is read, or written at random, or stands in memory.
@@ -82,7 +82,7 @@ fn file(folder: &Path, load: &StorageLoad, nth: u32) -> io::Result<Part> {
     let opened =
         Folder::open(folder).and_then(|folder| folder.file(Path::new(&name), OFlag::O_RDWR | OFlag::O_CREAT));
     let mut file = opened.map_err(|error| match error {
-        // Its number tells what is wrong with the volume.
+        // Its number names the fault of the volume.
         PathError::System { source, .. } => source,
         error => error.into(),
     })?;
@@ -100,7 +100,7 @@ fn stretch(volume: &VolumePlace, load: &StorageLoad, nth: u32) -> io::Result<Par
     let mut file = OpenOptions::new().read(true).write(volume.writable).open(&volume.path)?;
     let (length, size) = (load.part_size(), file.seek(SeekFrom::End(0))?);
     if size == 0 {
-        // What a loop device has that was detached, and a drive without a medium.
+        // The size of a loop device that was detached, and of a drive without a medium.
         return Err(io::Error::from_raw_os_error(libc::ENXIO));
     }
     let base = length * u64::from(nth);
@@ -138,7 +138,7 @@ fn fill(file: &File, from: u64, to: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes back what is dirty, and drops or reads what the load will use.
+/// Writes back dirty pages, and drops or reads those that the load will use.
 fn cache(part: &Part, load: &StorageLoad) -> io::Result<()> {
     part.file.sync_data()?;
     match load.cache {

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use plimsoll_model::experiment::StorageLoad;
 
 use super::buffers::Buffers;
-use super::engine::{Done, Engine, Operation};
+use super::engine::{Completion, Engine, Operation};
 use super::part::Part;
 
 /// The engine.
@@ -15,7 +15,7 @@ pub(super) struct Plain {
     file: File,
     base: u64,
     buffers: Buffers,
-    done: Option<Done>,
+    done: Option<Completion>,
 }
 
 impl Plain {
@@ -34,11 +34,11 @@ impl Engine for Plain {
         let buffer = self.buffers.slice(operation.place);
         let result =
             if operation.write { self.file.write_at(buffer, at) } else { self.file.read_at(buffer, at) };
-        self.done = Some(Done { place: operation.place, result });
+        self.done = Some(Completion { place: operation.place, result });
         Ok(())
     }
 
-    fn finish(&mut self, _longest: u64, done: &mut Vec<Done>) -> io::Result<()> {
+    fn finish(&mut self, _longest: u64, done: &mut Vec<Completion>) -> io::Result<()> {
         done.extend(self.done.take());
         Ok(())
     }

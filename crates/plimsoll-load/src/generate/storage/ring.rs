@@ -12,7 +12,7 @@ use io_uring::{IoUring, opcode};
 use plimsoll_model::experiment::StorageLoad;
 
 use super::buffers::Buffers;
-use super::engine::{Done, Engine, Operation};
+use super::engine::{Completion, Engine, Operation};
 use super::io_wq::{Helpers, Used};
 use super::part::Part;
 
@@ -35,7 +35,7 @@ impl Ring {
         let block = usize::try_from(load.block.0).unwrap_or(usize::MAX);
         let buffers = Buffers::new(load)?;
         let entries = load.depth.next_power_of_two();
-        // A single thread hands over, and need not be interrupted to be told (Linux 6.0); older kernels do without.
+        // A single thread hands over, and needs no interrupt for a notice (Linux 6.0); older kernels do without.
         let mut ring = IoUring::builder()
             .setup_coop_taskrun()
             .setup_single_issuer()
@@ -49,7 +49,7 @@ impl Ring {
                 libc::iovec { iov_base: start.cast(), iov_len: length }
             })
             .collect();
-        #[expect(unsafe_code, reason = "the kernel is told where memory is by its address")]
+        #[expect(unsafe_code, reason = "the kernel takes memory by its address")]
         // SAFETY: the pieces lie in `buffers`, which is not freed before the ring is.
         let registered = unsafe { ring.submitter().register_buffers(&pieces) };
         let pinned = match registered {
@@ -60,14 +60,14 @@ impl Ring {
         Ok(Self { ring, file: part.file, base: part.base, buffers, block, pinned, under_way: 0, helpers })
     }
 
-    fn take(&mut self, done: &mut Vec<Done>) {
+    fn take(&mut self, done: &mut Vec<Completion>) {
         for entry in self.ring.completion() {
             self.under_way -= 1;
             let result = match entry.result() {
                 bytes @ 0.. => Ok(bytes.unsigned_abs() as usize),
                 error => Err(io::Error::from_raw_os_error(-error)),
             };
-            done.push(Done { place: entry.user_data() as usize, result });
+            done.push(Completion { place: entry.user_data() as usize, result });
         }
     }
 }
@@ -88,7 +88,7 @@ impl Engine for Ring {
             (true, false) => opcode::Write::new(Fixed(0), address, length).offset(at).build(),
             (false, false) => opcode::Read::new(Fixed(0), address, length).offset(at).build(),
         };
-        #[expect(unsafe_code, reason = "the kernel is told where memory is by its address")]
+        #[expect(unsafe_code, reason = "the kernel takes memory by its address")]
         // SAFETY: the piece of memory belongs to this place alone, is not touched before its operation is done, and is not freed before
         // the ring is; the file is registered.
         let pushed = unsafe { self.ring.submission().push(&entry.user_data(place as u64)) };
@@ -96,9 +96,9 @@ impl Engine for Ring {
         pushed.map_err(|_| io::Error::other("the ring is full"))
     }
 
-    fn finish(&mut self, longest: u64, done: &mut Vec<Done>) -> io::Result<()> {
+    fn finish(&mut self, longest: u64, done: &mut Vec<Completion>) -> io::Result<()> {
         let before = done.len();
-        // What the page cache has is done by the time the call returns.
+        // Operations in the page cache are done by the time the call returns.
         match self.ring.submit() {
             Ok(_) => {}
             Err(error) if is_passing(&error) => {}
@@ -139,7 +139,7 @@ impl Drop for Ring {
     }
 }
 
-/// Whether the same call may succeed the next time: it was interrupted, its time is over, or the queue of what is done is full.
+/// Whether the same call may succeed the next time: it was interrupted, its time is over, or the completion queue is full.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINTR | libc::ETIME | libc::EBUSY | libc::EAGAIN))
 }

@@ -36,7 +36,7 @@ fn small() -> StorageLoad {
 }
 
 #[test]
-fn every_engine_reads_and_writes_what_it_is_told_to() {
+fn every_engine_reads_and_writes_what_its_load_says() {
     for engine in ENGINES {
         for (reads, access) in [(1.0, Access::Sequential), (0.0, Access::Random), (0.5, Access::Random)] {
             let folder = tempfile::tempdir().unwrap();
@@ -158,13 +158,13 @@ fn a_file_that_ends_early_is_an_input_output_error_by_every_engine() {
             fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
             found.join().unwrap()
         });
-        let told = found.unwrap_err().to_string();
-        assert!(told.contains("the volume `disk`: its device cannot read or write"), "{engine:?}: {told}");
+        let error = found.unwrap_err().to_string();
+        assert!(error.contains("the volume `disk`: its device cannot read or write"), "{engine:?}: {error}");
     }
 }
 
 #[test]
 fn a_volume_that_is_not_there_is_named() {
-    let told = try_on(Path::new("/nonexistent/volume"), small()).unwrap_err().to_string();
-    assert!(told.contains("find the volume `disk`"), "{told}");
+    let error = try_on(Path::new("/nonexistent/volume"), small()).unwrap_err().to_string();
+    assert!(error.contains("find the volume `disk`"), "{error}");
 }

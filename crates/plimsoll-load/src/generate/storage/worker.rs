@@ -1,4 +1,4 @@
-//! One thread of a storage load: begin what is due, take what is done.
+//! One thread of a storage load: begin due operations, take completions.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,7 +15,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use super::Shared;
-use super::engine::{Done, Engine, Operation};
+use super::engine::{Completion, Engine, Operation};
 use super::fetched;
 use crate::clock::{self, CpuTime};
 use crate::generate::pacing::{Pacing, Start};
@@ -23,16 +23,15 @@ use crate::generate::tally::Tally;
 
 /// How long a thread sleeps at most, so that it hears of an early end.
 const LONGEST_SLEEP: u64 = 100_000_000;
-/// How often the engine is asked for what its helpers have used, in nanoseconds.
+/// Interval of queries for the helpers' CPU time, in nanoseconds.
 const HELPED_EVERY: u64 = 1_000_000_000;
 /// How often a worker reports its progress to the others, in nanoseconds.
-const TELL_EVERY: u64 = 20_000_000;
+const REPORT_EVERY: u64 = 20_000_000;
 /// After this many errors without a success between them, further results would mean nothing.
 const ERRORS_IN_A_ROW: u32 = 100;
 const TWO_SECONDS: u64 = 2_000_000_000;
 const TEN_SECONDS: u64 = 10_000_000_000;
 
-/// What a thread found.
 pub(super) struct ThreadResult {
     pub(super) tally: Tally,
     pub(super) facts: StorageFacts,
@@ -52,7 +51,7 @@ pub(super) struct Worker<'a, E> {
     running: &'a Shared<'a>,
     load: &'a StorageLoad,
     engine: E,
-    /// What the engine works on.
+    /// File that the engine reads and writes.
     file: File,
     random: SmallRng,
     blocks: u64,
@@ -65,7 +64,7 @@ pub(super) struct Worker<'a, E> {
     spent_ns: u64,
     errors_in_a_row: u32,
     since_sync: u32,
-    told: (u64, u64),
+    reported: (u64, u64),
     failed: u64,
 }
 
@@ -88,7 +87,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             spent_ns: 0,
             errors_in_a_row: 0,
             since_sync: 0,
-            told: (0, 0),
+            reported: (0, 0),
             failed: 0,
         }
     }
@@ -96,13 +95,13 @@ impl<'a, E: Engine> Worker<'a, E> {
     /// Works until the pacing is over and everything is done, or the load is aborted.
     ///
     /// # Errors
-    /// Those after which nothing that follows would mean anything.
+    /// Errors after which later results would mean nothing.
     pub(super) fn run(mut self, mut pacing: impl Pacing, mut tally: Tally) -> io::Result<ThreadResult> {
         let (cpu, fetched, helped) =
             (CpuTime::of_this_thread(), fetched::by_this_thread(), self.engine.helped());
-        let mut done: Vec<Done> = Vec::with_capacity(self.places.len());
+        let mut done: Vec<Completion> = Vec::with_capacity(self.places.len());
         let mut now = clock::now();
-        let (mut told, mut asked) = (now, now);
+        let (mut last_report, mut asked) = (now, now);
         loop {
             let next = self.begin(&mut pacing, &mut tally, now)?;
             let busy = self.places.len() - self.free.len();
@@ -119,9 +118,9 @@ impl<'a, E: Engine> Worker<'a, E> {
             for one in done.drain(..) {
                 now = self.take(one, &mut tally, now)?;
             }
-            if now - told > TELL_EVERY {
-                told = now;
-                self.tell(&tally);
+            if now - last_report > REPORT_EVERY {
+                last_report = now;
+                self.report(&tally);
             }
             if now - asked > HELPED_EVERY {
                 asked = now;
@@ -132,7 +131,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             self.sync()?;
             tally.end = tally.end.max(clock::now());
         }
-        self.tell(&tally);
+        self.report(&tally);
         let helped = self.engine.helped().since(helped);
         tally.cpu = CpuTime::of_this_thread().since(cpu).plus(helped.cpu());
         self.facts.device_read_bytes = fetched::by_this_thread()
@@ -141,7 +140,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         Ok(ThreadResult { tally, facts: self.facts, spent_ns: self.spent_ns })
     }
 
-    /// Begins what is due; says what comes next.
+    /// Begins due operations; returns the next event.
     fn begin(&mut self, pacing: &mut impl Pacing, tally: &mut Tally, now: u64) -> io::Result<Start> {
         while self.thinking.front().is_some_and(|until| *until <= now) {
             self.thinking.pop_front();
@@ -196,7 +195,7 @@ impl<'a, E: Engine> Worker<'a, E> {
     }
 
     /// Counts what is done, and gives the time after it.
-    fn take(&mut self, done: Done, tally: &mut Tally, mut now: u64) -> io::Result<u64> {
+    fn take(&mut self, done: Completion, tally: &mut Tally, mut now: u64) -> io::Result<u64> {
         let UnderWay { intended, write } = self.places[done.place];
         self.free.push(done.place);
         if let Some(think) = self.load.think {
@@ -232,7 +231,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         let stride = usize::try_from(self.load.touch_every.0).unwrap_or(usize::MAX);
         let buffer = self.engine.buffers().slice(place);
         buffer.iter_mut().step_by(stride).for_each(|byte| *byte &= 1);
-        // Otherwise the compiler sees that nobody looks at it.
+        // Otherwise the compiler removes the unused read.
         black_box(buffer);
     }
 
@@ -279,7 +278,7 @@ impl<'a, E: Engine> Worker<'a, E> {
 
     /// Counts a failure; one that will not pass ends the load.
     fn fail(&mut self, error: io::Error, tally: &mut Tally, now: u64) -> io::Result<()> {
-        tally.error_told(kind_of(&error), now, || error.to_string());
+        tally.error_text(kind_of(&error), now, || error.to_string());
         self.failed += 1;
         self.errors_in_a_row += 1;
         let final_ones = [
@@ -296,11 +295,11 @@ impl<'a, E: Engine> Worker<'a, E> {
         if is_final || self.errors_in_a_row >= ERRORS_IN_A_ROW { Err(error) } else { Ok(()) }
     }
 
-    fn tell(&mut self, tally: &Tally) {
-        let (requests, failed) = self.told;
+    fn report(&mut self, tally: &Tally) {
+        let (requests, failed) = self.reported;
         self.running.operations.fetch_add(tally.requests - requests, Ordering::Relaxed);
         self.running.errors.fetch_add(self.failed - failed, Ordering::Relaxed);
-        self.told = (tally.requests, self.failed);
+        self.reported = (tally.requests, self.failed);
     }
 }
 

@@ -50,8 +50,7 @@ pub(in crate::generate) struct Flow {
     gso: bool,
 }
 
-/// What became of a flow.
-pub(super) struct Done {
+pub(super) struct FlowResult {
     pub(super) intended: u64,
     pub(super) sent: u64,
     pub(super) counts: Counts,
@@ -109,7 +108,7 @@ impl Flow {
     }
 
     /// Sends for as long as the load says, and asks what arrived.
-    pub(super) fn work(mut self, running: &Shared<'_>) -> Done {
+    pub(super) fn work(mut self, running: &Shared<'_>) -> FlowResult {
         let cpu = CpuTime::of_this_thread();
         let mut tally = Tally::new(running.start, None);
         let (intended, sent) = self.send(running, &mut tally);
@@ -120,12 +119,12 @@ impl Flow {
                 counts
             }
             Err(error) => {
-                let told = || format!("ask the receiver what arrived: {error}");
-                tally.error_told(kind_of_io(&error, true), tally.end, told);
+                let text = || format!("ask the receiver what arrived: {error}");
+                tally.error_text(kind_of_io(&error, true), tally.end, text);
                 Counts::default()
             }
         };
-        Done { intended, sent, counts, tally }
+        FlowResult { intended, sent, counts, tally }
     }
 
     /// Gives how many the rate called for, and how many were sent.
@@ -154,7 +153,7 @@ impl Flow {
                 }
                 Err(error) => {
                     let kind = kind_of_io(&error.into(), true);
-                    tally.error_told(kind, now, || format!("send datagrams: {error}"));
+                    tally.error_text(kind, now, || format!("send datagrams: {error}"));
                 }
             }
         }
@@ -196,7 +195,7 @@ impl Flow {
     }
 }
 
-/// What passes by itself is no error: a full queue, a signal, and the news of an earlier datagram that nobody took.
+/// Passing conditions are no errors: a full queue, a signal, and news of an earlier datagram that were not read.
 fn patient(error: Errno) -> nix::Result<usize> {
     match error {
         Errno::EINTR | Errno::EAGAIN | Errno::ENOBUFS | Errno::ECONNREFUSED => Ok(0),

@@ -20,7 +20,7 @@ use crate::failure::other;
 use crate::transfer::packet;
 use crate::{clock, descriptors};
 
-/// What the flows of a load share while they run.
+/// Common state of a load's flows while they run.
 pub(super) struct Shared<'a> {
     pub(super) load: &'a UdpLoad,
     pub(super) abort: &'a std::sync::atomic::AtomicBool,
@@ -61,7 +61,7 @@ pub(super) fn run(spec: &LoadSpec, load: &UdpLoad, control: &Control<'_>) -> Res
                     counted.push((done.intended, done.sent, done.counts));
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                Err(RecvTimeoutError::Timeout) => progress.tell(running.sent.load(Ordering::Relaxed), 0),
+                Err(RecvTimeoutError::Timeout) => progress.report(running.sent.load(Ordering::Relaxed), 0),
             }
         }
     })?;

@@ -1,4 +1,4 @@
-//! What the connections of the service leave for one another: final states of streams, and what arrived of flows of datagrams.
+//! State that connections of the service leave for one another: final states of streams, and counts of received datagrams.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -33,7 +33,7 @@ pub(super) struct Flows {
     by_number: BTreeMap<u64, Arrivals>,
     /// When the last datagram arrived.
     last: Option<Instant>,
-    /// What the receiving threads have used of the CPU so far.
+    /// CPU time of the receiving threads so far.
     pub(super) cpu_us: u64,
 }
 

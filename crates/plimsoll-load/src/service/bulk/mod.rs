@@ -1,4 +1,4 @@
-//! The end of bulk loads: it takes what it is sent, and sends what it is asked for.
+//! The end of bulk loads: it receives data, and sends requested data.
 //!
 //! One process: a thread for each connection, and one for the datagrams of each address.
 
@@ -29,7 +29,7 @@ const STACK: usize = 256 << 10;
 pub(super) fn serve(
     options: &BulkService,
     listeners: Vec<TcpListener>,
-    tell: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
+    announce: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
 ) -> Result<Infallible, Failure> {
     process::survive_broken_pipes()?;
     let desk = Arc::new(Desk::default());
@@ -39,7 +39,7 @@ pub(super) fn serve(
         started.map_err(|error| other("start the thread for datagrams", &error))?;
     }
     let options = Arc::new(options.clone());
-    listen::accept_in_threads(listeners, tell, |listener| {
+    listen::accept_in_threads(listeners, announce, |listener| {
         socket::buffers(&listener, None, options.receive_buffer)
             .map_err(|error| refused("set the receive buffer", error))?;
         let (options, desk) = (Arc::clone(&options), Arc::clone(&desk));

@@ -54,9 +54,9 @@ pub(super) fn attend(mut stream: TcpStream, options: &BulkService, desk: &Desk) 
                 return opening::refuse(&mut stream, &format!("{MOST_FLOWS} flows are under way already"));
             }
             opening::ready(&mut stream)?;
-            let told = wait_for_byte(&mut stream);
+            let ended = wait_for_byte(&mut stream);
             let counts = desk.end(flow, QUIET, FLOW_WITHIN);
-            told?;
+            ended?;
             opening::send(&mut stream, &counts)
         }
     }

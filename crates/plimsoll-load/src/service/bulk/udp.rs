@@ -63,7 +63,7 @@ impl Receiver {
         }
     }
 
-    /// What came, and how long each datagram in it is.
+    /// Received bytes, and the length of each datagram in them.
     fn next(&self, buffer: &mut [u8], control: &mut [u8]) -> nix::Result<(usize, usize)> {
         let mut parts = [IoSliceMut::new(buffer)];
         let message = recvmsg::<()>(self.socket.as_raw_fd(), &mut parts, Some(control), MsgFlags::empty())?;

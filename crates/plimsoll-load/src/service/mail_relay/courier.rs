@@ -1,4 +1,4 @@
-//! What delivers messages: one thread with an event loop, several sessions side by side, and another time for what fails.
+//! Delivery of messages: one thread with an event loop, several sessions side by side, and retries of failed messages.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
@@ -44,7 +44,7 @@ impl Terms {
     }
 }
 
-/// Where messages are put that are to be delivered.
+/// Queue of messages to deliver.
 #[derive(Clone)]
 pub(super) struct Post {
     jobs: Arc<Mutex<Vec<Job>>>,

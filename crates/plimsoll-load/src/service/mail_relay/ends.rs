@@ -1,4 +1,4 @@
-//! What makes durable that messages are done with, many at a time: the marks in files that hold others, and that files are gone.
+//! Makes the ends of messages durable, many at a time: the marks in files that hold others, and that files are gone.
 //!
 //! A message whose end is not durable is delivered once more after a power cut. As many as this holds back may be so, and those that were
 //! on their way.

@@ -32,7 +32,7 @@ impl Flushes {
         Ok(Self { list: folder.map(open).transpose()? })
     }
 
-    /// Makes what was written to a file, or what changed in a folder, durable.
+    /// Makes written data of a file, or changes of a folder, durable.
     pub(super) fn flush(&self, file: &File) -> io::Result<()> {
         let start = Instant::now();
         file.sync_all()?;
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_flush_is_told_once_also_those_of_a_relay_that_was_started_again() {
+    fn every_flush_is_counted_once_also_those_of_a_relay_that_was_started_again() {
         let folder = tempfile::tempdir().unwrap();
         let mut reader = FlushReader::new(folder.path());
         assert_eq!(reader.take().unwrap(), FlushFacts::default());

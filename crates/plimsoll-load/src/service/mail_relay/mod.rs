@@ -40,7 +40,7 @@ pub(super) fn serve(
     to: &[SocketAddr],
     folder: Option<&Path>,
     listeners: Vec<TcpListener>,
-    tell: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
+    announce: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
 ) -> Result<Infallible, Failure> {
     if to.is_empty() {
         return Err(other("start the relay", &"there is no address to forward messages to"));
@@ -70,12 +70,12 @@ pub(super) fn serve(
         vital(format!("writer {}", nth + 1), move || writers.work())?;
     }
     vital("courier".into(), move || courier.work())?;
-    tell(&listen::addresses(&listeners)?)?;
+    announce(&listen::addresses(&listeners)?)?;
     let desk = Intake { writers, longest: options.max_message.0 };
     smtp::serve(desk, listeners, options.clients, options.backlog)
 }
 
-/// Starts a thread that the relay cannot do without: when it ends, so does the process, and the crash is what it looks like.
+/// Starts a thread that the relay cannot do without: when it ends, so does the process, like in a crash.
 fn vital(name: String, body: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
     struct Vital;
     impl Drop for Vital {

@@ -39,12 +39,12 @@ const STATE: u64 = 4;
 /// How much is written at a time, in bytes.
 const BUFFER: usize = 256 << 10;
 
-/// What became of a message.
+/// State of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Waiting = 0,
     Delivered = 1,
-    /// The next service refused it for good. It is kept for whoever looks after the queue.
+    /// The next service refused it for good. It is kept for the queue's administrator.
     Held = 2,
 }
 
@@ -161,7 +161,7 @@ fn segment(path: PathBuf, left: u32) -> Arc<Segment> {
 /// file, which is then removed.
 pub(super) fn read(path: PathBuf) -> io::Result<Vec<Job>> {
     let mut bytes = Vec::new();
-    // What somebody else put into the folder may be a link, or a FIFO.
+    // A foreign entry of the folder may be a link, or a FIFO.
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags).open(&path)?.read_to_end(&mut bytes)?;
     let (mut found, mut at, mut holds) = (Vec::new(), 0, false);
@@ -181,7 +181,7 @@ pub(super) fn read(path: PathBuf) -> io::Result<Vec<Job>> {
         path,
         left: AtomicU32::new(found.len() as u32),
         holds: AtomicBool::new(holds),
-        // Another of the file's messages may be done with, which has to be told apart from this.
+        // Another of the file's messages may be done with, and its mark must be a different one.
         shared: true,
     });
     let job = |(at, envelope, (begin, length)): (u64, Envelope, (u64, u64))| Job {

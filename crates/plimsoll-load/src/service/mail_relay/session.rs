@@ -113,7 +113,7 @@ impl Session {
         self.send()
     }
 
-    /// Something can be sent, or has come.
+    /// Bytes can be sent, or have come.
     pub(super) fn go_on(&mut self, flags: EpollFlags, now: Instant) -> Progress {
         self.heard = now;
         if flags.contains(EpollFlags::EPOLLERR) {

@@ -23,7 +23,7 @@ const STORED: Reply = "250 2.0.0 stored";
 const NO_ROOM: Reply = "452 4.3.1 there is no room for it";
 const BROKEN: Reply = "451 4.3.0 it could not be stored";
 
-/// What intake, writers and courier share.
+/// Common state of intake, writers and courier.
 pub(super) struct Writers {
     queue: Arc<Queue>,
     durability: Durability,
@@ -66,7 +66,7 @@ impl Writers {
         self.more.notify_one();
     }
 
-    /// What wakes whoever waits for answers.
+    /// The event that wakes the reader of the answers.
     pub(super) fn waker(&self) -> &EventFd {
         &self.waker
     }
@@ -82,7 +82,7 @@ impl Writers {
             let batch = self.next();
             match self.queue.store(&batch) {
                 Ok(jobs) => {
-                    self.tell(&batch, STORED);
+                    self.reply(&batch, STORED);
                     self.post.deliver(jobs);
                 }
                 // There may be room for some of them.
@@ -91,7 +91,7 @@ impl Writers {
                         self.store_one(mail);
                     }
                 }
-                Err(error) => self.tell(&batch, reason(&error)),
+                Err(error) => self.reply(&batch, reason(&error)),
             }
         }
     }
@@ -99,10 +99,10 @@ impl Writers {
     fn store_one(&self, mail: &[Mail]) {
         match self.queue.store(mail) {
             Ok(jobs) => {
-                self.tell(mail, STORED);
+                self.reply(mail, STORED);
                 self.post.deliver(jobs);
             }
-            Err(error) => self.tell(mail, reason(&error)),
+            Err(error) => self.reply(mail, reason(&error)),
         }
     }
 
@@ -117,7 +117,7 @@ impl Writers {
         waiting.drain(..number).collect()
     }
 
-    fn tell(&self, mails: &[Mail], reply: Reply) {
+    fn reply(&self, mails: &[Mail], reply: Reply) {
         lock(&self.answers).extend(mails.iter().map(|mail| (mail.ticket, reply)));
         // A counter that is full wakes as well.
         self.waker.write(1).ok();

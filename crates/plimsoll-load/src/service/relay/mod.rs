@@ -26,7 +26,7 @@ pub(super) fn serve(
     options: &RelayService,
     to: &[SocketAddr],
     listeners: Vec<TcpListener>,
-    tell: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
+    announce: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
 ) -> Result<Infallible, Failure> {
     if to.is_empty() {
         return Err(other("start the relay", &"there is no address to relay to"));
@@ -44,7 +44,7 @@ pub(super) fn serve(
         let relay = || relay(&listener, to, leak);
         parent.spawn(relay).map_err(|error| refused(format!("make relay {nth}"), error))?;
     }
-    tell(&addresses)?;
+    announce(&addresses)?;
     let died = wait().map_err(|error| refused("wait for a relay", error))?;
     Err(other("keep the relay going", &format!("a listening process has ended: {died:?}")))
 }
@@ -81,7 +81,7 @@ fn relay(listener: &TcpListener, to: &[SocketAddr], mut leak: Option<Leaking>) {
 /// Runs the process of one connection. A client whose server cannot be reached gets a reset.
 fn connect_and_shuttle(client: &TcpStream, server: SocketAddr) {
     let Ok(server) = TcpStream::connect(server) else { return reset_on_close(client) };
-    // What cannot be set costs some delay, and no more.
+    // A failure to set it costs some delay, and no more.
     let _ = server.set_nodelay(true);
     if shuttle::both_ways(client, &server, PassBy::Copy, shuttle::BUFFER).is_err() {
         reset_on_close(client);

@@ -1,4 +1,4 @@
-//! What carries bytes from one connection to another: a buffer, or a pipe that they never leave the kernel in.
+//! Carries bytes from one connection to another: a buffer, or a pipe that they never leave the kernel in.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

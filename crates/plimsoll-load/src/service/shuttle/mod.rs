@@ -12,7 +12,7 @@ use plimsoll_model::experiment::PassBy;
 
 use self::lane::Lane;
 
-/// How much may be under way in one direction where nobody asks for more or less, in bytes.
+/// Default number of bytes under way in one direction.
 pub(super) const BUFFER: usize = 64 << 10;
 
 /// Passes bytes on until each side has closed its direction, each close being passed on as it comes.

@@ -19,7 +19,7 @@ pub(super) struct Client {
 
 /// Whether a connection is still there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Read {
+pub(super) enum ReadState {
     There,
     Gone,
 }
@@ -36,9 +36,9 @@ impl Client {
         buffers: &mut Vec<Vec<u8>>,
         desk: &mut D,
         now: Instant,
-    ) -> Read {
+    ) -> ReadState {
         self.conversation.resume(buffers, desk, now);
-        // What a client says while its message is stored stays in the kernel until it is.
+        // Commands of a client stay in the kernel while its message is stored.
         while !self.conversation.is_waiting() && self.conversation.state() != State::Over && !self.ended {
             match self.stream.read(inbox) {
                 Ok(0) => self.ended = true,
@@ -51,14 +51,14 @@ impl Client {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(_) => return Read::Gone,
+                Err(_) => return ReadState::Gone,
             }
         }
         // Where all has been said, replies have still to go out.
         if self.ended && !self.conversation.is_waiting() && self.conversation.out.is_empty() {
-            return Read::Gone;
+            return ReadState::Gone;
         }
-        Read::There
+        ReadState::There
     }
 
     /// Sends the pending replies; false if the connection is over.

@@ -1,4 +1,4 @@
-//! What a server makes of what a client says, without any knowledge of sockets.
+//! A server's replies to a client's commands, without any knowledge of sockets.
 
 use std::time::Instant;
 
@@ -27,7 +27,7 @@ pub(super) enum State {
     Command,
     /// A text is to come, or the rest of it.
     Text(EndOfText),
-    /// A message is with whoever takes it.
+    /// A message is with the desk.
     Waiting,
     /// Nothing more will be said.
     Over,
@@ -39,7 +39,7 @@ pub(super) struct Conversation {
     state: State,
     /// Bytes to send.
     pub(super) out: Vec<u8>,
-    /// A line that came in pieces, or what was said while a message was with whoever takes it.
+    /// A line that came in pieces, or what the client said while a message was with the desk.
     pending: Vec<u8>,
     /// Whether there is a sender, which may be empty.
     has_sender: bool,
@@ -251,7 +251,7 @@ impl Conversation {
             false => desk.message(self.ticket, &mut self.envelope, &mut self.text, now),
         };
         self.forget();
-        // Whoever keeps the text has left an empty vector.
+        // A desk that keeps the text has left an empty vector.
         let mut text = std::mem::take(&mut self.text);
         if text.capacity() > 0 && buffers.len() < MOST_BUFFERS {
             text.clear();
@@ -319,7 +319,7 @@ mod tests {
         Conversation::new(Ticket { key: 0, connection: 0 })
     }
 
-    /// The codes of what is said in answer to a session, sent in pieces of this length.
+    /// The codes of the replies to a session that was sent in pieces of this length.
     fn codes(session: &str, notes: &mut Notes, pieces: usize) -> Vec<String> {
         let mut conversation = conversation();
         for piece in session.as_bytes().chunks(pieces) {

@@ -9,7 +9,7 @@ use crate::smtp::LONGEST_LINE;
 /// The longest message that is taken, in bytes: short, so that short inputs are longer.
 const LONGEST: u64 = 200;
 
-/// Who takes messages, and lets the client wait for every second answer.
+/// A desk that lets the client wait for every second answer.
 #[derive(Default)]
 struct Listed {
     taken: Vec<(Envelope, Vec<u8>)>,
@@ -34,7 +34,7 @@ impl Desk for Listed {
     fn answers(&mut self, _: Instant, _: &mut Vec<(Ticket, Reply)>) {}
 }
 
-/// Any bytes as what a client says. It is the same conversation however they are cut into pieces.
+/// Any bytes as a client's input. The conversation is the same however they are cut into pieces.
 pub fn smtp_commands(bytes: &[u8], piece: usize) {
     // How long a line is shows only when it is not there at once.
     if bytes.len() < LONGEST_LINE {
@@ -44,7 +44,6 @@ pub fn smtp_commands(bytes: &[u8], piece: usize) {
     }
 }
 
-/// What the server said, and the messages that it took.
 fn talk(bytes: &[u8], piece: usize) -> (Vec<u8>, Vec<(Envelope, Vec<u8>)>) {
     let (mut desk, mut buffers, now) = (Listed::default(), Vec::new(), Instant::now());
     let mut session = Conversation::new(Ticket::default());

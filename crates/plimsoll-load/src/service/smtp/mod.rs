@@ -1,4 +1,4 @@
-//! The server's side of SMTP: one thread with an event loop, for whoever takes the messages.
+//! The server's side of SMTP: one thread with an event loop, for a desk that takes the messages.
 
 mod client;
 mod conversation;
@@ -16,7 +16,7 @@ use nix::sys::eventfd::EventFd;
 use plimsoll_model::frame::Failure;
 use slab::Slab;
 
-use self::client::{Client, Read};
+use self::client::{Client, ReadState};
 use self::conversation::Conversation;
 pub(super) use self::conversation::Envelope;
 use super::listen;
@@ -44,19 +44,19 @@ pub(super) type Reply = &'static str;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ticket {
     key: usize,
-    /// Keys are used again; this tells apart whose it was.
+    /// Number of the connection; keys are used again.
     connection: u64,
 }
 
-/// What becomes of a message.
+/// Reply to a message, now or later.
 pub(super) enum Outcome {
     /// The client gets the reply now.
     Now(Reply),
-    /// [`Desk::answers`] will tell.
+    /// [`Desk::answers`] will reply.
     Later,
 }
 
-/// Who takes the messages.
+/// A receiver of messages.
 pub(super) trait Desk {
     /// Whether PIPELINING is offered.
     fn offers_pipelining(&self) -> bool;
@@ -74,7 +74,7 @@ pub(super) trait Desk {
         Ok(())
     }
 
-    /// A message came, as it was on the wire, with its end. Whoever keeps it takes it out of `wire`.
+    /// A message came, as it was on the wire, with its end. A desk that keeps it takes it out of `wire`.
     fn message(
         &mut self,
         ticket: Ticket,
@@ -96,12 +96,12 @@ pub(super) trait Desk {
         None
     }
 
-    /// What wakes the loop when there is another.
+    /// The event that wakes the loop when there is another.
     fn waker(&self) -> Option<&EventFd> {
         None
     }
 
-    /// Whether nobody is served at this time, and when that changes.
+    /// Whether the service is down at this time, and when that changes.
     fn outage(&self, _now: Instant) -> (bool, Option<Instant>) {
         (false, None)
     }
@@ -151,7 +151,7 @@ struct Server<D> {
     inbox: Box<[u8]>,
     /// Keys of clients that may have something to be sent.
     touched: Vec<usize>,
-    /// Buffers for texts that nobody uses now.
+    /// Unused buffers for texts.
     buffers: Vec<Vec<u8>>,
 }
 
@@ -259,12 +259,12 @@ impl<D: Desk> Server<D> {
 
     fn listen_to(&mut self, key: usize, now: Instant) {
         let client = &mut self.clients[key];
-        if client.listen(&mut self.inbox, &mut self.buffers, &mut self.desk, now) == Read::Gone {
+        if client.listen(&mut self.inbox, &mut self.buffers, &mut self.desk, now) == ReadState::Gone {
             self.clients.remove(key);
         }
     }
 
-    /// A client hears what became of its message, and what it has said since is listened to.
+    /// Sends a client the outcome of its message, and reads its further commands.
     fn answered(&mut self, ticket: Ticket, reply: Reply, now: Instant) {
         let Some(client) = self.clients.get_mut(ticket.key) else { return };
         if client.conversation.ticket != ticket {

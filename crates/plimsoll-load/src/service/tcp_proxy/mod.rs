@@ -19,7 +19,7 @@ const MOST_CONNECTIONS: usize = 4096;
 /// The stack of a connection's thread, in bytes.
 const STACK: usize = 128 << 10;
 
-/// What the threads share.
+/// Common state of the threads.
 struct Proxy {
     options: TcpProxyService,
     to: Vec<SocketAddr>,
@@ -31,14 +31,14 @@ pub(super) fn serve(
     options: &TcpProxyService,
     to: &[SocketAddr],
     listeners: Vec<TcpListener>,
-    tell: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
+    announce: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
 ) -> Result<Infallible, Failure> {
     if to.is_empty() {
         return Err(other("start the proxy", &"there is no address to pass connections on to"));
     }
     process::survive_broken_pipes()?;
     let proxy = Arc::new(Proxy { options: options.clone(), to: to.to_vec(), next: AtomicUsize::new(0) });
-    listen::accept_in_threads(listeners, tell, |listener| {
+    listen::accept_in_threads(listeners, announce, |listener| {
         let proxy = Arc::clone(&proxy);
         Ok(move || accept(&listener, &proxy))
     })
@@ -68,7 +68,7 @@ impl Proxy {
         let Ok(server) = TcpStream::connect(self.to[nth % self.to.len()]) else {
             return reset_on_close(client);
         };
-        // What cannot be set costs some delay, and no more.
+        // A failure to set it costs some delay, and no more.
         server.set_nodelay(true).ok();
         let buffer = usize::try_from(self.options.buffer.0).unwrap_or(shuttle::BUFFER);
         if shuttle::both_ways(client, &server, self.options.by, buffer).is_err() {

@@ -16,7 +16,7 @@ use crate::date::Clock;
 /// How much of a document is written at a time.
 pub(super) const CHUNK: usize = 64 << 10;
 
-/// What the text documents are made of.
+/// Text of the documents.
 pub(super) static TEXT: [u8; CHUNK] = text();
 
 const fn text() -> [u8; CHUNK] {
@@ -30,7 +30,7 @@ const fn text() -> [u8; CHUNK] {
     bytes
 }
 
-/// What holds for every request.
+/// Settings for every request.
 #[derive(Clone, Copy)]
 pub(super) struct Terms {
     /// How many requests are answered on a connection; 0 for any number.
@@ -50,7 +50,7 @@ impl Terms {
     }
 }
 
-/// What follows the head of an answer.
+/// Body after the head of an answer.
 pub(super) enum Body {
     /// Text of this number of bytes.
     Text(u64),
@@ -67,7 +67,7 @@ impl Body {
     }
 }
 
-/// What a connection needs to answer requests.
+/// State with which a connection answers requests.
 pub(super) struct Answers<'a> {
     site: &'a Site,
     pub(super) terms: Terms,

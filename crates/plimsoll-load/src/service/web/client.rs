@@ -33,7 +33,7 @@ pub(super) struct Client {
     head_since: Option<Instant>,
 }
 
-/// What a connection waits for.
+/// Event that a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// A request.
@@ -139,7 +139,7 @@ impl Client {
             Err(status) => {
                 response::error(&mut self.out, &mut answers.clock, status, Afterwards::Close, true);
                 self.body = Body::Text(0);
-                // What follows is of no interest; it makes the close a lingering one.
+                // Later bytes are ignored; they make the close a lingering one.
                 self.skip = u64::MAX;
                 self.state = State::Answering { stays: false };
                 bytes.len()

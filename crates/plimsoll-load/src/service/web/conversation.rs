@@ -32,7 +32,7 @@ pub(super) struct Conversations<'a> {
     out: Vec<u8>,
     /// How many requests of the present conversation were answered.
     served: u64,
-    /// What sends texts, where they are not just written.
+    /// Sender of texts, where they are not just written.
     outlet: Option<Outlet>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Conversations<'a> {
 enum Next {
     GoOn,
     Close,
-    /// Close, but not so that the answer is lost: bytes that nobody read would turn the close into a reset.
+    /// Close, but not so that the answer is lost: unread bytes would turn the close into a reset.
     LingeringClose,
 }
 

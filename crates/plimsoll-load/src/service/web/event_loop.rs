@@ -159,13 +159,13 @@ impl<'a> Worker<'a> {
         let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
         let entry = self.clients.vacant_entry();
         let event = EpollEvent::new(flags, entry.key() as u64);
-        // What is there already is reported at once.
+        // Existing events are reported at once.
         if self.epoll.add(stream.as_fd(), event).is_ok() {
             let visitor = match self.answers.terms.layers {
                 None => Ok(Visitor::Plain(Client::new(stream))),
                 Some(layers) => Layered::new(stream, layers).map(|layered| Visitor::Layered(layered.into())),
             };
-            // One that cannot be served is closed, and not watched any more.
+            // A connection that cannot be served is closed, and not watched any more.
             if let Ok(visitor) = visitor {
                 entry.insert(visitor);
             }

@@ -19,7 +19,7 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    /// What the options say; nothing where that is just HTTP/1.1. It is needed for as long as the process lives.
+    /// Layers by the options; nothing where they are just HTTP/1.1. It is needed for as long as the process lives.
     pub(super) fn new(
         options: &WebService,
         certificate: Option<&Certificate>,
@@ -30,7 +30,7 @@ impl Layers {
     }
 }
 
-/// What a session has in its ticket is shorter, in bytes.
+/// Bound of a session's data in its ticket, in bytes.
 const LONGEST_TICKET: usize = 4096;
 
 /// TLS 1.3 with a certificate, before any process is forked: what a ticket of one of them says, all can read.

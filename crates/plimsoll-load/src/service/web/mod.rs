@@ -40,7 +40,7 @@ pub(super) fn serve(
     options: &WebService,
     certificate: Option<&Certificate>,
     listeners: Vec<TcpListener>,
-    tell: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
+    announce: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
 ) -> Result<Infallible, Failure> {
     let site = Site::open(options.document.0, options.root.as_deref(), options.by)?;
     process::survive_broken_pipes()?;
@@ -50,7 +50,7 @@ pub(super) fn serve(
         limit_patience(listener, options).map_err(|error| refused("set a time limit on a socket", error))?;
     }
     let terms = Terms::new(options, Layers::new(options, certificate)?);
-    let ready = || tell(&addresses);
+    let ready = || announce(&addresses);
     match options.model {
         WebModel::Prefork => prefork::serve(options.clients, false, (&site, terms), &sets, ready),
         WebModel::PreforkSerialised => prefork::serve(options.clients, true, (&site, terms), &sets, ready),
@@ -70,7 +70,7 @@ fn sets(
         _ if !options.reuse_port => 1,
         WebModel::Prefork | WebModel::Threads => options.clients,
         WebModel::EventLoop => options.workers,
-        // One socket is what is waited for in turn, or what the one process accepts from.
+        // Processes wait for a single socket in turn, or the only process accepts from it.
         WebModel::PreforkSerialised | WebModel::ForkPerConnection => 1,
     };
     let mut sets = vec![first];

@@ -6,7 +6,7 @@ use super::site::Document;
 use super::status::Status;
 use crate::date::Clock;
 
-/// What becomes of the connection after an answer.
+/// State of the connection after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Afterwards {
     /// The server closes it.

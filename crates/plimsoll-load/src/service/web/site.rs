@@ -26,7 +26,7 @@ pub(super) struct Site {
 pub(super) enum Document {
     /// Text of this number of bytes.
     Text(u64),
-    /// A file, so long, of this media type.
+    /// A file of this length and media type.
     File(File, u64, &'static str),
 }
 

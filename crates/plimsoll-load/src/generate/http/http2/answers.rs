@@ -53,7 +53,7 @@ struct Stream {
     over: bool,
 }
 
-/// What a frame led to.
+/// Outcome of a frame.
 enum Step {
     /// Nothing that concerns the load.
     Nothing,
@@ -284,9 +284,9 @@ impl Answers {
                 frame::write(&mut self.replies, frame::PING, frame::ACK, 0, payload);
             }
             frame::GOAWAY => return self.leave(payload),
-            // They were forbidden.
+            // Pushes were forbidden.
             frame::PUSH_PROMISE => return Err(ErrorKind::Garbage),
-            // What a client sends has no body, and the windows for it are of no interest; unknown kinds are to be ignored (section 4.1).
+            // A client's requests have no body, and the windows for it are of no interest; unknown kinds must be ignored (section 4.1).
             _ => {}
         }
         Ok(Step::Nothing)
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_is_reset_or_an_interim_answer_is_told_from_an_answer() {
+    fn a_stream_that_is_reset_or_an_interim_answer_is_distinguished_from_an_answer() {
         let mut answers = Answers::default();
         answers.ask(&[0x82], 2);
         let early = &[0x48, 3, b'1', b'0', b'3'];

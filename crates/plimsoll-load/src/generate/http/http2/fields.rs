@@ -132,7 +132,7 @@ fn digits(coded: &[u8]) -> Option<Vec<u8>> {
             number = left;
         }
     }
-    // What is left are the first bits of the code that means the end: ones, and fewer than eight.
+    // The rest are the first bits of the code that means the end: ones, and fewer than eight.
     let rest = (1 << number) - 1;
     (number < 8 && bits & rest == rest).then_some(found)
 }

@@ -3,12 +3,12 @@
 /// How many bytes stand before what a frame carries.
 pub(super) const HEAD: usize = 9;
 
-/// What a client says first (section 3.4).
+/// Preface of a client (section 3.4).
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// The bytes that a server may send on one stream, and on a connection, before the next WINDOW_UPDATE.
 pub(super) const WINDOW: u32 = (1 << 31) - 1;
-/// The window of a connection that nobody has changed.
+/// The initial window of a connection.
 const USUAL_WINDOW: u32 = 65_535;
 
 pub(super) const DATA: u8 = 0;
@@ -35,7 +35,7 @@ pub(super) const PRIORITY: u8 = 0x20;
 /// The largest frame that a server may send to who has not asked for more (section 4.2).
 pub(super) const LARGEST: usize = 16_384;
 
-/// What stands before what a frame carries.
+/// Length of a frame's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) length: usize,
@@ -45,7 +45,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// That of the frame at the start of `bytes`; nothing where it is not all there.
+    /// Header of the frame at the start of `bytes`; nothing where it is not all there.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let &[a, b, c, kind, flags, d, e, f, g, ..] = bytes else { return None };
         let length = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
@@ -65,7 +65,7 @@ pub(super) fn write(out: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload
     out.extend_from_slice(payload);
 }
 
-/// What a client says before its first request: no table of header fields, no pushes, and windows that are as large as they can be.
+/// A client's frames before its first request: no table of header fields, no pushes, and windows that are as large as they can be.
 pub(super) fn begin(out: &mut Vec<u8>) {
     out.extend_from_slice(PREFACE);
     let settings = [(1_u16, 0), (2, 0), (4, WINDOW)];

@@ -15,7 +15,7 @@ pub fn http2_answers(bytes: &[u8], piece: usize, requests: u32) {
             let Ok((turn, taken)) = answers.receive(piece) else { return };
             piece = &piece[taken..];
             let Turn::Ours { stays, .. } = turn else { continue };
-            // What is answered last may come with others before it.
+            // The last answer may come with others before it.
             open = open.checked_sub(1).expect("no more answers than requests");
             if !answers.takes_more() {
                 assert!(open > 0 || !stays);

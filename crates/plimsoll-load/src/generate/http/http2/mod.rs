@@ -33,7 +33,7 @@ pub(super) struct Http2 {
 }
 
 impl Http2 {
-    /// Asks each of the targets for what the load says; random numbers begin at `seed`.
+    /// Makes the load's requests to each of the targets; random numbers begin at `seed`.
     pub(super) fn new(load: &HttpLoad, targets: &[SocketAddr], seed: u64) -> Self {
         let mix = load.mix.map(|mix| {
             let highest = load.open.as_ref().map_or(0.0, OpenLoop::highest_rate);

@@ -41,7 +41,7 @@ struct Ends {
     senders: OwnedFd,
 }
 
-/// Those of all receivers of a group.
+/// Sockets of all receivers of a group.
 fn group(load: &MessagingLoad) -> Result<Vec<Ends>, Failure> {
     let ends = |_| match load.over {
         Channel::Sockets => {

@@ -63,7 +63,7 @@ impl Crew for Processes {
         self.left.iter().map(|pid| pid.as_raw().unsigned_abs()).collect()
     }
 
-    /// One that has ended is left to be waited for.
+    /// A process that has ended must still be waited for.
     fn has_lost_one(&self) -> bool {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         !matches!(waitid(Id::All, flags), Ok(WaitStatus::StillAlive))
@@ -79,7 +79,7 @@ impl Crew for Processes {
                 WaitStatus::Signaled(_, signal, _) => format!("a worker was ended by {signal}"),
                 other => format!("a worker is {other:?}"),
             };
-            // Its number may be given to somebody else from now on.
+            // Its number may belong to another process from now on.
             self.left.retain(|pid| Some(*pid) != ended.pid());
             return Err(broken(&why));
         }
@@ -90,7 +90,7 @@ impl Crew for Processes {
 
 impl Drop for Processes {
     fn drop(&mut self) {
-        // Those that were waited for are no children any more, and asking for them fails; whoever has their number now is none either.
+        // Processes that were waited for are no children any more, and waitpid fails for them; another process with their number is none either.
         let own = |pid: &Pid| waitpid(*pid, Some(WaitPidFlag::WNOHANG)) == Ok(WaitStatus::StillAlive);
         for pid in self.left.iter().filter(|pid| own(pid)) {
             kill(*pid, Signal::SIGKILL).ok();

@@ -28,7 +28,7 @@ pub(super) struct Http2 {
     pipe: Pipe,
     state: Spoken,
     answering: Vec<Answering>,
-    /// What further belongs to requests. It is not looked at, but a stream that is let go before its end would be reset.
+    /// The rest of requests. It is not read, but a stream that is let go before its end would be reset.
     bodies: Vec<RecvStream>,
     served: u64,
     unfinished: Option<Instant>,
@@ -86,7 +86,7 @@ impl Http2 {
                     self.bodies.push(request.into_body());
                     true
                 }
-                // h2 has told the client what was wrong.
+                // h2 has sent the client the reason.
                 Poll::Ready(Some(Err(_)) | None) => {
                     self.state = Spoken::Over;
                     true
@@ -127,7 +127,7 @@ impl Talk for Http2 {
 
     fn say(&mut self, answers: &mut Answers<'_>, out: &mut Vec<u8>) -> io::Result<()> {
         while self.converse(answers) {}
-        // What was handed over goes out when the connection is asked again.
+        // Bytes that were handed over go out at the next call of the connection.
         if self.go_on() {
             while self.converse(answers) {}
         }
@@ -162,7 +162,7 @@ impl Answering {
         }
         self.stream.reserve_capacity(self.piece.len().min(AT_A_TIME));
         let context = &mut Context::from_waker(Waker::noop());
-        // The room that there is may be known already, of which nothing is told again.
+        // Free capacity may be known already, and h2 does not report it again.
         let room = match (self.stream.capacity(), self.stream.poll_capacity(context)) {
             (known @ 1.., _) => known,
             (0, Poll::Ready(Some(room))) => room?,
@@ -222,7 +222,7 @@ fn answer(
         (body, piece) = (Body::Text(0), Bytes::new());
     }
     let ends = piece.is_empty() && body.length() == 0;
-    // Where the stream is over already, nobody waits for the answer.
+    // A stream that is over has no reader of the answer.
     let stream = respond.send_response(response, ends).ok()?;
     (!ends).then_some(Answering { stream, body, piece })
 }

@@ -24,7 +24,7 @@ use super::client::{State, read};
 use super::layers::Layers;
 use super::limits::{HEAD_WITHIN, LINGER};
 
-/// What a client that speaks HTTP/2 says first (RFC 9113, section 3.4).
+/// Preface of a client that speaks HTTP/2 (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// A conversation, apart from how its bytes come and go.
@@ -47,7 +47,7 @@ trait Talk {
 pub(super) struct Layered {
     stream: TcpStream,
     tls: Option<Box<ServerConnection>>,
-    /// Both versions are spoken, and the client has not yet said enough to tell which it is.
+    /// Bytes from the client while they do not decide between both versions.
     undecided: Option<Vec<u8>>,
     talk: Box<dyn Talk>,
     /// Bytes to send, and how many went out.
@@ -150,7 +150,7 @@ impl Layered {
         }
     }
 
-    /// Nothing more will be said: listens until the client has closed as well, so that nothing of what was said is lost.
+    /// No more replies will follow: listens until the client has closed as well, so that no reply is lost.
     fn leave(&mut self) -> io::Result<bool> {
         if let Some(tls) = &mut self.tls {
             tls.send_close_notify();
@@ -174,7 +174,7 @@ impl Layered {
             let state = match tls.process_new_packets() {
                 Ok(state) => state,
                 Err(error) => {
-                    // Tells the client why.
+                    // Sends the alert, so that the client knows why.
                     self.send()?;
                     return Err(io::Error::other(error));
                 }
@@ -197,7 +197,7 @@ impl Layered {
     fn hear(&mut self, bytes: &[u8]) {
         let Some(mut begun) = self.undecided.take() else { return self.talk.take(bytes) };
         begun.extend_from_slice(bytes);
-        // What was agreed on beforehand is spoken, also by a client that then says something else (RFC 9113, section 3.2).
+        // The agreed protocol is spoken, also with a client that then says something else (RFC 9113, section 3.2).
         let agreed = self.tls.as_ref().and_then(|tls| tls.alpn_protocol());
         if agreed == Some(b"h2") || agreed.is_none() && begun.starts_with(PREFACE) {
             self.talk = Box::new(Http2::new());
