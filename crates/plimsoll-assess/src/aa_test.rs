@@ -12,7 +12,7 @@ use super::contrast;
 /// The chance to call a machine unfit that is not.
 const ALPHA: f64 = 0.01;
 
-/// What to try where the machine is unfit.
+/// Advice where the machine is unfit.
 pub(super) const NEXT: &str = "stop other processes that use the CPUs and disks, pin the hosts to their own CPUs (`cpus`), or measure longer";
 
 /// Cuts off the trials of block 0, which come first.
@@ -20,7 +20,7 @@ pub(super) fn split(trials: &[TrialRecord]) -> (&[TrialRecord], &[TrialRecord]) 
     trials.split_at(trials.partition_point(|trial| trial.block == 0))
 }
 
-/// What the trials of the A/A test showed of the figure that they scatter most in; nothing where there are none.
+/// Result of the A/A test for the figure with the most scatter; nothing where there are none.
 pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Option<AaTest> {
     let (aa_test, varied) = split(trials);
     if aa_test.is_empty() {
@@ -65,15 +65,15 @@ fn sentence(trials: usize, found: &Fitness, pairs: usize, scale: Scale) -> Strin
         Scale::Ratio => format!("{:.1} %", 100.0 * share),
         Scale::Difference => format!("{:.1} percentage points", 100.0 * share),
     };
-    let told = format!(
+    let scatter = format!(
         "{trials} trials of the same cell, one after the other, scattered by {}",
         amount(found.scatter)
     );
     if found.fit {
-        format!("{told}: {pairs} pairs can detect a difference of {}", amount(found.smallest))
+        format!("{scatter}: {pairs} pairs can detect a difference of {}", amount(found.smallest))
     } else {
         format!(
-            "the comparison of the machine with itself failed: {told}, so that not even a difference of {} could be shown in {pairs} \
+            "the comparison of the machine with itself failed: {scatter}, so that not even a difference of {} could be shown in {pairs} \
              pairs",
             amount(GROSS)
         )
@@ -137,7 +137,7 @@ max_trials = 20
     }
 
     #[test]
-    fn a_machine_that_agrees_with_itself_tells_how_small_a_difference_it_can_show() {
+    fn a_machine_that_agrees_with_itself_shows_how_small_a_difference_it_can_show() {
         let plan = plan();
         let trials = trials(&plan, [1000, 1010, 995, 1004]);
         let found = of(&plan, &trials).unwrap();
@@ -162,7 +162,7 @@ max_trials = 20
     }
 
     #[test]
-    fn a_run_without_such_trials_has_nothing_to_tell() {
+    fn a_run_without_such_trials_has_no_such_note() {
         let plan = plan();
         assert_eq!(of(&plan, &trials(&plan, [1; 4])[4..]), None);
     }

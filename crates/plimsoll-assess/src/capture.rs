@@ -38,7 +38,7 @@ pub fn paint(
     Ok(painter.finish())
 }
 
-/// What the packets of a capture tell of its connections.
+/// Connections and stalls of a capture.
 pub fn traffic(file: &Path) -> Result<Traffic, String> {
     let input = File::open(file).map_err(|error| format!("cannot be read: {error}"))?;
     let (report, _) = analyze(input, 0).map_err(|error| error.to_string())?;
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_not_there_is_told_in_words() {
+    fn a_file_that_is_not_there_is_reported_in_words() {
         let error = traffic(Path::new("/no/such/file.pcapng")).unwrap_err();
         assert!(error.starts_with("cannot be read"), "{error}");
     }

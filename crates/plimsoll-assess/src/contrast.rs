@@ -1,4 +1,4 @@
-//! What claims about factors rest on: figures of trials, and the two sides that are compared.
+//! Basis of claims about factors: figures of trials, and the two sides that are compared.
 
 use std::collections::BTreeMap;
 
@@ -98,7 +98,7 @@ fn of_levels(plan: &Plan, factor: &str) -> Vec<Comparison> {
 fn of_cells(plan: &Plan, claim: &DifferenceClaim) -> Vec<Comparison> {
     let against: BTreeMap<String, String> =
         claim.against.iter().map(|(factor, level)| (factor.clone(), level_text(level))).collect();
-    // What is varied beside the factors of the claim, such as the probes, belongs to the pairs and not to the comparison.
+    // Other factors than those of the claim, such as the probes, belong to the pairs and not to the comparison.
     let only = |levels: &BTreeMap<String, String>| -> BTreeMap<String, String> {
         levels
             .iter()
@@ -182,7 +182,7 @@ pub(super) fn pairs(
     found.into_values().filter_map(|[a, b]| a.zip(b)).unzip()
 }
 
-/// The figure of a trial: the median over the slices of a phase, or, where packets tell it, that of the whole phase.
+/// The figure of a trial: the median over the slices of a phase, or, where packets show it, that of the whole phase.
 pub(super) fn figure(trial: &TrialRecord, phase: &str, metric: Metric) -> Option<f64> {
     if !trial.faults.is_empty() {
         return None;
@@ -254,15 +254,15 @@ interaction = { phase = "all", factors = ["clients", "backlog"] }
         let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
         let trials = trials(&plan, |clients, _| if clients == "2" { 2.0 } else { 1.0 });
         let findings = crate::findings(&plan, &trials);
-        let told: Vec<_> = findings[..3]
+        let judged: Vec<_> = findings[..3]
             .iter()
             .map(|finding| (finding.verdict.outcome, finding.verdict.reason.split(':').next().unwrap()))
             .collect();
         let against = "against backlog = 10, clients = 1";
         assert_eq!(findings.len(), 4);
-        assert!(told.contains(&(Outcome::Faster, format!("backlog = 10, clients = 2 {against}").as_str())));
-        assert!(told.contains(&(Outcome::Faster, format!("backlog = 20, clients = 2 {against}").as_str())));
-        assert!(told.contains(&(Outcome::Same, format!("backlog = 20, clients = 1 {against}").as_str())));
+        assert!(judged.contains(&(Outcome::Faster, format!("backlog = 10, clients = 2 {against}").as_str())));
+        assert!(judged.contains(&(Outcome::Faster, format!("backlog = 20, clients = 2 {against}").as_str())));
+        assert!(judged.contains(&(Outcome::Same, format!("backlog = 20, clients = 1 {against}").as_str())));
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub(crate) fn recovery(phase: &PhaseRecord, place: usize, margin: f64) -> Option
     let mean = work.between(begin, first).done / work.covered(begin, first).max(1e-9);
     let window = (ENOUGH / mean.max(1e-9)).clamp(SHORTEST, LONGEST);
     let beside = Beside::of(phase, event.arm, first);
-    // What comes first is the start of the load itself.
+    // The first entry is the start of the load itself.
     let before = work.windows(begin + window, first, window, &beside);
     let after = work.windows(at, until, window, &beside);
     let watched = until - at;
@@ -123,14 +123,14 @@ pub(crate) fn recovery(phase: &PhaseRecord, place: usize, margin: f64) -> Option
 
 /// Work done in a stretch of time.
 #[derive(Clone, Copy, Debug, Default)]
-struct Done {
+struct WorkDone {
     done: f64,
     /// Requests that were answered, and how long they took together, in microseconds.
     answered: f64,
     latency_us: f64,
 }
 
-impl Done {
+impl WorkDone {
     fn latency_ms(self) -> Option<f64> {
         (self.answered > 0.0 && self.latency_us > 0.0).then(|| self.latency_us / self.answered / 1e3)
     }
@@ -145,14 +145,14 @@ struct Window {
     latency_ms: Option<f64>,
 }
 
-/// What the load of a phase did on one rig: stretches of time, each with what was done in it, in order.
+/// Work of the load of a phase on one rig: stretches of time, each with its work, in order.
 struct Work {
-    stretches: Vec<(f64, f64, Done)>,
+    stretches: Vec<(f64, f64, WorkDone)>,
     /// Whether the load sends at a fixed rate, whatever comes back.
     paced: bool,
 }
 
-/// The figure that tells how much loads did: requests, connections, or bytes where there are neither.
+/// The count that measures the work of loads: requests, connections, or bytes where there are neither.
 fn counted(slices: &[&Slice]) -> fn(&Interval) -> u64 {
     let sum = |of: fn(&Interval) -> u64| -> u64 {
         slices.iter().flat_map(|slice| &slice.result.intervals).map(of).sum()
@@ -174,7 +174,7 @@ impl Work {
             for interval in &slice.result.intervals {
                 let to = slice.at_ns.saturating_add(interval.end_ns);
                 if to > from {
-                    let done = Done {
+                    let done = WorkDone {
                         done: count(interval) as f64,
                         answered: interval.requests as f64,
                         latency_us: interval.latency_us as f64,
@@ -196,8 +196,8 @@ impl Work {
     }
 
     /// Work done between two moments. Work within an interval counts as evenly spread.
-    fn between(&self, from: f64, to: f64) -> Done {
-        let mut sum = Done::default();
+    fn between(&self, from: f64, to: f64) -> WorkDone {
+        let mut sum = WorkDone::default();
         for (start, end, done) in &self.stretches {
             let overlap = (end.min(to) - start.max(from)).max(0.0);
             let part = |of: f64| of * overlap / (end - start);
@@ -213,7 +213,7 @@ impl Work {
         self.stretches.iter().map(|(start, end, _)| (end.min(to) - start.max(from)).max(0.0)).sum()
     }
 
-    /// The windows between two moments, one behind the other, in each of which the load ran for so long, as what happens beside them lets expect. What
+    /// The windows between two moments, one behind the other, each with this running time of the load and its expected work. What
     /// is left at the end is none.
     fn windows(&self, from: f64, to: f64, length: f64, beside: &Beside) -> Vec<Window> {
         let mut windows = Vec::new();
@@ -231,7 +231,7 @@ impl Work {
         windows
     }
 
-    /// The window between two moments, in which the load ran for so long.
+    /// The window between two moments, with this running time of the load.
     fn window(&self, start: f64, end: f64, length: f64, beside: &Beside) -> Window {
         let (done, at) = (self.between(start, end), f64::midpoint(start, end));
         Window {
@@ -266,15 +266,15 @@ impl Beside {
         let figures = control.iter().filter(|slice| slice.result.elapsed_ns > 0).map(|slice| {
             let (from, length) = (seconds(slice.at_ns), seconds(slice.result.elapsed_ns));
             let sum = |of: fn(&Interval) -> u64| slice.result.intervals.iter().map(of).sum::<u64>() as f64;
-            let done = Done {
+            let done = WorkDone {
                 done: sum(count),
                 answered: sum(|it| it.requests),
                 latency_us: sum(|it| it.latency_us),
             };
             (from, from + length, done)
         });
-        let figures: Vec<(f64, f64, Done)> = figures.collect();
-        let course = |of: fn(f64, Done) -> Option<f64>| {
+        let figures: Vec<(f64, f64, WorkDone)> = figures.collect();
+        let course = |of: fn(f64, WorkDone) -> Option<f64>| {
             let known =
                 figures.iter().filter_map(|(from, to, done)| Some((*from, *to, of(to - from, *done)?)));
             Course::new(known.collect(), first)
@@ -348,15 +348,15 @@ mod tests {
     }
 
     fn outcomes(phase: &PhaseRecord) -> Vec<(RecoveryOutcome, Option<f64>)> {
-        let told = of_phase(phase).into_iter().filter_map(|event| event.recovery);
-        told.map(|it| (it.outcome, it.after_s.map(|s| (s * 10.0).round() / 10.0))).collect()
+        let recoveries = of_phase(phase).into_iter().filter_map(|event| event.recovery);
+        recoveries.map(|it| (it.outcome, it.after_s.map(|s| (s * 10.0).round() / 10.0))).collect()
     }
 
     #[test]
     fn a_load_that_falls_and_comes_back_has_recovered_from_what_ended_the_fault() {
         let counts = [vec![200; 20], vec![20; 10], vec![20; 4], vec![200; 16]].concat();
-        let told = outcomes(&phase(&counts, &[2.0, 3.0]));
-        assert_eq!(told, [(RecoveryOutcome::NotRecovered, None), (RecoveryOutcome::Recovered, Some(0.4))]);
+        let each = outcomes(&phase(&counts, &[2.0, 3.0]));
+        assert_eq!(each, [(RecoveryOutcome::NotRecovered, None), (RecoveryOutcome::Recovered, Some(0.4))]);
         let one = recovery(&phase(&counts, &[2.0, 3.0]), 0, MARGIN).unwrap();
         assert_eq!((one.before.round(), one.lowest.round(), one.watched_s), (2000.0, 200.0, 1.0));
     }
@@ -364,12 +364,12 @@ mod tests {
     #[test]
     fn a_load_at_a_rate_that_is_only_slower_is_affected_and_recovers_when_it_is_as_fast_again() {
         let (counts, latencies) = (vec![200; 40], [vec![2; 20], vec![80; 10], vec![2; 10]].concat());
-        let told = outcomes(&paced(&counts, &latencies, &[2.0]));
-        assert_eq!(told, [(RecoveryOutcome::Recovered, Some(1.0))]);
+        let each = outcomes(&paced(&counts, &latencies, &[2.0]));
+        assert_eq!(each, [(RecoveryOutcome::Recovered, Some(1.0))]);
         let found = recovery(&paced(&counts, &latencies, &[2.0]), 0, MARGIN).unwrap();
-        let told =
+        let figures =
             [found.latency_before_ms.unwrap(), found.latency_highest_ms.unwrap(), found.before, found.lowest];
-        assert_eq!(told.map(f64::round), [2.0, 80.0, 2000.0, 2000.0]);
+        assert_eq!(figures.map(f64::round), [2.0, 80.0, 2000.0, 2000.0]);
         let slower = [vec![2; 20], vec![80; 20]].concat();
         assert_eq!(outcomes(&paced(&counts, &slower, &[2.0])), [(RecoveryOutcome::NotRecovered, None)]);
         let steady = vec![2; 40];
@@ -398,10 +398,10 @@ mod tests {
     fn what_happens_to_the_control_as_well_is_no_effect_of_the_event() {
         // From 5 s on the machine does half as much for either; the event is at 6 s.
         let halved = [200, 200, 200, 100, 100, 100];
-        let told = outcomes(&in_turns(&halved, &[200, 200, 100, 100, 100, 100], 6.0));
-        assert_eq!(told, [(RecoveryOutcome::Unaffected, Some(0.0))]);
-        let told = outcomes(&in_turns(&halved, &[200; 6], 6.0));
-        assert_eq!(told, [(RecoveryOutcome::NotRecovered, None)]);
+        let each = outcomes(&in_turns(&halved, &[200, 200, 100, 100, 100, 100], 6.0));
+        assert_eq!(each, [(RecoveryOutcome::Unaffected, Some(0.0))]);
+        let each = outcomes(&in_turns(&halved, &[200; 6], 6.0));
+        assert_eq!(each, [(RecoveryOutcome::NotRecovered, None)]);
     }
 
     #[test]
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_difference_is_told_and_what_cannot_be_known_is_not_guessed() {
+    fn what_makes_no_difference_is_unaffected_and_what_cannot_be_known_is_not_guessed() {
         let steady = vec![200; 40];
         assert_eq!(outcomes(&phase(&steady, &[2.0])), [(RecoveryOutcome::Unaffected, Some(0.0))]);
         assert_eq!(outcomes(&phase(&steady, &[0.2])), [(RecoveryOutcome::Undecided, None)], "nothing before");
@@ -430,19 +430,19 @@ mod tests {
     fn a_load_that_scatters_is_not_asked_for_more_than_it_did_before() {
         let noisy = |from: u64| (0..20).map(move |n| from + 60 * (n % 3)).collect::<Vec<u64>>();
         let counts = [noisy(140), vec![0; 10], noisy(140)].concat();
-        let told = outcomes(&phase(&counts, &[2.0, 3.0]));
-        assert_eq!(told[1], (RecoveryOutcome::Unaffected, Some(0.0)), "{told:?}");
+        let each = outcomes(&phase(&counts, &[2.0, 3.0]));
+        assert_eq!(each[1], (RecoveryOutcome::Unaffected, Some(0.0)), "{each:?}");
     }
 
     #[test]
     fn a_load_that_stands_still_was_affected_though_it_stood_still_for_a_moment_before() {
         let counts = [vec![200; 8], vec![0; 2], vec![200; 10], vec![0; 10], vec![200; 10]].concat();
-        let told = outcomes(&phase(&counts, &[2.0, 3.0]));
-        assert_eq!(told, [(RecoveryOutcome::NotRecovered, None), (RecoveryOutcome::Unaffected, Some(0.0))]);
+        let each = outcomes(&phase(&counts, &[2.0, 3.0]));
+        assert_eq!(each, [(RecoveryOutcome::NotRecovered, None), (RecoveryOutcome::Unaffected, Some(0.0))]);
     }
 
     #[test]
-    fn a_load_that_never_comes_back_is_told_so_however_long_it_is_watched() {
+    fn a_load_that_never_comes_back_is_not_recovered_however_long_it_is_watched() {
         let counts = [vec![200; 20], vec![150; 60]].concat();
         assert_eq!(outcomes(&phase(&counts, &[2.0])), [(RecoveryOutcome::NotRecovered, None)]);
     }
@@ -459,8 +459,8 @@ mod tests {
             for event in of_phase(&phase).into_iter().filter_map(|event| event.recovery) {
                 prop_assert!(event.before.is_finite() && event.lowest.is_finite() && event.watched_s >= 0.0);
                 prop_assert!(event.after_s.is_none_or(|s| s >= 0.0 && s <= event.watched_s));
-                let told = matches!(event.outcome, RecoveryOutcome::Unaffected | RecoveryOutcome::Recovered);
-                prop_assert_eq!(told, event.after_s.is_some());
+                let came_back = matches!(event.outcome, RecoveryOutcome::Unaffected | RecoveryOutcome::Recovered);
+                prop_assert_eq!(came_back, event.after_s.is_some());
             }
         }
     }

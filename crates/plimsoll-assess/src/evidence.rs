@@ -16,7 +16,7 @@ use plimsoll_model::report::Evidence;
 
 use super::sides::{Compared, Side};
 
-/// What the deep snapshots tell as a level and not per connection, by the start of the name.
+/// Deep-snapshot values that are levels and not per connection, by the start of the name.
 const LEVELS: [&str; 10] = [
     "locks.held",
     "rules",
@@ -33,7 +33,7 @@ const LEVELS: [&str; 10] = [
 /// Further ones that recordings have, which say little by themselves.
 const OTHER_LEVELS: [&str; 5] = ["limit.", "wait.", "locks.", "processes.", "machine.file-nr."];
 
-/// The levels that two trials are compared by: what somebody has made and left there. All else differs by what was done before.
+/// Levels by which two trials are compared: objects that were made and left there. All others differ by earlier work.
 const LEVELS_OF_SIDES: [&str; 8] = [
     "tcp.listener.",
     "rules",
@@ -44,7 +44,7 @@ const LEVELS_OF_SIDES: [&str; 8] = [
     "filesystem.",
     "locks.held",
 ];
-/// Those that two recordings of a host are compared by as well.
+/// Levels that two recordings of a host are compared by as well.
 const LEVELS_OF_RECORDINGS: [&str; 9] = [
     "limit.",
     "dns.open_questions",
@@ -61,7 +61,7 @@ const HELD: &str = "tcp.held_share";
 /// Levels must differ by so much.
 const LEAST_COUNTS: f64 = 10.0;
 
-/// What moved between the two sides that are compared, the strongest first.
+/// Changes between the two compared sides, the strongest first.
 pub(super) fn of(plan: &Plan, compared: &Compared<'_>, trials: &[TrialRecord]) -> Vec<Evidence> {
     let mut figures = counted(plan, &compared.phases);
     figures.extend(match compared.recovery {
@@ -71,7 +71,7 @@ pub(super) fn of(plan: &Plan, compared: &Compared<'_>, trials: &[TrialRecord]) -
     ranked(plan, figures)
 }
 
-/// What sets the phases of one run apart from those of another, the strongest first.
+/// Changes between the phases of one run and those of another, the strongest first.
 pub(super) fn of_runs(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Evidence> {
     ranked(plan, counted(plan, phases))
 }
@@ -79,7 +79,7 @@ pub(super) fn of_runs(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Evide
 /// A run of a command, as the machine saw it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CommandRun {
-    /// What the counters changed by.
+    /// Changes of the counters.
     pub counters: BTreeMap<String, f64>,
     /// How long it took, in seconds.
     pub seconds: f64,
@@ -87,7 +87,7 @@ pub struct CommandRun {
     pub operations: Option<f64>,
 }
 
-/// What sets the runs of one command apart from those of another, the strongest first.
+/// Changes between the runs of one command and those of another, the strongest first.
 /// Counters are those of each operation, which has this many parts that count; of each run without `parts`.
 pub(super) fn of_commands(
     [better, worse]: [&[CommandRun]; 2],
@@ -100,7 +100,7 @@ pub(super) fn of_commands(
             let operations = parts.map_or(1.0, |parts| run.operations.unwrap_or(1.0) * parts);
             for (name, change) in &run.counters {
                 let (host, name) = placed(name);
-                if !tells(name) {
+                if !matters(name) {
                     continue;
                 }
                 let is_machines = host == MACHINE;
@@ -179,7 +179,8 @@ const LEAST_BURSTS: (f64, usize) = (10.0, 3);
 /// Mean rates of counters that stood still on the better side and moved on the worse one. The kernel drops and logs in bursts, so most seconds have none.
 pub(super) fn bursts([better, worse]: [&[CommandRun]; 2], per: &str) -> Vec<Evidence> {
     let mut sums: BTreeMap<&String, (f64, usize)> = BTreeMap::new();
-    for (name, change) in worse.iter().flat_map(|run| &run.counters).filter(|it| tells(it.0) && *it.1 > 0.0) {
+    for (name, change) in worse.iter().flat_map(|run| &run.counters).filter(|it| matters(it.0) && *it.1 > 0.0)
+    {
         let (sum, runs) = sums.entry(name).or_default();
         *sum += change;
         *runs += 1;
@@ -205,7 +206,7 @@ fn ranked(plan: &Plan, mut figures: Vec<Figure>) -> Vec<Evidence> {
     rank(&figures, usize::MAX)
 }
 
-/// What the counters of block devices begin with.
+/// Prefix of the counters of block devices.
 const DISKS: &str = "machine.diskstats.";
 /// A device that is busy for this part of each second, in microseconds, has hardly any time left.
 const BUSY_US: f64 = 0.8e6;
@@ -232,7 +233,7 @@ const GAUGES: [&str; 15] = [
 pub(super) const MACHINE: &str = "machine";
 /// The host that the network namespace stands under in which commands run.
 pub(super) const HERE: &str = "here";
-/// What counts as left behind, per connection of the flood.
+/// Objects that count as left behind, per connection of the flood.
 const LEAST_GROWTH: f64 = 0.05;
 /// The smallest object of a slab, in bytes.
 const SMALLEST_OBJECT: f64 = 8.0;
@@ -240,7 +241,7 @@ const SMALLEST_OBJECT: f64 = 8.0;
 /// By host and counter: before or better, after or worse, and the same on the control.
 pub(super) type Sides = BTreeMap<(String, String), [Vec<f64>; 4]>;
 
-/// What counters changed by in each slice.
+/// Changes of counters in each slice.
 #[derive(Default)]
 struct Values {
     /// For each connection or operation.
@@ -286,7 +287,7 @@ impl Values {
         }
     }
 
-    /// What each connection or operation cost; of the whole machine's counters only those that moved in each second as well, and those of
+    /// Cost of each connection or operation; of the whole machine's counters only those that moved in each second as well, and those of
     /// devices that are busy all the time on both sides.
     fn figures(mut self, per: &str) -> Vec<Figure> {
         let of_a_second = &self.of_a_second;
@@ -298,7 +299,7 @@ impl Values {
     }
 }
 
-/// Whether it is a counter of a block device that both sides keep busy: it can do no more in a second, so that only the time of each operation tells.
+/// Whether it is a counter of a block device that both sides keep busy: it can do no more in a second, so that only the time of each operation counts.
 fn is_of_busy_device(of_a_second: &Sides, counter: &str) -> bool {
     let device = counter.strip_prefix(DISKS).and_then(|rest| rest.rsplit_once('.'));
     let busy = device.map(|(device, _)| (MACHINE.to_owned(), format!("{DISKS}{device}.busy")));
@@ -312,7 +313,7 @@ fn direction([before, after, ..]: &[Vec<f64>; 4]) -> Option<bool> {
     Some(rank(&[figure], 1).first()?.shift > 0.0)
 }
 
-/// By what counters are divided: connections, or requests where several share a connection or need none.
+/// Divisor of counters: connections, or requests where several share a connection or need none.
 pub(super) fn operations(slice: &Slice) -> Option<u64> {
     let number = slice.result.connections.max(slice.result.requests);
     (number > 0).then_some(number)
@@ -334,10 +335,10 @@ pub(super) fn lost(compared: &Compared<'_>) -> Option<f64> {
     (lost > 0.0).then_some(lost)
 }
 
-/// What counters are divided by, in words, where each connection carries one request.
+/// Divisor of counters, in words, where each connection carries one request.
 pub(super) const CONNECTION: &str = "connection";
 
-/// What the counters of further slices are divided by, after those that were divided by `before`.
+/// Divisor of the counters of further slices, after those that were divided by `before`.
 pub(super) fn divided_by(before: &'static str, slices: &[&Slice]) -> &'static str {
     let shared = slices.iter().any(|slice| slice.result.requests > slice.result.connections);
     if shared { "operation" } else { before }
@@ -350,7 +351,7 @@ fn add(values: &mut Values, slices: &[&Slice], side: Side) {
         .flat_map(|slice| {
             slice.counters.iter().flat_map(|(host, counters)| counters.keys().map(move |name| (host, name)))
         })
-        .filter(|(_, name)| tells(name))
+        .filter(|(_, name)| matters(name))
         .collect();
     for (host, name) in names {
         let key = (host.clone(), name.clone());
@@ -368,7 +369,7 @@ fn add(values: &mut Values, slices: &[&Slice], side: Side) {
     }
 }
 
-/// Errors that the system gave by name: these say what ran out, or that nobody was there.
+/// Errors that the system named: these say which resource ran out, or that no service was there.
 const ERRORS: [(ErrorKind, &str); 4] = [
     (ErrorKind::NoPort, "errors.no_port"),
     (ErrorKind::NoDescriptor, "errors.no_descriptor"),
@@ -376,7 +377,7 @@ const ERRORS: [(ErrorKind, &str); 4] = [
     (ErrorKind::Reset, "errors.reset"),
 ];
 
-/// Adds the errors of the load that a phase measures, as shares of what was tried, on the host that it runs on.
+/// Adds the errors of the load that a phase measures, as shares of its attempts, on the host that it runs on.
 fn add_errors(values: &mut Sides, plan: &Plan, phase: &str, slices: &[&Slice], side: Side) {
     let experiment = &plan.experiment;
     let load = experiment.measured_load(phase);
@@ -391,8 +392,8 @@ fn add_errors(values: &mut Sides, plan: &Plan, phase: &str, slices: &[&Slice], s
     }
 }
 
-/// CPU time of single CPUs, and what sampling itself moves, tell nothing more than their sums. What passes over loopback is counted by its protocols.
-fn tells(name: &str) -> bool {
+/// CPU time of single CPUs, and counters that sampling itself moves, add nothing to their sums. Traffic over loopback is counted by its protocols.
+fn matters(name: &str) -> bool {
     let of_one_cpu = name.split('.').any(|part| {
         part.strip_prefix("cpu").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
     });
@@ -444,8 +445,8 @@ fn levels_of_sides(phases: &[(&PhaseRecord, Side)], trials: &[TrialRecord]) -> V
         let of_phase = |trial: &&TrialRecord| trial.phases.iter().any(|it| std::ptr::eq(it, *phase));
         let Some(trial) = trials.iter().find(of_phase) else { continue };
         for deep in trial.deep.iter().filter(|deep| deep.phase == phase.name && deep.arm == Arm::Treatment) {
-            let told = |name: &&String| LEVELS_OF_SIDES.iter().any(|start| name.starts_with(start));
-            for (name, value) in deep.snapshot.values.iter().filter(|(name, _)| told(name)) {
+            let is_level = |name: &&String| LEVELS_OF_SIDES.iter().any(|start| name.starts_with(start));
+            for (name, value) in deep.snapshot.values.iter().filter(|(name, _)| is_level(name)) {
                 let key = (deep.host.clone(), name.clone());
                 values.entry(key).or_default()[*side as usize].push(*value);
             }
@@ -457,8 +458,8 @@ fn levels_of_sides(phases: &[(&PhaseRecord, Side)], trials: &[TrialRecord]) -> V
     figures(values, None)
 }
 
-/// Whether a level tells what somebody has made and left there.
-pub(super) fn is_told_level(name: &str) -> bool {
+/// Whether a level is evidence by itself: objects that were made and left there.
+pub(super) fn is_evident_level(name: &str) -> bool {
     LEVELS_OF_SIDES.iter().chain(&LEVELS_OF_RECORDINGS).any(|start| name.starts_with(start))
 }
 
@@ -467,7 +468,7 @@ pub(super) fn levels_of_recordings(
     before: &BTreeMap<String, f64>,
     after: &BTreeMap<String, f64>,
 ) -> Vec<Evidence> {
-    let both = before.iter().filter(|(name, _)| is_told_level(name)).filter_map(|(name, before)| {
+    let both = before.iter().filter(|(name, _)| is_evident_level(name)).filter_map(|(name, before)| {
         // Settings do not scatter, and a mean over many looks hardly does.
         let is_exact = name.starts_with("limit.") || name.starts_with("dns.");
         let least = if is_exact { 1.0 } else { LEAST_COUNTS };
@@ -550,7 +551,7 @@ mod tests {
         }
     }
 
-    fn told(before: &PhaseRecord, after: &PhaseRecord) -> Vec<(String, f64, f64)> {
+    fn evidence_between(before: &PhaseRecord, after: &PhaseRecord) -> Vec<(String, f64, f64)> {
         let text = include_str!("../../../experiments/recovery/flood-relay.toml");
         let plan = Plan::read("flood-relay", text, &Settings::default()).unwrap();
         let evidence = of_runs(&plan, &[(before, Side::Before), (after, Side::After)]);
@@ -562,7 +563,7 @@ mod tests {
         let good = phase(&[(100, 0, None), (100, 0, None), (100, 0, None)]);
         let bad = phase(&[(100, 0, Some(300.0)), (100, 0, Some(200.0)), (100, 0, Some(400.0))]);
         let overflows = ("netstat.TcpExt.ListenOverflows (per connection)".to_owned(), 0.0, 3.0);
-        assert_eq!(told(&good, &bad), [overflows]);
+        assert_eq!(evidence_between(&good, &bad), [overflows]);
     }
 
     #[test]
@@ -570,10 +571,10 @@ mod tests {
         for name in
             ["snmp.Tcp.CurrEstab", "cgroup.memory.current", "dev.lo.rx_bytes", "machine.stat.cpu1.user"]
         {
-            assert!(!tells(name), "{name}");
+            assert!(!matters(name), "{name}");
         }
         for name in ["snmp.Tcp.RetransSegs", "dev.eth0.rx_bytes", "machine.stat.cpu.user"] {
-            assert!(tells(name), "{name}");
+            assert!(matters(name), "{name}");
         }
     }
 
@@ -603,6 +604,6 @@ mod tests {
             (0, 100, None),
             (0, 100, None),
         ]);
-        assert_eq!(told(&good, &bad), [("errors.no_port (per connection)".to_owned(), 0.0, 1.0)]);
+        assert_eq!(evidence_between(&good, &bad), [("errors.no_port (per connection)".to_owned(), 0.0, 1.0)]);
     }
 }

@@ -60,7 +60,7 @@ fn of_phase(experiment: &Experiment, phase: &PhaseRecord, arm: Arm) -> Option<Ph
     })
 }
 
-/// What each of several machines did, over all slices.
+/// Figures of each of several machines, over all slices.
 fn generators(load: &LoadKind, slices: &[&Slice]) -> Vec<GeneratorReport> {
     let mut hosts: BTreeMap<&str, Vec<&Generator>> = BTreeMap::new();
     for generator in slices.iter().flat_map(|slice| &slice.result.generators) {
@@ -81,7 +81,7 @@ fn generators(load: &LoadKind, slices: &[&Slice]) -> Vec<GeneratorReport> {
     hosts.into_iter().filter_map(report).collect()
 }
 
-/// What open loops offered, over all slices.
+/// Requests of open loops, over all slices.
 fn offer(all: &Offer) -> OfferReport {
     OfferReport {
         offered_per_second: all.offered().unwrap_or(0.0),

@@ -11,7 +11,7 @@ use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::{contrast, mail, slices};
 
-/// What the disk did without the background load and with it that made a figure of mail worse, as this verdict says.
+/// Work of the disk without the background load and with it, which made a figure of mail worse, as this verdict says.
 pub(super) fn of(
     plan: &Plan,
     claim: &DifferenceClaim,

@@ -1,6 +1,6 @@
 //! From observations to a report: the judge's verdicts, the explainer's evidence, and the plain figures beside them.
 //!
-//! [`report`] makes the report of a run; [`under_way`] answers the questions of a run in progress. Both are pure functions of what is stored, so
+//! [`report`] makes the report of a run; [`under_way`] answers the questions of a run in progress. Both are pure functions of stored data, so
 //! that a stored run can be judged again.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr)]
@@ -60,12 +60,12 @@ pub use packets::time_sequences;
 pub use profile::{all_stacks, stacks};
 pub use runs::{RunContrast, RunFigure, alone, figures_of, runs};
 
-/// What explains a difference.
+/// Explanation of a difference.
 #[derive(Clone, Debug, Default)]
 pub struct Explained {
     /// Named explanations, the likeliest first.
     pub causes: Vec<Cause>,
-    /// What changed, the strongest first.
+    /// Changes, the strongest first.
     pub evidence: Vec<Evidence>,
     /// Where the CPUs' time went; nothing where stacks were not sampled.
     pub profile: Option<ProfileReport>,
@@ -125,7 +125,7 @@ pub struct Run<'a> {
     pub elapsed: Duration,
     /// How far it came.
     pub status: RunStatus,
-    /// What a reader must know to read the figures.
+    /// Notes to the reader of the figures.
     pub notes: &'a [Note],
 }
 
@@ -227,7 +227,7 @@ fn object(plan: &Plan, all: &[TrialRecord], findings: &mut [Finding]) {
     }
 }
 
-/// Takes back what counted the tasks of others like its own, leaves open what they may have done, and tells of them where nothing is sure.
+/// Takes back verdicts that counted the tasks of others, leaves open their possible effects, and names them where nothing is sure.
 fn doubt(plan: &Plan, finding: &mut Finding, crowd: &str) {
     let counts_others = claims::counts_other_processes(plan, finding);
     let is_open = claims::may_be_the_doing_of_others(plan, finding);

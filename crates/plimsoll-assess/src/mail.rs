@@ -59,7 +59,7 @@ fn messages(slices: &[&Slice]) -> f64 {
         .sum()
 }
 
-/// What each device that was written to did for a message.
+/// Work of each written device for a message.
 pub(super) fn disks(slices: &[&Slice]) -> BTreeMap<String, DiskPerMessage> {
     let all = messages(slices);
     let mut disks: BTreeMap<String, DiskPerMessage> = BTreeMap::new();
@@ -95,12 +95,12 @@ pub(super) fn io_pressure(slices: &[&Slice]) -> Option<f64> {
 
 /// Bytes that were written back for each message.
 pub(super) fn written_back(slices: &[&Slice]) -> Option<f64> {
-    /// What the kernel counts in pages of this size on the machines that Plimsoll is built for.
+    /// Unit of the kernel's page counters on the machines that Plimsoll is built for.
     const PAGE: f64 = 4096.0;
     of_machine(slices, "machine.vmstat.nr_written").map(|pages| pages * PAGE)
 }
 
-/// What a counter of the machine grew by, for each message.
+/// Growth of a counter of the machine, for each message.
 fn of_machine(slices: &[&Slice], name: &str) -> Option<f64> {
     let all = messages(slices);
     let counters = slices.iter().filter_map(|slice| slice.counters.get("machine"));
@@ -109,7 +109,7 @@ fn of_machine(slices: &[&Slice], name: &str) -> Option<f64> {
     (all > 0.0).then(|| sum / all)
 }
 
-/// What each relay flushed.
+/// Flushes of each relay.
 pub(super) fn flushes(slices: &[&Slice]) -> BTreeMap<String, FlushReport> {
     let all = messages(slices);
     let names: BTreeSet<&String> = slices.iter().flat_map(|slice| slice.flushes.keys()).collect();

@@ -1,4 +1,4 @@
-//! What captured packets tell of a run: where its connections' time went, and whether the captures can be leaned on.
+//! Results from captured packets of a run: where its connections' time went, and whether the captures can be leaned on.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,7 +19,7 @@ const DRAWN_OF_CAPTURE: usize = 2;
 /// .. and for a run.
 const DRAWN: usize = 24;
 
-/// What makes the captures of a phase unable to carry a verdict; nothing where they can.
+/// Reason why the captures of a phase cannot carry a verdict; nothing where they can.
 pub(super) fn objection(trials: &[TrialRecord], phase: &str) -> Option<String> {
     let captures = trials
         .iter()
@@ -101,7 +101,7 @@ struct Captured<'t> {
     capture: &'t CaptureRecord,
 }
 
-/// Times that the kernel counted for the senders of streams, by what limited them.
+/// Times that the kernel counted for the senders of streams, by their limit.
 fn limited(phases: &[&PhaseRecord], arm: Arm) -> Option<LimitedTimes> {
     let slices = phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.arm == arm);
     let streams = slices.flat_map(|slice| slice.result.streams());
@@ -128,7 +128,7 @@ fn held_back(phases: &[&PhaseRecord]) -> Option<f64> {
     (all > 0).then(|| held as f64 / all as f64)
 }
 
-/// The share of time in which a sender waited because its kernel held bytes back, of the share in which it waited, as its sockets tell. Packets tell that
+/// The share of time in which a sender waited because its kernel held bytes back, of the share in which it waited, by its sockets. Packets show that
 /// only from how long a pause is, which is no use where the program pauses before or after.
 fn held_by_kernel(waited: f64, held_back: f64) -> Option<f64> {
     let held = waited.min(held_back);

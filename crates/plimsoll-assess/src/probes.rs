@@ -41,7 +41,7 @@ pub(super) fn object_to_own(causes: &mut Vec<Cause>, findings: &mut [Finding]) {
     }
 }
 
-/// What the probes changed the figure by: how sure that is, and the figure with them relative to without.
+/// Change of the figure by the probes: how sure it is, and the figure with them relative to without.
 pub(super) fn effect(plan: &Plan, findings: &[Finding]) -> Option<(f64, CauseEvidence)> {
     let (_, changed) = changed(plan, findings)?;
     let evidence = CauseEvidence {

@@ -1,4 +1,4 @@
-//! From the profiles of phases to what grew between the two sides that are compared.
+//! Growth of functions between the two compared sides, from the profiles of phases.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub fn stacks(plan: &Plan, trials: &[TrialRecord]) -> Option<[Profile; 2]> {
     let phases = sides::of(plan, trials, &findings)?.phases;
     let side = |side| merged(&phases, side, Arm::Treatment).map(|sampled| sampled.profile);
     let (mut before, after) = (side(Side::Before)?, side(Side::After)?);
-    // What only has another name is the same in a picture as well.
+    // Functions that only have another name are the same in a picture as well.
     renamed::align(&mut before, &after);
     Some([before, after])
 }
@@ -35,7 +35,7 @@ pub(super) fn of_phases(phases: &[&PhaseRecord]) -> Option<Sampled> {
     merged(&phases, Side::After, Arm::Treatment)
 }
 
-/// What grew from one side's phases to the other's; nothing where they were not sampled.
+/// Growth from one side's phases to the other's; nothing where they were not sampled.
 pub(super) fn of(phases: &[(&PhaseRecord, Side)]) -> Option<ProfileReport> {
     let side = |side, arm| merged(phases, side, arm);
     let control = side(Side::Before, Arm::Control).zip(side(Side::After, Arm::Control));
@@ -45,7 +45,7 @@ pub(super) fn of(phases: &[(&PhaseRecord, Side)]) -> Option<ProfileReport> {
     contrast(&side(Side::Before, Arm::Treatment)?, &side(Side::After, Arm::Treatment)?, control, per)
 }
 
-/// What grew in each comparison that found a difference, where there are several; once where several figures of a phase differ.
+/// Growth in each comparison that found a difference, where there are several; once where several figures of a phase differ.
 pub(super) fn each<'t>(trials: &'t [TrialRecord], findings: &'t [Finding]) -> Vec<ComparedProfile> {
     let mut seen = BTreeSet::new();
     let sure: Vec<Difference<'_>> = sides::sure(findings)

@@ -23,9 +23,9 @@ pub struct Recorded {
     pub moments: Vec<Moment>,
     /// The stacks and waits, and the time in seconds in which they were sampled; nothing where they could not be.
     pub profile: Option<(Profile, f64)>,
-    /// What captured packets tell, interface by interface.
+    /// Results from captured packets, interface by interface.
     pub traces: Vec<TraceReport>,
-    /// What the kernel logged meanwhile.
+    /// Lines of the kernel's log meanwhile.
     pub log: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ impl Recorded {
         })
     }
 
-    /// What each counter moved over the whole recording.
+    /// Change of each counter over the whole recording.
     fn moved(&self) -> BTreeMap<String, f64> {
         let mut moved = self.last();
         let mut first = BTreeMap::new();
@@ -114,7 +114,7 @@ pub fn explain(before: &Recorded, after: &Recorded) -> (Explained, Option<String
     }
     let waits_for_disk =
         profile.as_ref().is_some_and(|it| it.waits.iter().any(|wait| wait.wait_for == WaitFor::Disk));
-    // Nobody said which of the programs matters, so that each of them may be what the others wait for.
+    // A recording does not name its main program, so any program may be the one that the others wait for.
     let mut hosts = vec![evidence::HERE.to_owned()];
     let owners = after.profile.iter().flat_map(|(profile, _)| &profile.frames);
     hosts.extend(owners.filter(|it| it.kind == FrameKind::Host).map(|it| it.name.clone()));
@@ -136,7 +136,7 @@ pub fn explain(before: &Recorded, after: &Recorded) -> (Explained, Option<String
         ..Known::default()
     };
     let mut causes = named(&known);
-    // Nobody said which program serves: that others end by a signal is usual where tests or jobs run, and comes last. So does what the recording
+    // A recording does not name its server: that others end by a signal is usual where tests or jobs run, and comes last. So does what the recording
     // itself took, most of it at its beginning: the shorter of two recordings has more of it in each second.
     let comes_last = [CauseId::ServiceCrashed, CauseId::ProbeEffect];
     causes.sort_by_key(|cause| comes_last.contains(&cause.id));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn unequal_queues_and_lines_of_the_log_are_told_and_what_moves_in_bursts_is_too() {
+    fn unequal_queues_and_lines_of_the_log_are_reported_and_what_moves_in_bursts_is_too() {
         let side = |uneven: f64, drops: f64, log: &[&str]| {
             let mut recorded = recorded(0.0, 3.0);
             for (second, moment) in (1_u32..).zip(&mut recorded.moments) {

@@ -28,7 +28,7 @@ pub(super) fn restored_by_waiting<'t>(plan: &Plan, trial: &'t TrialRecord) -> Op
     (result(plan, trial, rung, phase).outcome == Outcome::Recovered).then_some(phase)
 }
 
-/// What each rung did, in the trial in which the ladder was climbed.
+/// Effect of each rung, in the trial in which the ladder was climbed.
 pub(super) fn results(plan: &Plan, trials: &[TrialRecord]) -> Vec<RemedyResult> {
     let climbed = trials.iter().find(|trial| rungs(trial).next().is_some());
     climbed.map_or_else(Vec::new, |trial| {

@@ -32,7 +32,7 @@ pub struct RunContrast {
     pub comparison: Comparison,
     /// Why the worse run is worse, the likeliest first; empty if neither leans that way. A run that failed where the other did not is worse.
     pub causes: Vec<Cause>,
-    /// What sets the worse run apart, the strongest first; empty as well if neither is worse.
+    /// Counters that set the worse run apart, the strongest first; empty as well if neither is worse.
     pub evidence: Vec<Evidence>,
     /// Where the CPUs' time went on those two sides; nothing where it was not sampled, or neither is worse.
     pub profile: Option<ProfileReport>,
@@ -45,7 +45,7 @@ pub struct RunFigure {
     pub phase: String,
     /// The levels of the cell.
     pub cell: BTreeMap<String, String>,
-    /// What it is.
+    /// Kind of the figure.
     pub metric: Metric,
     /// The number of each trial that has it, and how much it is there.
     pub values: Vec<(u32, f64)>,
@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(leaning(&comparison(None, 0.05), settings), None);
     }
 
-    /// These trials, with other levels.
+    /// Copies of these trials, with other levels.
     fn at(trials: &[TrialRecord], levels: &[(&str, &str)]) -> Vec<TrialRecord> {
         let cell = |trial: &TrialRecord| {
             let levels = levels.iter().map(|(factor, level)| ((*factor).to_owned(), (*level).to_owned()));

@@ -1,4 +1,4 @@
-//! What other tools wrote down before and after, against each other.
+//! Files of other tools from before and after, against each other.
 
 mod counted;
 mod next;
@@ -21,10 +21,10 @@ use counted::{Contrast, Side};
 pub use next::{FIRST, Next};
 pub use own::{Part, of_recording, of_run};
 
-/// Operations per second before and after, from whoever measured them.
+/// Operations per second before and after, as the user measured them.
 pub type Rates = (f64, f64);
 
-/// What two sides of other tools' files show.
+/// Comparison of two sides of other tools' files.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
     /// Causes, evidence and the profile.
@@ -36,7 +36,7 @@ pub struct Comparison {
 }
 
 /// Compares the files of two sides: tables and stacks in pairs of one program, counters by their names. A table also stands beside counters that
-/// tell the same. Nothing if the sides have nothing in common.
+/// show the same. Nothing if the sides have nothing in common.
 pub fn explain(before: &[Saved], after: &[Saved], rates: Option<Rates>) -> Option<Comparison> {
     let mut found = Explained::default();
     let mut saved = Vec::new();
@@ -77,7 +77,7 @@ pub fn explain(before: &[Saved], after: &[Saved], rates: Option<Rates>) -> Optio
     Some(Comparison { explained: found, notes, next })
 }
 
-/// The commands that would tell more than both sides do. A recording or a run has everything that a command prints.
+/// Commands that would show more than both sides do. A recording or a run has everything that a command prints.
 fn next(before: &[Saved], after: &[Saved], found: &Explained) -> Vec<Next> {
     let programs = |side: &'_ [Saved]| side.iter().map(|it| it.program().to_owned()).collect::<BTreeSet<_>>();
     let both: Vec<String> = match [before, after].map(own::is_own) {
@@ -90,7 +90,7 @@ fn next(before: &[Saved], after: &[Saved], found: &Explained) -> Vec<Next> {
     next::commands(&found.causes, &found.evidence, &both)
 }
 
-/// What a side has, in families: the stacks, tables by their program, counters by the start of their names.
+/// Families of a side: the stacks, tables by their program, counters by the start of their names.
 fn families(side: &[Saved]) -> BTreeSet<String> {
     let mut families = BTreeSet::new();
     for saved in side {
@@ -111,7 +111,7 @@ fn families(side: &[Saved]) -> BTreeSet<String> {
             Saved::Table(table) => drop(families.insert(table.program.to_owned())),
         }
     }
-    // When the machine was started tells whether it went on.
+    // The boot time only shows whether the machine went on.
     families.remove("machine.boot");
     families
 }
@@ -122,7 +122,7 @@ fn family(name: &str) -> String {
     name.split('.').take(parts).collect::<Vec<_>>().join(".")
 }
 
-/// What only one side has.
+/// Families of only one side.
 fn one_sided([before, after]: [&BTreeSet<String>; 2]) -> Option<String> {
     let only = |one: &BTreeSet<String>, other: &BTreeSet<String>, name: &str| {
         let only: Vec<&str> = one.difference(other).map(String::as_str).collect();
@@ -183,8 +183,8 @@ fn moved([before, after]: [&Table; 2], rates: Option<Rates>) -> Vec<Evidence> {
     let of_both = before.columns.iter().filter_map(|column| {
         let other = after.columns.iter().find(|other| other.name == column.name)?;
         // Time in which CPUs wait for a disk says more than that they are idle.
-        let tells = column.kind != ColumnKind::CpuIdle || matches!(column.name.as_str(), "wa" | "%iowait");
-        tells.then_some((column, other))
+        let counts = column.kind != ColumnKind::CpuIdle || matches!(column.name.as_str(), "wa" | "%iowait");
+        counts.then_some((column, other))
     });
     let figures: Vec<Figure> =
         of_both.map(|(before_, after)| figure(before.program, [before_, after], rates)).collect();
@@ -225,7 +225,7 @@ fn figure(program: &str, [before, after]: [&Column; 2], rates: Option<Rates>) ->
     }
 }
 
-/// Where the CPUs' time went, as far as both files tell.
+/// Where the CPUs' time went, as far as both files show it.
 fn cpu_times(tables: [&Table; 2], rates: Option<Rates>) -> Option<SavedCpu> {
     let [before, after] = tables.map(|table| {
         let of = |kind| {

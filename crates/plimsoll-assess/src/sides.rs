@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn trials_that_scatter_far_more_on_one_side_are_a_difference_that_no_median_tells() {
+    fn trials_that_scatter_far_more_on_one_side_are_a_difference_that_no_median_shows() {
         use plimsoll_model::experiment::claim::difference::DifferenceDetails;
         let of = |pairs: Vec<[f64; 2]>| {
             let level = |level: &str| BTreeMap::from([("release".to_owned(), level.to_owned())]);

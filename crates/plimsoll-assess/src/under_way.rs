@@ -1,4 +1,4 @@
-//! What a run asks while it is under way.
+//! Questions of a run in progress.
 
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::observation::{Slice, TrialRecord};
@@ -7,7 +7,7 @@ use plimsoll_model::verdict::{Standing, Verdict};
 
 use crate::{aa_test, claims, findings, remedies, soundness};
 
-/// Whether the slices of a measured phase tell its figure surely enough for the claims. Their scatter alone decides that, never the figure.
+/// Whether the slices of a measured phase determine its figure surely enough for the claims. Their scatter alone decides that, never the figure.
 pub fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
     claims::sure_enough(plan, phase, slices)
 }
@@ -43,7 +43,7 @@ pub fn unfit(plan: &Plan, trials: &[TrialRecord]) -> bool {
     aa_test::of(plan, trials).is_some_and(|aa_test| !aa_test.fit)
 }
 
-/// What would be said of each claim if the run ended now.
+/// Verdict on each claim if the run ended now.
 pub fn verdicts(plan: &Plan, trials: &[TrialRecord]) -> Vec<Verdict> {
     findings(plan, trials).into_iter().map(|finding| finding.verdict).collect()
 }

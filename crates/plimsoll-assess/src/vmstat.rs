@@ -1,4 +1,4 @@
-//! What vmstat(8) would have shown in each phase, from the counters that were sampled.
+//! The figures of vmstat(8) in each phase, from the counters that were sampled.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub(super) fn rows(trial: &TrialRecord) -> Vec<VmstatReport> {
     trial.phases.iter().flat_map(of_phase).collect()
 }
 
-/// What the clock of the samples showed when the trial started: each slice has its start on both scales.
+/// Time of the samples when the trial started: each slice has its start on both scales.
 fn origin_ns(trial: &TrialRecord) -> Option<u64> {
     let slices = trial.phases.iter().flat_map(|phase| &phase.slices);
     let mut origins: Vec<u64> =
@@ -164,7 +164,7 @@ mod tests {
                 &[(SWITCHES, 50.0), (INTERRUPTS, 10.0), (RUNNING, 3.0), (BLOCKED, 1.0), (FREE, 4e9)],
             ),
             sample(1001, &[(SWITCHES, 150.0), (user, 1.5e6), (idle, 0.5e6)]),
-            // What did not change is left out.
+            // Unchanged values are left out.
             sample(1002, &[(SWITCHES, 450.0), (INTERRUPTS, 30.0), (RUNNING, 5.0), (user, 3e6), (idle, 1e6)]),
             sample(1005, &[(SWITCHES, 9e9), (RUNNING, 90.0), (user, 9e9)]),
             sample(1006, &[]),

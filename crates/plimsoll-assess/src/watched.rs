@@ -1,4 +1,4 @@
-//! What holds a host down right now: its counters second by second, and the causes that they point to.
+//! A host right now: its counters second by second, and the causes that they point to.
 //!
 //! The last seconds are compared with the quietest that were seen so far, in the way in which two commands are compared that were run in turns.
 //! Where nothing quiet was seen yet, which is so when the trouble came first, only counters speak that stand still on a host in good order: they
@@ -25,10 +25,10 @@ const REFERENCE: std::ops::RangeInclusive<usize> = 10..=30;
 const LOUD: f64 = 1.0;
 /// A second is quiet if the CPUs are less busy than the first share, and tasks wait for less than the second.
 const QUIET: (f64, f64) = (0.5, 0.05);
-/// What counters are divided by, in words.
+/// Divisor of counters, in words.
 pub(super) const PER: &str = "second";
 /// The most processes, devices and causes that are listed.
-const TOLD: usize = 5;
+const SHOWN: usize = 5;
 /// How long a verdict stays that the last looks no longer give: one that changes each second cannot be read.
 const HELD_NS: u64 = 5_000_000_000;
 
@@ -39,7 +39,7 @@ pub struct Moment {
     pub at_unix_ms: u64,
     /// The counters; those that did not move since the moment before may be left out.
     pub counters: Snapshot,
-    /// Who used the CPU since that was looked at last; absent where it was not looked at.
+    /// CPU users since the last look; absent without a look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<Vec<ProcessUse>>,
 }
@@ -55,7 +55,7 @@ pub struct ProcessUse {
     pub cpus: f64,
 }
 
-/// How a host is. Absent is what it does not count.
+/// State of a host. Absent fields are not counted on it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct State {
     /// Milliseconds since 1970.
@@ -88,17 +88,17 @@ pub struct State {
     pub listen_overflows: Option<f64>,
     /// Packets that the kernel dropped before a protocol saw them, per second.
     pub backlog_drops: Option<f64>,
-    /// What a control group used of the CPUs, and the share of the time in which it was throttled.
+    /// CPU time of a control group, and the share of the time in which it was throttled.
     pub group: Option<Group>,
-    /// What a process that is followed used, with its children.
+    /// CPU time of a process that is followed, with its children.
     pub followed: Option<Followed>,
-    /// Who uses the CPUs, most first.
+    /// CPU users, most first.
     pub processes: Vec<ProcessUse>,
-    /// What all of them used of the CPUs, with the kernel and processes that were gone before a look.
+    /// CPU time of all of them, with the kernel and processes that were gone before a look.
     pub used: Option<Used>,
     /// How many quiet seconds the last ones are compared with; 0 where there were not enough.
     pub quiet_seconds: usize,
-    /// What it points to, the likeliest first.
+    /// Causes that it points to, the likeliest first.
     pub causes: Vec<Cause>,
     /// For how many seconds the counters have pointed elsewhere; `causes` changes after five.
     pub causes_seconds_old: f64,
@@ -141,7 +141,7 @@ pub struct Interface {
     pub lost: f64,
 }
 
-/// What a control group used.
+/// CPU time of a control group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Group {
     /// CPUs that it kept busy.
@@ -156,7 +156,7 @@ pub struct Group {
     pub written: Option<f64>,
 }
 
-/// What a process and its children used.
+/// CPU time of a process and its children.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Followed {
     /// CPUs that they kept busy.
@@ -185,18 +185,18 @@ pub struct Watched {
     used: Option<Used>,
     /// When processes were last looked at, and the CPU time used until then, in microseconds.
     processes_at: Option<(u64, f64)>,
-    held: Held,
+    held: HeldVerdict,
 }
 
 /// Verdict on the screen. It stays for some seconds after the counters point elsewhere.
 #[derive(Clone, Default)]
-struct Held {
+struct HeldVerdict {
     found_at_ns: u64,
     quiet_seconds: usize,
     causes: Vec<Cause>,
 }
 
-impl Held {
+impl HeldVerdict {
     /// Takes in the causes of a look, and returns the age of the shown verdict in seconds.
     fn take(&mut self, at_ns: u64, (quiet_seconds, causes): (usize, Vec<Cause>)) -> f64 {
         let same = causes.iter().map(|it| it.id).eq(self.causes.iter().map(|it| it.id));
@@ -211,9 +211,9 @@ impl Held {
 
 /// The name under which a moment has the CPU time of a process and its children, in microseconds.
 pub const TREE_CPU: &str = "tree.cpu_us";
-/// That of their memory, in bytes.
+/// Counter of their memory, in bytes.
 pub const TREE_MEMORY: &str = "tree.rss_bytes";
-/// That of how many they are.
+/// Counter of their number.
 pub const TREE_PROCESSES: &str = "tree.processes";
 
 const KINDS: [&str; 8] = ["user", "nice", "system", "irq", "softirq", "steal", "iowait", "idle"];
@@ -228,7 +228,7 @@ impl Watched {
         }
         self.seconds.push_back(second);
         state.causes_seconds_old = self.held.take(moment.counters.at_ns, self.causes());
-        let Held { quiet_seconds, causes, .. } = self.held.clone();
+        let HeldVerdict { quiet_seconds, causes, .. } = self.held.clone();
         (state.quiet_seconds, state.causes) = (quiet_seconds, causes);
         Some(state)
     }
@@ -268,7 +268,7 @@ impl Watched {
         let now = Now { values: &self.values, changes: &changes, seconds };
         let mut state = now.state();
         state.at_unix_ms = moment.at_unix_ms;
-        state.processes = self.processes.iter().take(TOLD).cloned().collect();
+        state.processes = self.processes.iter().take(SHOWN).cloned().collect();
         state.used = self.used;
         Some((state, changes, seconds))
     }
@@ -308,7 +308,7 @@ impl Watched {
     }
 }
 
-/// What sets seconds apart from quiet ones; where there are none of these, what should stand still and moves.
+/// Counters that set seconds apart from quiet ones; without quiet ones, those that should stand still and move.
 fn causes_of(quiet: &[&Second], now: &[&Second]) -> Vec<Cause> {
     let (mut before, mut after) = (runs(quiet), runs(now));
     if quiet.is_empty() {
@@ -320,7 +320,7 @@ fn causes_of(quiet: &[&Second], now: &[&Second]) -> Vec<Cause> {
     evidence.extend(of_cpus);
     let known = Known { evidence: &evidence, saved: vec![saved], ..Known::default() };
     let mut causes = named(&known);
-    causes.truncate(TOLD);
+    causes.truncate(SHOWN);
     causes
 }
 
@@ -347,7 +347,7 @@ pub fn alone(moments: &[Moment]) -> Option<State> {
     Some(state)
 }
 
-/// What moved between two recordings of a host, second by second, and where its CPUs' time went.
+/// Changes between two recordings of a host, second by second, and where its CPUs' time went.
 pub(super) fn moved(before: &[Moment], after: &[Moment]) -> (Vec<Evidence>, SavedCpu) {
     let seconds = |moments: &[Moment]| -> Vec<Second> {
         let mut watched = Watched::default();
@@ -377,7 +377,7 @@ fn only_loud(runs: &mut [CommandRun]) {
     }
 }
 
-/// Where the CPUs' time went, as saved tables tell it.
+/// Where the CPUs' time went, as saved tables have it.
 fn cpu_time(quiet: &[&Second], now: &[&Second]) -> (SavedCpu, Vec<Evidence>) {
     let of = |seconds: &[&Second], kind: usize| -> Vec<f64> {
         seconds.iter().map(|it| 100.0 * it.cpu[kind]).collect()
@@ -410,7 +410,7 @@ struct Now<'a> {
 }
 
 impl Now<'_> {
-    /// What a counter moved by in a second; nothing where there is no such counter.
+    /// Change of a counter in a second; nothing where there is no such counter.
     fn rate(&self, name: &str) -> Option<f64> {
         let moved = || self.changes.get(name).copied().unwrap_or(0.0).max(0.0);
         self.values.contains_key(name).then(|| moved() / self.seconds)
@@ -495,7 +495,7 @@ impl Now<'_> {
         let mut disks: Vec<Disk> =
             disks.filter(|disk| disk.busy > 0.0 || disk.read + disk.written > 0.0).collect();
         disks.sort_by(|a, b| b.busy.total_cmp(&a.busy));
-        disks.truncate(TOLD);
+        disks.truncate(SHOWN);
         disks
     }
 
@@ -510,7 +510,7 @@ impl Now<'_> {
         let mut interfaces: Vec<Interface> =
             interfaces.filter(|it| it.received + it.sent + it.lost > 0.0).collect();
         interfaces.sort_by(|a, b| (b.received + b.sent).total_cmp(&(a.received + a.sent)));
-        interfaces.truncate(TOLD);
+        interfaces.truncate(SHOWN);
         interfaces
     }
 
@@ -632,7 +632,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_and_groups_are_told_in_their_units() {
+    fn devices_and_groups_are_reported_in_their_units() {
         let state = Host::new().goes_on(
             3,
             &[

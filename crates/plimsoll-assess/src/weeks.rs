@@ -17,7 +17,7 @@ pub fn hours(points: impl IntoIterator<Item = (u64, f64)>, first: u64, end: u64)
     hours
 }
 
-/// What comes to an end when a series is at 0, in words; nothing for series that may be at 0 in good order.
+/// Resource that is used up when a series is at 0, in words; nothing for series that may be at 0 in good order.
 fn ends_at_zero(series: &str) -> Option<String> {
     match series.strip_prefix("free.") {
         Some(mounted) => Some(format!("{mounted} is full")),

@@ -1,4 +1,4 @@
-//! What can be wrong with the numbers that a judge is given, and the checks that say so.
+//! Errors in the numbers of a judge's input, and the checks that find them.
 
 use thiserror::Error;
 
@@ -10,7 +10,7 @@ pub enum JudgeError {
     Empty {
         /// The name of the series.
         what: String,
-        /// What would have been right.
+        /// The expected value.
         expected: &'static str,
     },
     /// A series is too short for the method.
@@ -125,7 +125,7 @@ pub fn same_length(left: (&str, &[f64]), right: (&str, &[f64])) -> Result<(), Ju
     })
 }
 
-/// Checks that a setting lies strictly between two bounds; `expected` tells the range in words.
+/// Checks that a setting lies strictly between two bounds; `expected` is the range in words.
 ///
 /// # Errors
 /// [`JudgeError::Setting`], also for NaN.

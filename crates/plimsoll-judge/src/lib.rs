@@ -31,7 +31,7 @@
 //! # Ok::<(), plimsoll_judge::input::JudgeError>(())
 //! ```
 //!
-//! **Is that one figure, or two?** Eleven measurements of a disk do not tell. A hundred may.
+//! **Is that one figure, or two?** Eleven measurements of a disk do not show it. A hundred may.
 //!
 //! ```
 //! use plimsoll_judge::modes::find_modes;

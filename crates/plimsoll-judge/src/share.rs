@@ -1,4 +1,4 @@
-//! What share of a loss an intervention brings back: how much of a difference a cause explains.
+//! Share of a loss that an intervention brings back: how much of a difference a cause explains.
 //!
 //! Of the good side, the bad side and the bad side with the intervention, the share is (mended - bad) / (good - bad), on the scale of the
 //! figures (logarithms for ratios). It is a ratio of two means that were estimated from the same blocks, and its interval is Fieller's (1954,

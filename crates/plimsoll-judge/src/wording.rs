@@ -46,7 +46,7 @@ pub(crate) fn percent(share: f64) -> String {
 pub(crate) fn points(difference: f64) -> String {
     let points = 100.0 * difference;
     let digits = if points.abs() >= 9.95 { 0 } else { 1 };
-    // Not "-0.0" for what is nothing.
+    // Zero without a sign, not "-0.0".
     let points = if points.abs() < 0.05 { 0.0 } else { points };
     format!("{points:+.digits$} percentage points")
 }
@@ -96,10 +96,10 @@ mod tests {
 
     #[test]
     fn both_ends_of_an_interval_have_the_same_form() {
-        let told = |lo: f64, hi: f64| interval(Location { estimate: 0.0, lo: lo.ln(), hi: hi.ln() }, 0.95);
-        assert_eq!(told(0.9, 1.2), "95 % interval -10 % to +20 %");
-        assert_eq!(told(2.69, 3.63), "95 % interval 2.69x to 3.63x");
-        assert_eq!(told(3.5, 12.0), "95 % interval 3.50x to 12.0x");
-        assert_eq!(told(0.0, f64::INFINITY), "no interval: too few values to estimate their scatter");
+        let words = |lo: f64, hi: f64| interval(Location { estimate: 0.0, lo: lo.ln(), hi: hi.ln() }, 0.95);
+        assert_eq!(words(0.9, 1.2), "95 % interval -10 % to +20 %");
+        assert_eq!(words(2.69, 3.63), "95 % interval 2.69x to 3.63x");
+        assert_eq!(words(3.5, 12.0), "95 % interval 3.50x to 12.0x");
+        assert_eq!(words(0.0, f64::INFINITY), "no interval: too few values to estimate their scatter");
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The catalogue: what stands here is all that this crate knows of a cause. The list is given to a macro, so that each crate makes of it what it
+/// The catalogue: this crate knows no more of a cause. The list is given to a macro, so that each crate makes of it what it
 /// needs: here the ids, in `plimsoll-explain` the module of each cause, which holds everything else.
 ///
 /// A line is the cause's variant, its module, its public id, and its title as a sentence without its full stop.
@@ -170,13 +170,13 @@ pub struct Cause {
     pub rank: u32,
     /// The id in the catalogue.
     pub id: CauseId,
-    /// What it says, in a sentence.
+    /// Statement of the cause, in a sentence.
     pub title: String,
     /// How sure it is, from 0 to 1.
     pub confidence: f64,
-    /// What speaks for it.
+    /// Evidence of the cause.
     pub evidence: Vec<CauseEvidence>,
-    /// What would mend it.
+    /// Remedy of the cause.
     pub remedy: String,
     /// Whether an intervention has confirmed it.
     pub confirmed: bool,

@@ -40,7 +40,7 @@ impl CertificateFile {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Certificate, Self::Key, Self::Pair, Self::Authority];
 
-    /// By what `{{tls.NAME}}` has for it.
+    /// The file that `{{tls.NAME}}` names.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|file| file.name().strip_suffix(".pem") == Some(name))
     }
@@ -55,12 +55,12 @@ impl CertificateFile {
         }
     }
 
-    /// Whether nobody else may read it.
+    /// Whether only the owner may read it.
     pub fn is_secret(self) -> bool {
         matches!(self, Self::Key | Self::Pair)
     }
 
-    /// What it holds.
+    /// Its content.
     pub fn text(self, of: &Certificate) -> String {
         match self {
             Self::Certificate => of.certificate.clone(),

@@ -3,11 +3,11 @@
 use serde::Serialize;
 use strum::VariantArray;
 
-/// Something that is done to the machine.
+/// An action on the machine.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Effect {
-    /// What kind of thing it is.
+    /// Kind of the effect.
     pub kind: EffectKind,
     /// The effect in words.
     pub what: String,
@@ -18,11 +18,11 @@ pub struct Effect {
     /// As whom a program runs.
     #[serde(rename = "as")]
     pub as_whom: Option<AsWhom>,
-    /// What it takes that an ordinary user has not got.
+    /// Right that an ordinary user lacks.
     pub needs: Option<Need>,
     /// Path of the machine that it reads or writes. It needs no consent where it lies in the folder of the experiment file.
     pub path: Option<String>,
-    /// Consent that `run` needs for it; absent for what an unprivileged program in namespaces of its own could do.
+    /// Consent that `run` needs for it; absent for actions that an unprivileged program in namespaces of its own could do.
     pub allow: Option<Consent>,
     /// Whether only the settings of `[quick]` lead to it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -75,7 +75,7 @@ impl Consent {
     }
 }
 
-/// What kind of thing an experiment does to a machine.
+/// Kind of an experiment's effect on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, VariantArray)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectKind {
@@ -101,7 +101,7 @@ impl EffectKind {
     /// All effects, in the order of reports.
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
-    /// What stands above them in a list.
+    /// Heading of a list of them.
     pub fn title(self) -> &'static str {
         match self {
             Self::Program => "programs",
@@ -125,7 +125,7 @@ pub enum AsWhom {
     Nobody,
     /// As root and as the users that its distribution made for it, with few capabilities and the machine's files read-only.
     SeveralUsers,
-    /// As whoever runs Plimsoll, with all of his rights on its host.
+    /// As the user who runs Plimsoll, with all rights of that user on its host.
     Caller,
     /// As root, before the trial begins.
     Root,
@@ -143,7 +143,7 @@ impl AsWhom {
     }
 }
 
-/// What an ordinary user has not got.
+/// Rights that an ordinary user lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Need {
@@ -184,7 +184,7 @@ impl Effect {
     }
 }
 
-/// A word of a command as a reader can tell it from its neighbours: in quotes where it has blanks or quotes, and with what a terminal would
+/// A word of a command as a reader can separate it from its neighbours: in quotes where it has blanks or quotes, and with what a terminal would
 /// not show as it is (control characters, changes of the direction of writing) by its number.
 pub fn word(text: &str) -> String {
     let quoted = format!("{text:?}");

@@ -1,4 +1,4 @@
-//! What `plimsoll run --format jsonl` writes while a run goes on: an object on each line.
+//! Output of `plimsoll run --format jsonl` during a run: an object on each line.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub struct EventLine {
     pub event: RunEvent,
 }
 
-/// What can happen.
+/// Events of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum RunEvent {
@@ -56,7 +56,7 @@ pub enum RunEvent {
     PhaseStarted {
         /// Its name.
         phase: String,
-        /// What it is for.
+        /// Purpose of the phase.
         kind: PhaseKind,
         /// The cycle, from 1; 0 outside of any.
         cycle: u32,
@@ -65,7 +65,7 @@ pub enum RunEvent {
     },
     /// A step is carried out.
     Step {
-        /// What it is called.
+        /// Name of the event.
         step: String,
     },
     /// A load is under way.
@@ -104,7 +104,7 @@ pub enum RunEvent {
         /// The newest values; a counter that did not change is not there.
         values: BTreeMap<String, f64>,
     },
-    /// Something is known of a phase that is being measured.
+    /// Figures of a phase under way.
     SoFar {
         /// What, in a sentence.
         what: String,
@@ -123,13 +123,13 @@ pub enum RunEvent {
         /// Which.
         rung: Rung,
     },
-    /// Something makes the trial worthless.
+    /// A fault makes the trial worthless.
     Fault {
         /// The phase.
         phase: String,
-        /// What kind of fault.
+        /// Kind of the fault.
         kind: FaultKind,
-        /// What happened, in a sentence.
+        /// Description, in a sentence.
         what: String,
     },
     /// A trial has ended, and is stored.
@@ -139,7 +139,7 @@ pub enum RunEvent {
         /// The level of each factor.
         cell: BTreeMap<String, String>,
     },
-    /// What the judge says of the trials so far.
+    /// The judge's verdicts on the trials so far.
     Judged {
         /// One for each claim.
         verdicts: Vec<Verdict>,

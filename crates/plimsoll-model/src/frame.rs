@@ -1,4 +1,4 @@
-//! What controller and agent say to each other, over the agent's stdin and stdout.
+//! Messages between controller and agent, over the agent's stdin and stdout.
 //!
 //! A frame is a length (4 bytes, big endian, of the rest) and a JSON object. The agent ends when its stdin does.
 
@@ -35,7 +35,7 @@ pub type Id = u32;
 #[serde(rename_all = "snake_case")]
 pub enum ToAgent {
     /// The first frame to an agent on a machine that is there already; answered by `Here`. Neither of the two ever changes, so that agents and
-    /// controllers of different versions can tell that they are.
+    /// controllers of different versions notice the difference.
     Greet {
         /// [`PROTOCOL`] of the controller.
         protocol: u32,
@@ -70,7 +70,7 @@ pub enum ToAgent {
     Start {
         /// The service's id.
         id: Id,
-        /// What to start.
+        /// The load to start.
         service: ServiceSpec,
     },
     /// Stop a service, with all processes that it made; answered by `Stopped`.
@@ -112,7 +112,7 @@ pub enum ToAgent {
         /// Repeated in the answer.
         id: Id,
     },
-    /// Read the counters, without the expensive files, and tell what they differ by from those of the last `Mark`; answered by `Changed` or
+    /// Read the counters, without the expensive files, and report their changes since the last `Mark`; answered by `Changed` or
     /// `Failed`.
     Changes {
         /// Repeated in the answer.
@@ -158,14 +158,14 @@ pub enum ToAgent {
         /// The service's id.
         service: Id,
     },
-    /// Tell the last that a service wrote to its standard error; answered by `LastWords`.
+    /// Report the last lines of a service's standard error; answered by `LastWords`.
     LastWords {
         /// Repeated in the answer.
         id: Id,
         /// The service's id.
         service: Id,
     },
-    /// Tell what the host is; answered by `Inventory` with the same id, or by `Failed`.
+    /// Report what the host is; answered by `Inventory` with the same id, or by `Failed`.
     Inventory(Id),
     /// Try to reach a service as a load would; answered by `Done` once that succeeds, or by `Failed` when the time for it is over.
     Reach {
@@ -180,7 +180,7 @@ pub enum ToAgent {
     Act {
         /// Repeated in the answer.
         id: Id,
-        /// What to do.
+        /// The action.
         action: ActionKind,
         /// The service that it is done to, where it is one.
         service: Option<Id>,
@@ -263,7 +263,7 @@ pub enum FromAgent {
     Finished {
         /// The load's id.
         id: Id,
-        /// What it found.
+        /// Its result.
         result: Box<LoadResult>,
     },
     /// A load was run for its profile.
@@ -280,7 +280,7 @@ pub enum FromAgent {
         /// The counters.
         snapshot: Snapshot,
     },
-    /// What the counters changed by since the last `Mark`.
+    /// Changes of the counters since the last `Mark`.
     Changed {
         /// From the request.
         id: Id,
@@ -294,14 +294,14 @@ pub enum FromAgent {
     },
     /// Sampling has ended.
     Sampled {
-        /// What it cost.
+        /// Its cost.
         cost: SamplingCost,
     },
     /// The action is done.
     Acted {
         /// From the request.
         id: Id,
-        /// What a reader should know of it; often empty.
+        /// Note to the reader; often empty.
         note: String,
     },
     /// No connection is left, or the time is over.
@@ -320,30 +320,30 @@ pub enum FromAgent {
         /// One file for each interface.
         files: Vec<CapturedFile>,
     },
-    /// What a sink for mail has taken until now.
+    /// Messages of a sink for mail until now.
     Ledger {
         /// From the request.
         id: Id,
-        /// What it has taken.
+        /// Messages that it has taken.
         ledger: Box<MailLedger>,
     },
-    /// What a relay for mail has flushed since this was asked last.
+    /// Flushes of a relay for mail since the last request.
     Flushes {
         /// From the request.
         id: Id,
-        /// What it has flushed.
+        /// Its flushes.
         flushes: FlushFacts,
     },
     /// The last that a service wrote to its standard error, until now.
     LastWords {
         /// From the request.
         id: Id,
-        /// What it wrote; empty where nothing.
+        /// Its output; empty where there was none.
         text: String,
     },
-    /// What the host is: an inventory, as `plimsoll inventory --format json` writes it.
+    /// The host's inventory, as `plimsoll inventory --format json` writes it.
     Inventory(Id, serde_json::Value),
-    /// Something was done that has no result.
+    /// An action without a result is done.
     Done {
         /// From the request.
         id: Id,
@@ -374,7 +374,7 @@ pub struct ServiceSpec {
     pub listen: Vec<SocketAddr>,
     /// The service that it passes connections on to.
     pub to: Vec<SocketAddr>,
-    /// What it is.
+    /// Its kind.
     pub kind: ServiceKind,
     /// Additional environment variables of a program of the user's own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -393,7 +393,7 @@ pub struct ServiceSpec {
     /// When it counts as ready.
     pub ready: Ready,
     /// Who reaches it, where it is a program that chooses itself what it listens on: it is ready when it is reached there. None where nobody does, or
-    /// where `listen` tells enough.
+    /// where `listen` says enough.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approaches: Vec<Approach>,
 }
@@ -405,7 +405,7 @@ pub struct ServiceTemplate {
     pub file: String,
     /// Its text.
     pub text: String,
-    /// What `values.NAME` stands for.
+    /// Values of `values.NAME`.
     pub values: BTreeMap<String, String>,
     /// Where further services are reached.
     pub peers: BTreeMap<String, Vec<SocketAddr>>,
@@ -480,7 +480,7 @@ pub struct LoadSpec {
     pub trust: Option<Trust>,
     /// The volume that a storage load aims at.
     pub volume: Option<VolumePlace>,
-    /// What it is.
+    /// Its kind.
     pub kind: LoadKind,
 }
 

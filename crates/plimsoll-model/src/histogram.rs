@@ -15,12 +15,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 const DIGITS: u8 = 3;
 
 /// A histogram of times in microseconds. It is stored in HdrHistogram's V2 encoding in Base64; an empty text where nothing was recorded.
-/// One that cannot be decoded is an error of whoever reads the record.
+/// One that cannot be decoded is an error of the record's reader.
 #[derive(Clone, PartialEq)]
 pub struct Histogram(hdrhistogram::Histogram<u64>);
 
 impl Histogram {
-    /// Times in microseconds, each seen so often.
+    /// Times in microseconds, each with its count.
     #[must_use]
     pub fn of(times: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut all = Self::default();
@@ -166,13 +166,13 @@ mod tests {
     #[test]
     fn a_corrupt_histogram_is_an_error_and_never_an_empty_one() {
         let whole = serde_json::to_string(&Histogram::of([(1_000, 5)])).unwrap();
-        for (corrupt, told) in [
+        for (corrupt, expected) in [
             ("\"?\"", "is no Base64"),
             (&whole.replace("HIST", "XXXX"), "histogram"),
             ("\"AAAA\"", "decoded"),
         ] {
             let error = serde_json::from_str::<Histogram>(corrupt).unwrap_err().to_string();
-            assert!(error.contains(told), "{corrupt}: {error}");
+            assert!(error.contains(expected), "{corrupt}: {error}");
         }
         assert!(whole.contains("HIST"), "{whole}");
     }

@@ -1,4 +1,4 @@
-//! What a reader must know to read the figures of a run.
+//! Notes to the reader of a run's figures.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 /// A sentence that a reader must know to read the figures, and what it is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
-    /// What it is about.
+    /// Its subject.
     #[serde(flatten)]
     pub kind: NoteKind,
     /// The sentence.
     pub text: String,
 }
 
-/// What a note is about.
+/// Subject of a note.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NoteKind {
@@ -24,7 +24,7 @@ pub enum NoteKind {
         /// The file that has them.
         file: String,
     },
-    /// What shaped a link.
+    /// The shaper of a link.
     Link {
         /// The link, and what shaped it.
         link: String,

@@ -1,4 +1,4 @@
-//! Numbers from anywhere, as charts show them: what a test was given, and what was fitted to it.
+//! Numbers from anywhere, as charts show them: the input of a test, and its fitted curves.
 
 use crate::experiment::claim::modes::ModePlace;
 
@@ -46,7 +46,7 @@ pub struct Level {
 /// One of several sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Whether it is there for comparison only, as a control is.
     pub beside: bool,
@@ -57,14 +57,14 @@ pub struct Side {
 /// Points, and curves that describe them, the best first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What stands on the horizontal axis, with its unit.
+    /// Quantity on the horizontal axis, with its unit.
     pub x: String,
-    /// What stands on the vertical axis, with its unit.
+    /// Quantity on the vertical axis, with its unit.
     pub y: String,
     /// Whether each of the axes is logarithmic.
     pub logarithmic: [bool; 2],
-    /// What the points are.
-    pub told: &'static str,
+    /// Legend of the points.
+    pub legend: &'static str,
     /// The points.
     pub points: Vec<[f64; 2]>,
     /// The name of each curve, and points on it by rising x.

@@ -55,7 +55,7 @@ pub enum ErrorKind {
     Reset,
     /// The connection was closed before the answer was complete.
     Truncated,
-    /// What came is not of the protocol.
+    /// Bytes that are not of the protocol.
     Garbage,
     /// The status was not 2xx.
     Status,
@@ -75,7 +75,7 @@ pub enum ErrorKind {
     GeneratorLate,
     /// A program ended with an exit status that is not 0, by a signal, or could not be started.
     ExitStatus,
-    /// What a program printed has not the figures that were expected.
+    /// A program's output lacks the expected figures.
     Unreadable,
     /// The device could not read or write (EIO).
     Io,
@@ -84,7 +84,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// What to call it in a sentence.
+    /// Name in a sentence.
     pub fn title(self) -> &'static str {
         match self {
             Self::Refused => "refused",
@@ -110,7 +110,7 @@ impl ErrorKind {
     }
 }
 
-/// What a load found.
+/// Result of a load.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadResult {
@@ -126,7 +126,7 @@ pub struct LoadResult {
     pub bytes: u64,
     /// Failures, by kind.
     pub errors: BTreeMap<ErrorKind, u64>,
-    /// The first failure in words, where there is more to tell than its kind: what the server or the system said.
+    /// The first failure in words, where there is more than its kind: the message of the server or the system.
     pub first_error: Option<String>,
     /// Latencies in microseconds.
     pub latency: Latencies,
@@ -140,16 +140,16 @@ pub struct LoadResult {
     pub waited_us: Option<u64>,
     /// Threads that generated.
     pub threads: u32,
-    /// What an open loop was to offer, and what it did; absent in closed loop.
+    /// Requests of an open loop, due and sent; absent in closed loop.
     pub offer: Option<Offer>,
-    /// What each of several machines did that ran it together; empty where one did, or all are one machine.
+    /// Results of each of several machines that ran it together; empty where one did, or all are one machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generators: Vec<Generator>,
-    /// What only such a load finds; nothing where that is all (HTTP).
+    /// Results of this kind of load alone; nothing where there are none (HTTP).
     pub facts: Option<LoadFacts>,
 }
 
-/// What one of several machines did that ran a load together.
+/// Result of one of several machines that ran a load together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Generator {
     /// Its host.
@@ -158,11 +158,11 @@ pub struct Generator {
     pub after_ns: u64,
     /// How well that is known, in nanoseconds: what the clocks of the two may be wrong by, both together.
     pub within_ns: u64,
-    /// What it did, without what is in the result of all: counts per interval, histograms.
+    /// Its own result, without the parts in the result of all: counts per interval, histograms.
     pub result: LoadResult,
 }
 
-/// How far apart generators on several machines may start that are to be as one, in nanoseconds.
+/// Largest start offset between generators on several machines that drive one load, in nanoseconds.
 pub const TOGETHER_NS: u64 = 1_000_000;
 
 /// How the clock of a machine stood to the controller's at the end of a trial (CLOCK_MONOTONIC_RAW of both).
@@ -170,13 +170,13 @@ pub const TOGETHER_NS: u64 = 1_000_000;
 pub struct ClockFacts {
     /// How far it was ahead, in nanoseconds.
     pub ahead_ns: i64,
-    /// That is right give or take this, in nanoseconds.
+    /// Error of that, in nanoseconds.
     pub within_ns: u64,
     /// The shortest round trip, in nanoseconds.
     pub round_trip_ns: u64,
 }
 
-/// What two results waited for a CPU together, where that is known of one at least.
+/// Common waits of two results for a CPU, where that is known of one at least.
 fn waits(mine: Option<u64>, theirs: Option<u64>) -> Option<u64> {
     mine.map_or(theirs, |mine| Some(mine + theirs.unwrap_or(0)))
 }
@@ -192,7 +192,7 @@ pub struct FlushFacts {
     pub histogram: Histogram,
 }
 
-/// What a sink for mail has taken.
+/// Messages of a sink for mail.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MailLedger {
     /// The ids of messages that arrived, whole or not.
@@ -230,7 +230,7 @@ pub struct MailBalance {
     pub lost_ids: Vec<String>,
 }
 
-/// What an open loop was to offer, and what it did. All latencies are in microseconds.
+/// Requests of an open loop, due and sent. All latencies are in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Offer {
     /// Over how long requests were due, in nanoseconds.
@@ -247,7 +247,7 @@ pub struct Offer {
     pub send_lag_us: Percentiles,
     /// Histogram of send lag.
     pub send_lag: Histogram,
-    /// What happened in each step, for a load that has steps.
+    /// Figures of each step, for a load that has steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
 }
@@ -256,7 +256,7 @@ pub struct Offer {
 /// happens; what happens after the last step is in none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Requests per second that were to be offered.
+    /// Requested rate, in requests per second.
     pub rate: f64,
     /// When it began, in nanoseconds after the load's start.
     pub start_ns: u64,
@@ -292,7 +292,7 @@ pub struct Latencies {
     pub mean_us: Option<f64>,
 }
 
-/// What happened in one interval of a load.
+/// Counts of one interval of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
     /// When it ended, in nanoseconds after the load's start.
@@ -335,12 +335,12 @@ impl LoadResult {
         metric.of(self)
     }
 
-    /// What only loads of one kind find.
+    /// Results of loads of one kind alone.
     pub fn found<F: OfKind>(&self) -> Option<&F> {
         F::of(self.facts.as_ref()?)
     }
 
-    /// The streams of TCP that it had, of loads that tell of them.
+    /// TCP streams of the load, where it reports them.
     pub fn streams(&self) -> &[Stream] {
         self.facts.as_ref().map_or(&[], |facts| facts.streams())
     }
@@ -355,14 +355,14 @@ impl LoadResult {
         self.connections.max(self.requests)
     }
 
-    /// What came of it, in what such a load is about: datagrams that arrived, bytes that TCP moved, else connections or requests.
+    /// Its work, in the load's own unit: datagrams that arrived, bytes that TCP moved, else connections or requests.
     pub fn yielded(&self) -> u64 {
         self.facts.as_ref().and_then(|facts| facts.done(self.bytes)).unwrap_or_else(|| self.done())
     }
 }
 
 /// All counters of a host, read once. Names are those of the kernel's files: `stat.cpu.user`, `netstat.TcpExt.ListenDrops`.
-/// Those that start with `machine.` are of the whole machine, the others of the host's own namespaces.
+/// Names that start with `machine.` are of the whole machine, the others of the host's own namespaces.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// CLOCK_MONOTONIC_RAW, in nanoseconds.
@@ -372,7 +372,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// What grew or shrank from `self` to `later`, for names that both have.
+    /// Changes from `self` to `later`, for names that both have.
     pub fn change(&self, later: &Self) -> BTreeMap<String, f64> {
         let both =
             self.values.iter().filter_map(|(name, before)| Some((name, before, later.values.get(name)?)));
@@ -384,7 +384,7 @@ impl Snapshot {
 /// before it that has the name.
 pub type Sample = Snapshot;
 
-/// What sampling cost.
+/// Cost of sampling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SamplingCost {
     /// Samples taken.
@@ -423,22 +423,22 @@ pub struct Slice {
     /// The load, where the phase measures several at once.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub load: String,
-    /// What the load found.
+    /// Result of the load.
     pub result: LoadResult,
     /// Per host, what the counters changed by while it ran.
     pub counters: BTreeMap<String, BTreeMap<String, f64>>,
     /// The background loads that were there meanwhile, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<String>,
-    /// What built-in relays for mail flushed meanwhile, by the service's name.
+    /// Flushes of built-in relays for mail meanwhile, by the service's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flushes: BTreeMap<String, FlushFacts>,
 }
 
-/// Something that was done in the middle of a trial.
+/// An action in the middle of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepEvent {
-    /// What it is called.
+    /// Name of the event.
     pub name: String,
     /// The step in words.
     pub what: String,
@@ -455,7 +455,7 @@ pub struct StepEvent {
 pub struct PhaseRecord {
     /// Its name.
     pub name: String,
-    /// What it was for.
+    /// Purpose of the phase.
     pub kind: PhaseKind,
     /// Which repetition of the steps that it belongs to, from 1; 0 outside of any.
     pub cycle: u32,
@@ -495,14 +495,14 @@ pub struct TrialRecord {
     pub deep: Vec<DeepSnapshot>,
     /// Sampled counters of each host; the control's hosts end in `'`.
     pub series: BTreeMap<String, Vec<Sample>>,
-    /// What sampling cost, over all hosts.
+    /// Cost of sampling, over all hosts.
     pub sampling: SamplingCost,
-    /// What became of the mail, for each sink and rig.
+    /// Fate of the mail, for each sink and rig.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mail: Vec<MailBalance>,
-    /// What makes the trial worthless, in the order in which it was noticed.
+    /// Faults that make the trial worthless, in the order in which they were noticed.
     pub faults: Vec<Fault>,
-    /// What services had written to their standard error at the end of a trial in which something failed, by name; the last of it.
+    /// Standard error of services at the end of a trial in which something failed, by name; the last of it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub last_words: BTreeMap<String, String>,
     /// How the clocks of machines stood that are not this one, by host.
@@ -529,18 +529,18 @@ pub struct DeepSnapshot {
     pub snapshot: Snapshot,
 }
 
-/// What makes a trial worthless.
+/// A fault that makes a trial worthless.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fault {
     /// In this phase.
     pub phase: String,
-    /// What kind of fault.
+    /// Kind of the fault.
     pub kind: FaultKind,
-    /// What happened, in a sentence.
+    /// Description, in a sentence.
     pub what: String,
 }
 
-/// What kind of fault makes a trial worthless.
+/// Kind of a fault that makes a trial worthless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultKind {
@@ -556,7 +556,7 @@ pub enum FaultKind {
     StoodStill,
     /// The load of a phase ended before all was done that is done while it runs.
     StepMissed,
-    /// Who ran it ended a phase before its end.
+    /// The user ended a phase before its end.
     Skipped,
     /// The clock of a machine jumped.
     ClockJumped,

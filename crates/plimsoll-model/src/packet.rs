@@ -1,4 +1,4 @@
-//! One captured packet: what every reader of packet files yields, and what the analysis of stalls takes.
+//! One captured packet: output of every reader of packet files, and input of the analysis of stalls.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -27,13 +27,13 @@ pub struct Packet {
     pub time_ns: u64,
     /// Bytes on the wire as the source states them, however few of them were kept.
     pub wire_bytes: u32,
-    /// Who sent it.
+    /// Its sender.
     pub source: Endpoint,
-    /// Whom it is for.
+    /// Its receiver.
     pub destination: Endpoint,
-    /// The identification field of its IPv4 header; `None` with IPv6, and where the source does not tell.
+    /// The identification field of its IPv4 header; `None` with IPv6, and where the source does not have it.
     pub ip_id: Option<u16>,
-    /// What it carries.
+    /// Its payload.
     pub transport: Transport,
 }
 

@@ -1,9 +1,9 @@
-//! What phases are for, in files as in records.
+//! Purposes of phases, in files as in records.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a phase was for.
+/// Purpose of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseKind {

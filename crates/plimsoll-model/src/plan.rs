@@ -19,7 +19,7 @@ pub struct Plan {
     pub experiment: Experiment,
     /// The cells: those that the experiment names, or every combination of the factors' levels; one for an experiment without factors.
     pub cells: Vec<Cell>,
-    /// The intervention whose effect is measured, in place of what the experiment claims.
+    /// The intervention whose effect is measured, in place of the experiment's claims.
     pub intervention: Option<Intervention>,
 }
 

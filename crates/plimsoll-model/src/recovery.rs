@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventRecovery {
-    /// What came of it.
+    /// Outcome of the recovery.
     pub outcome: RecoveryOutcome,
     /// Operations without error per second before the first event of the phase: the median window.
     pub before: f64,
@@ -28,7 +28,7 @@ pub struct EventRecovery {
     pub window_s: f64,
 }
 
-/// What came of a load after something was done.
+/// State of a load after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecoveryOutcome {
@@ -38,7 +38,7 @@ pub enum RecoveryOutcome {
     Recovered,
     /// Never three windows in a row were until the next event.
     NotRecovered,
-    /// There was too little time before it or after it to tell.
+    /// There was too little time before it or after it to judge.
     Undecided,
 }
 

@@ -1,4 +1,4 @@
-//! What a run found, for people and programs: the JSON of `run`, `show` and `import`.
+//! Results of a run, for people and programs: the JSON of `run`, `show` and `import`.
 
 mod environment;
 mod events;
@@ -32,7 +32,7 @@ pub use seen::{
 /// The name and version of the JSON form of a run. The number rises when a field changes its meaning or goes away.
 pub const RUN_SCHEMA: &str = "plimsoll.run/2";
 
-/// What a run found. A public contract: see [`RUN_SCHEMA`].
+/// Results of a run. A public contract: see [`RUN_SCHEMA`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunReport {
     /// [`RUN_SCHEMA`].
@@ -53,15 +53,15 @@ pub struct RunReport {
     pub started_unix_s: u64,
     /// How long it took, in seconds; for a run that was resumed, the sum.
     pub elapsed_s: f64,
-    /// What it was measured on.
+    /// The environment of the measurement.
     #[serde(default)]
     pub environment: Environment,
-    /// What trials of the A/A test showed of the machine, before anything was varied; null where none were carried out.
+    /// Results of the A/A test on the machine, before anything was varied; null where none was carried out.
     #[serde(default)]
     pub aa_test: Option<AaTest>,
     /// The answer to each claim, in the order of the experiment.
     pub verdicts: Vec<Finding>,
-    /// What failed while it was measured, and what to try next.
+    /// Failures during the measurement, and the next step.
     #[serde(default)]
     pub troubles: Vec<Trouble>,
     /// Remedies that were tried when the figure did not come back, in order.
@@ -70,7 +70,7 @@ pub struct RunReport {
     pub state_lives_in: Option<StateLivesIn>,
     /// Explanations, the likeliest first.
     pub causes: Vec<Cause>,
-    /// What changed most between the two sides that the first verdict compares, the strongest first.
+    /// Strongest changes between the two sides that the first verdict compares, the strongest first.
     pub evidence: Vec<Evidence>,
     /// Where the CPUs' time went on those two sides; null where it was not sampled on both.
     #[serde(default)]
@@ -85,9 +85,9 @@ pub struct RunReport {
     pub hosts: Vec<HostReport>,
     /// The trials, in the order of carrying out.
     pub trials: Vec<TrialReport>,
-    /// What sampling cost, over all hosts and trials.
+    /// Cost of sampling, over all hosts and trials.
     pub sampling: SamplingCost,
-    /// What a reader must know to read the figures: what could not be seen, what is lost without privileges.
+    /// Notes to the reader of the figures: blind spots, and losses without privileges.
     pub notes: Vec<Note>,
 }
 
@@ -98,12 +98,12 @@ impl RunReport {
     }
 }
 
-/// Something that failed while it was measured: a load that met mostly errors, a trial that came to no end.
+/// A failure during the measurement: a load that met mostly errors, a trial that did not end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trouble {
     /// Where, in words: the phase, and the cell where there are several.
     pub place: String,
-    /// What happened, in a sentence.
+    /// Description, in a sentence.
     pub what: String,
     /// Whether it makes the measurement invalid.
     pub spoils: bool,
@@ -111,7 +111,7 @@ pub struct Trouble {
     pub first_error: Option<String>,
     /// The last that services had written to their standard error, by name.
     pub last_words: BTreeMap<String, String>,
-    /// What to try next.
+    /// Next step.
     pub next: String,
 }
 
@@ -130,7 +130,7 @@ pub enum RunStatus {
     Failed,
 }
 
-/// What trials of the same cell differed by, at the start of a long run.
+/// Differences between trials of the same cell, at the start of a long run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AaTest {
     /// The phase that was measured.
@@ -150,13 +150,13 @@ pub struct AaTest {
     pub reason: String,
 }
 
-/// What a rung of the ladder did.
+/// Effect of a rung of the ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RemedyResult {
     /// The rung.
     pub rung: Rung,
     /// `recovered` where the figure came nearer to the baseline than to its lowest. `not_recovered` where it did not, `undecided` where the interval
-    /// does not tell; `invalid` where the rung could not be tried.
+    /// decides neither; `invalid` where the rung could not be tried.
     pub outcome: Outcome,
     /// after/baseline at this rung.
     pub estimate: Option<f64>,
@@ -199,7 +199,7 @@ pub struct Evidence {
     pub control_ratio: Option<f64>,
 }
 
-/// What the packets of one host tell of the connections of one phase in one cell, over all trials.
+/// Connections of one phase in one cell, from the packets of one host over all trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PacketReport {
     /// The level of each factor.
@@ -220,28 +220,28 @@ pub struct PacketReport {
     pub packets: u64,
     /// Packets that the capture lost.
     pub dropped: u64,
-    /// The class of stalls that took most of the time in which somebody was held up; null where that was less than 1 %.
+    /// The class of stalls that took most of the time in which a side was held up; null where that was less than 1 %.
     pub main_class: Option<Class>,
     /// Stalls by class, the greatest first.
     pub stalls: Vec<StallReport>,
-    /// What the kernel itself says of the senders of bulk loads; null for other loads.
+    /// The kernel's own account of the senders of bulk loads; null for other loads.
     #[serde(default)]
     pub kernel: Option<LimitedTimes>,
     /// The files, relative to the folder of the file of runs. They may be removed at any time.
     pub files: Vec<String>,
-    /// What went wrong with captures, one sentence each.
+    /// Errors of captures, one sentence each.
     pub errors: Vec<String>,
 }
 
-/// The kernel's own account of what senders waited for (`tcpi_busy_time` and its parts, linux/tcp.h), summed over streams.
+/// The kernel's own account of the senders' waits (`tcpi_busy_time` and its parts, linux/tcp.h), summed over streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitedTimes {
     /// Seconds with something to send.
     pub busy_s: f64,
-    /// Those of them in which the receiver's window was the limit. While a sender paces (BBR, or `SO_MAX_PACING_RATE`), the kernel
+    /// Busy time in which the receiver's window was the limit. While a sender paces (BBR, or `SO_MAX_PACING_RATE`), the kernel
     /// counts the wait for the next packet's turn as none, though the window is full (`tcp_write_xmit` in `net/ipv4/tcp_output.c`).
     pub window_limited_s: f64,
-    /// Those of them in which the send buffer was the limit.
+    /// Busy time in which the send buffer was the limit.
     pub buffer_limited_s: f64,
 }
 
@@ -256,7 +256,7 @@ pub struct StallReport {
     pub count: u64,
     /// The median of their lengths, in milliseconds (of trials: the median of the trials' medians).
     pub median_ms: f64,
-    /// What in the packets showed the longest of them.
+    /// Packets that showed the longest of them.
     pub evidence: String,
 }
 
@@ -265,7 +265,7 @@ pub struct StallReport {
 pub struct HostReport {
     /// Its name.
     pub name: String,
-    /// What it is made of.
+    /// Its parts.
     pub kind: HostKind,
     /// The services on it.
     pub services: Vec<String>,
@@ -287,19 +287,19 @@ pub struct TrialReport {
     /// Steps in the middle of it, in order of time.
     #[serde(default)]
     pub events: Vec<EventReport>,
-    /// What became of the mail, for each sink and rig.
+    /// Fate of the mail, for each sink and rig.
     #[serde(default)]
     pub mail: Vec<MailBalance>,
     /// The mail of loads that were measured or driven on the treatment, minute by minute.
     #[serde(default)]
     pub mail_minutes: Vec<MailMinute>,
-    /// What the machine did in each phase, as vmstat(8) shows it.
+    /// State of the machine in each phase, as vmstat(8) shows it.
     #[serde(default)]
     pub vmstat: Vec<VmstatReport>,
     /// How the clocks of machines stood to the controller's that are not this one, by host.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub clocks: BTreeMap<String, ClockFacts>,
-    /// What makes it worthless.
+    /// Faults that make it worthless.
     pub faults: Vec<Fault>,
     /// How long set-up took, in milliseconds.
     pub setup_ms: f64,
@@ -307,7 +307,7 @@ pub struct TrialReport {
     pub teardown_ms: f64,
 }
 
-/// What a device did while mail was taken, for each message that was acknowledged.
+/// Work of a device while mail was taken, for each message that was acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiskPerMessage {
     /// Flushes of the device's cache.
@@ -325,7 +325,7 @@ pub struct DiskPerMessage {
     pub busy_us: f64,
 }
 
-/// What a built-in relay for mail made durable itself (fsync(2)).
+/// Flushes of a built-in relay for mail itself (fsync(2)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlushReport {
     /// Calls for each message that was acknowledged.
@@ -353,12 +353,12 @@ pub struct MailMinute {
     pub tls: u64,
 }
 
-/// What one phase measured on one rig.
+/// Figures of one phase on one rig.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseReport {
     /// Its name.
     pub name: String,
-    /// What it was for.
+    /// Purpose of the phase.
     pub kind: PhaseKind,
     /// The cycle, from 1; 0 outside of any.
     pub cycle: u32,
@@ -371,7 +371,7 @@ pub struct PhaseReport {
     /// How long servers of mail took to answer each command, in microseconds: the greatest of each percentile over slices.
     #[serde(default)]
     pub commands_us: BTreeMap<String, Percentiles>,
-    /// What each device that was written to did for a message, by the device's name; of loads of mail.
+    /// Work of each written device for a message, by the device's name; of loads of mail.
     #[serde(default)]
     pub disks: BTreeMap<String, DiskPerMessage>,
     /// Time in which some task of the machine waited for a disk (`/proc/pressure/io`), in microseconds for each message.
@@ -380,7 +380,7 @@ pub struct PhaseReport {
     /// Bytes that the kernel wrote back from the page cache of the machine for each message (`nr_written` of `/proc/vmstat`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_back_bytes: Option<f64>,
-    /// What each built-in relay for mail flushed, by the service's name.
+    /// Flushes of each built-in relay for mail, by the service's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flushes: BTreeMap<String, FlushReport>,
     /// Every figure that the load has, by the metric's name, over all slices (pauses between slices not counted). A figure that the load does not
@@ -389,19 +389,19 @@ pub struct PhaseReport {
     /// The rate that the load is about; null where it is that of connections or requests.
     #[serde(default)]
     pub rate: Option<Metric>,
-    /// What the load found beside, over all slices, under the name of its kind; written only where it is a few numbers that say something by
+    /// Other results of the load, over all slices, under the name of its kind; written only where it is a few numbers that say something by
     /// themselves.
-    #[serde(flatten, skip_serializing_if = "are_not_told")]
+    #[serde(flatten, skip_serializing_if = "are_not_in_report")]
     pub facts: Option<LoadFacts>,
     /// Failures, by kind.
     pub errors: BTreeMap<ErrorKind, u64>,
-    /// What open loops offered; null in closed loop.
+    /// Requests of open loops; null in closed loop.
     #[serde(default)]
     pub offer: Option<OfferReport>,
-    /// What each of several machines did that drove the load together.
+    /// Figures of each of several machines that drove the load together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generators: Vec<GeneratorReport>,
-    /// Where the machine's CPU time went while the load ran; null where it was too short to tell.
+    /// Where the machine's CPU time went while the load ran; null where it was too short to measure.
     pub cpu: Option<CpuShares>,
     /// From the trial's start to the phase's, in seconds.
     pub start_s: f64,
@@ -410,8 +410,8 @@ pub struct PhaseReport {
 }
 
 #[expect(clippy::ref_option, reason = "serde calls it with a reference to the field")]
-fn are_not_told(facts: &Option<LoadFacts>) -> bool {
-    facts.as_ref().is_none_or(|facts| !facts.is_told())
+fn are_not_in_report(facts: &Option<LoadFacts>) -> bool {
+    facts.as_ref().is_none_or(|facts| !facts.is_in_report())
 }
 
 impl PhaseReport {
@@ -421,7 +421,7 @@ impl PhaseReport {
     }
 }
 
-/// What one of several machines did that drove a load together, over all slices.
+/// Figures of one of several machines that drove a load together, over all slices.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GeneratorReport {
     /// Its host.
@@ -438,10 +438,10 @@ pub struct GeneratorReport {
     pub within_ms: f64,
 }
 
-/// What open loops were to offer, and what they did.
+/// Requested and sent rates of open loops.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OfferReport {
-    /// Requests per second that were to be sent.
+    /// Requested rate, in requests per second.
     pub offered_per_second: f64,
     /// Requests per second that were sent.
     pub sent_per_second: f64,
@@ -453,10 +453,10 @@ pub struct OfferReport {
     pub steps: Vec<StepReport>,
 }
 
-/// What happened at one step of a load.
+/// Figures of one step of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepReport {
-    /// Requests per second that were to be sent.
+    /// Requested rate, in requests per second.
     pub offered_per_second: f64,
     /// Requests per second that were answered without error.
     pub answered_per_second: f64,

@@ -27,15 +27,15 @@ pub struct UnderWay {
     pub remaining_s: Option<(f64, f64)>,
     /// The phases of the trial, in order.
     pub phases: Vec<PhaseUnderWay>,
-    /// What the rigs do.
+    /// Figures of the rigs.
     pub rigs: Vec<RigUnderWay>,
-    /// What the CPUs do.
+    /// Shares of CPU time.
     pub cpus: Vec<CpusUnderWay>,
     /// Verdict so far after the trials that are stored.
     pub verdicts: Vec<Verdict>,
-    /// What the measurement that is under way shows so far.
+    /// Figures of the measurement under way.
     pub so_far: Option<String>,
-    /// What happened, the newest last.
+    /// Events, the newest last.
     pub lines: Vec<LineUnderWay>,
 }
 
@@ -65,7 +65,7 @@ pub enum Stage {
     Coming,
 }
 
-/// What came of a rig.
+/// Figures of a rig so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RigUnderWay {
     /// Which.
@@ -78,7 +78,7 @@ pub struct RigUnderWay {
     pub errors: u64,
 }
 
-/// What the CPUs of a host do.
+/// Shares of CPU time of a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpusUnderWay {
     /// The host; `machine` for all CPUs of the machine.
@@ -89,7 +89,7 @@ pub struct CpusUnderWay {
     pub kinds: Vec<(String, f64)>,
 }
 
-/// Something that happened.
+/// A line of the log of events.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LineUnderWay {
     /// When, in seconds since the run was begun or resumed.

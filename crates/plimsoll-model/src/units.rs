@@ -360,7 +360,7 @@ impl Unit {
         }
     }
 
-    /// What stands behind a figure of this unit.
+    /// Unit after a figure.
     pub fn name(self) -> &'static str {
         match self {
             Self::Milliseconds => "ms",
@@ -375,7 +375,7 @@ impl Unit {
     }
 
     /// A figure of this unit, with the unit.
-    pub fn told(self, value: f64) -> String {
+    pub fn with_unit(self, value: f64) -> String {
         let short = |value: f64| {
             let digits = if value.abs() >= 100.0 {
                 0

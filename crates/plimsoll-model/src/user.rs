@@ -1,6 +1,6 @@
-//! Who a user is.
+//! Identity of a user.
 
-/// Who a user is outside of the user namespace that the process is in, by the text of its uid_map (user_namespaces(7): first id inside, first outside, how
+/// Number of a user outside of the user namespace that the process is in, by the text of its uid_map (user_namespaces(7): first id inside, first outside, how
 /// many). A user whom the map does not name stays who he is.
 pub fn outside(inside: u32, map: &str) -> u32 {
     let lines = map.lines().filter_map(|line| {

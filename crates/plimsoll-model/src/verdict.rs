@@ -28,7 +28,7 @@ pub enum Outcome {
     OneMode,
     /// Modes: two or more modes are needed.
     SeveralModes,
-    /// Modes: too few values to tell; the reason says how many more are needed.
+    /// Modes: too few values to judge; the reason says how many more are needed.
     TooFew,
     /// Interaction: the factors do not merely add (on the scale that the reason names).
     Interaction,
@@ -50,7 +50,7 @@ pub enum Outcome {
     Held,
     /// Limit: the figure lies beyond its bound, with the whole of its interval.
     NotHeld,
-    /// Confirmation: the intervention brings back more than half of what was lost. The estimate is the share.
+    /// Confirmation: the intervention brings back more than half of the loss. The estimate is the share.
     Confirmed,
     /// Confirmation: it brings back less than half.
     NotConfirmed,
@@ -62,7 +62,7 @@ pub enum Outcome {
     Invalid,
 }
 
-/// What the outcomes of a run mean to a caller who only sees an exit code.
+/// Meaning of a run's outcomes to a caller who only sees an exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// The claim holds.
@@ -162,10 +162,10 @@ pub struct Verdict {
     pub n: usize,
     /// One sentence that a reader without the data can follow.
     pub reason: String,
-    /// What the claim expects, such as `not_slower`; absent where it expects nothing, and in what is no claim of an experiment.
+    /// What the claim expects, such as `not_slower`; absent where it expects nothing, and outside of experiments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
-    /// Whether that is what was found; absent where the outcome leaves the claim open, and where nothing is expected.
+    /// Whether the outcome is the expected one; absent where the outcome leaves the claim open, and where nothing is expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds: Option<bool>,
 }

@@ -67,8 +67,8 @@ fn interval(Interval(lo, hi): Interval, confidence: f64, scale: Scale) -> String
     )
 }
 
-/// The verdicts that get a sentence each.
-pub(crate) fn told_in_words(report: &RunReport) -> impl Iterator<Item = &Finding> {
+/// Verdicts that get a sentence each.
+pub(crate) fn in_sentences(report: &RunReport) -> impl Iterator<Item = &Finding> {
     let in_a_table = |finding: &&Finding| finding.details.as_ref().is_some_and(claims::is_in_a_table);
     report.verdicts.iter().filter(move |finding| !in_a_table(finding))
 }
@@ -91,26 +91,26 @@ pub(crate) fn short_answer(report: &RunReport) -> Vec<String> {
     sentences
 }
 
-/// What failed with the first error, unless a verdict says so already; what services wrote, and what to try next.
+/// The failure with its first error, unless a verdict says so already; the services' output, and the next step.
 fn in_words(trouble: &Trouble, verdicts: &[Finding]) -> String {
-    let mut told = String::new();
+    let mut text = String::new();
     if !verdicts.iter().any(|finding| finding.verdict.reason.starts_with(&trouble.what)) {
-        told = format!("{}.", capitalised(&trouble.what));
+        text = format!("{}.", capitalised(&trouble.what));
         if let Some(error) = &trouble.first_error {
-            told.push_str(&format!(" The first error: {error}."));
+            text.push_str(&format!(" The first error: {error}."));
         }
     }
     for (service, words) in &trouble.last_words {
         let lines: Vec<&str> = words.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
         let last = lines[lines.len().saturating_sub(LINES_SHOWN)..].join(" / ");
-        told.push_str(&format!(" The last lines of stderr of `{service}`: {last}"));
-        told.push_str(if last.ends_with('.') { "" } else { "." });
+        text.push_str(&format!(" The last lines of stderr of `{service}`: {last}"));
+        text.push_str(if last.ends_with('.') { "" } else { "." });
     }
-    told.push_str(&format!(" Try: {}.", trouble.next));
-    told.trim_start().to_owned()
+    text.push_str(&format!(" Try: {}.", trouble.next));
+    text.trim_start().to_owned()
 }
 
-/// What to say of a run that has no verdict, or did not come to its end.
+/// Sentence for a run that has no verdict, or did not come to its end.
 fn status(report: &RunReport) -> Option<String> {
     let trials = match report.trials.len() {
         0 => "no trial was completed".into(),
@@ -132,7 +132,7 @@ fn status(report: &RunReport) -> Option<String> {
     }
 }
 
-/// Whether the rates that were to be offered were met, in all measured phases of all trials.
+/// Whether the requested rates were offered, in all measured phases of all trials.
 fn offered(report: &RunReport) -> Option<String> {
     let phases = report.trials.iter().flat_map(|trial| &trial.phases);
     let measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
@@ -154,7 +154,7 @@ fn offered(report: &RunReport) -> Option<String> {
     })
 }
 
-/// What the two sides of the evidence are: a heading, and the titles of the columns.
+/// Names of the two sides of the evidence: a heading, and the titles of the columns.
 pub(crate) fn evidence_sides(report: &RunReport) -> (&'static str, &'static str, &'static str) {
     let is_of_a_cell = report.verdicts.iter().any(|finding| finding.verdict.outcome == Outcome::Interaction);
     if report.verdicts.iter().any(|finding| matches!(finding.details, Some(Details::Recovery(_)))) {

@@ -1,4 +1,4 @@
-//! What all charts are made of.
+//! Common parts of all charts.
 //!
 //! A [`Figure`] is what makes a chart: an id, a title, a description for those who do not see it, a caption, and what Plotly
 //! draws. [`Figure::markup`] puts it into a page; the page's script draws it. Colours are the style sheet's variables
@@ -37,7 +37,7 @@ pub(crate) struct Figure {
     /// The anchor: unique in the page, letters, digits and dashes.
     pub(crate) id: String,
     pub(crate) title: String,
-    /// What it shows, with its main figures, for readers who do not see it.
+    /// Description, with its main figures, for readers who do not see it.
     pub(crate) description: String,
     /// How to read it, and what was done to the data before drawing.
     pub(crate) caption: String,
@@ -46,7 +46,7 @@ pub(crate) struct Figure {
     pub(crate) drawing: Drawing,
 }
 
-/// What Plotly draws.
+/// Plotly's input.
 pub(crate) enum Drawing {
     /// One drawing.
     One(Plot),

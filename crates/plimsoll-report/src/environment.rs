@@ -1,4 +1,4 @@
-//! What a run was measured on, in lines of a name and a text; and what the machine did, in rows.
+//! The environment of a run, in lines of a name and a text; and the machine's state during the run, in rows.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::number::{figure, median, percent, sorted};
 /// The most changed settings of the kernel that are named; the JSON has all.
 const SETTINGS_NAMED: usize = 8;
 
-/// What the run was measured on. What was not stored is left out.
+/// The environment of the run. Facts that were not stored are left out.
 pub(crate) fn lines(report: &RunReport) -> Vec<(String, String)> {
     let environment = &report.environment;
     let mut lines = Vec::new();
@@ -65,8 +65,8 @@ fn of_machine(machine: &Machine) -> String {
         ", no swap".to_owned()
     };
     let memory = format!("{} memory{swap}", size(machine.memory_bytes));
-    let told = [kernel, machine.os.clone(), Some(cpus), Some(memory), machine.virtualization.clone()];
-    told.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let parts = [kernel, machine.os.clone(), Some(cpus), Some(memory), machine.virtualization.clone()];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// The digits of a hash that are shown; the JSON has all.
@@ -81,15 +81,15 @@ fn of_config(config: &KernelConfig) -> String {
     let named = |all: &BTreeMap<String, String>, wanted: &dyn Fn(&str) -> bool| {
         all.iter().filter(|(name, _)| wanted(name)).map(said).collect::<Vec<_>>().join(", ")
     };
-    // What everybody asks for first, and otherwise what is not as usual.
+    // The common questions first, then only what is unusual.
     let first = |name: &str| name == "HZ" || name.starts_with("PREEMPT") || name.ends_with("_MITIGATIONS");
     let usual = named(&config.options, &first);
     let changed = named(&config.changed, &|name| !first(name) || !config.options.contains_key(name));
     let digits = config.sha256.get(..HASH_DIGITS).unwrap_or(&config.sha256);
     let from = format!("{}, SHA-256 {digits}...", config.source);
     let changed = (!changed.is_empty()).then(|| format!("not Kconfig's default: {changed}"));
-    let told = [Some(usual).filter(|usual| !usual.is_empty()), changed, Some(from)];
-    told.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let parts = [Some(usual).filter(|usual| !usual.is_empty()), changed, Some(from)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// Bytes in the unit that fits: `23.5 GiB`.
@@ -124,8 +124,10 @@ fn of_link(link: &LinkReport) -> String {
         ("", "") => format!("{a} -- {b}"),
         (there, back) if there == back => format!("{a} -- {b}: {there}"),
         (there, back) => {
-            let told = |way: &str| if way.is_empty() { "nothing".to_owned() } else { way.to_owned() };
-            format!("{a} -> {b}: {}; {b} -> {a}: {}", told(there), told(back))
+            let text = |one: &str| {
+                if one.is_empty() { "nothing".to_owned() } else { one.to_owned() }
+            };
+            format!("{a} -> {b}: {}; {b} -> {a}: {}", text(there), text(back))
         }
     }
 }
@@ -150,7 +152,7 @@ pub(crate) struct VmstatRow {
     pub(crate) cells: Vec<String>,
 }
 
-/// What the machine did, phase by phase in their order: medians over all trials and cycles.
+/// State of the machine, phase by phase in their order: medians over all trials and cycles.
 pub(crate) fn vmstat(report: &RunReport) -> Vec<VmstatRow> {
     let all: Vec<&VmstatReport> = report.trials.iter().flat_map(|trial| &trial.vmstat).collect();
     let mut names: Vec<(&str, &str)> = Vec::new();

@@ -59,7 +59,7 @@ fn row((cell, phase, arm, name): &Which<'_>, events: &[&EventReport]) -> Row {
     .faint_if(*arm == Arm::Control)
 }
 
-/// What came of the load, with in how many trials where that differs.
+/// Outcomes of the load, with the number of trials where they differ.
 fn outcomes(judged: &[&EventRecovery]) -> String {
     let kinds = [
         RecoveryOutcome::Unaffected,
@@ -68,12 +68,12 @@ fn outcomes(judged: &[&EventRecovery]) -> String {
         RecoveryOutcome::Undecided,
     ];
     let number = |kind: RecoveryOutcome| judged.iter().filter(|it| it.outcome == kind).count();
-    let told = kinds.into_iter().map(|kind| (kind, number(kind))).filter(|(_, number)| *number > 0);
-    let told = told.map(|(kind, number)| match judged.len() {
+    let counts = kinds.into_iter().map(|kind| (kind, number(kind))).filter(|(_, number)| *number > 0);
+    let counts = counts.map(|(kind, number)| match judged.len() {
         all if all == number => kind.words().to_owned(),
         all => format!("{} in {number} of {all}", kind.words()),
     });
-    told.collect::<Vec<_>>().join(", ")
+    counts.collect::<Vec<_>>().join(", ")
 }
 
 /// How long it took until the load did as well as before: the median, and the whole range where there are several trials.

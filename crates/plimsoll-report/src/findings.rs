@@ -1,4 +1,4 @@
-//! What a run found, as sections that every writer shows: those of its claims, and in [`all`] what belongs to none.
+//! Findings of a run, as sections that every writer shows: those of its claims, and in [`all`] those of none.
 
 use plimsoll_model::cause::{Cause, CauseEvidence};
 use plimsoll_model::observation::Arm;
@@ -9,14 +9,14 @@ use crate::number::{count, figure, millis, ratio, times};
 use crate::section::{Column, Row, Section, left, right};
 use crate::steps::step_millis;
 use crate::summary::{self, CONTROL, CellRows, Figures};
-use crate::{answer, environment, events, loads, machines, profile as told, seen, wording};
+use crate::{answer, environment, events, loads, machines, profile as cpu_profile, seen, wording};
 
 /// How many classes of stalls are shown for each cell.
 const STALLS_SHOWN: usize = 2;
 /// How much evidence is shown; the rest is in the JSON and in the page.
 const EVIDENCE_SHOWN: usize = 12;
 
-/// The titles of what is compared: a heading, and its two sides.
+/// Titles of a comparison: a heading, and its two sides.
 pub(crate) type Sides<'s> = (&'s str, &'static str, &'static str);
 
 /// Everything below the short answer, in order.
@@ -88,7 +88,7 @@ fn figures_row(row: &summary::Row, rig: &'static str, figures: &Figures, first: 
     Row::of(cells).faint_if(rig == CONTROL)
 }
 
-/// What loads met that go up and down in steps, step by step.
+/// Results of loads that go up and down in steps, step by step.
 pub(crate) fn steps(report: &RunReport) -> Vec<Section> {
     let columns = [
         left("way"),
@@ -147,7 +147,7 @@ pub(crate) fn offers(report: &RunReport) -> Option<Section> {
     (!section.blocks.is_empty()).then_some(section)
 }
 
-/// What every rung of the ladder of remedies did.
+/// Effect of every rung of the ladder of remedies.
 fn ladder(report: &RunReport) -> Option<Section> {
     let rows = report.remedies.iter().map(|remedy| {
         Row::of([
@@ -213,12 +213,12 @@ pub(crate) fn change(e: &CauseEvidence) -> String {
 
 /// Explanations, the likeliest first, each with its evidence and its remedy.
 pub(crate) fn causes(causes: &[Cause]) -> Option<Section> {
-    let tell = |section: Section, cause: &Cause| {
+    let add_cause = |section: Section, cause: &Cause| {
         let section = section.say(format!("{}. {}", cause.rank, cause_title(cause)));
         let section = cause.evidence.iter().fold(section, |section, e| section.add(change(e)));
         if cause.remedy.is_empty() { section } else { section.add(format!("Remedy: {}", cause.remedy)) }
     };
-    (!causes.is_empty()).then(|| causes.iter().fold(Section::new("Why").opened(), tell))
+    (!causes.is_empty()).then(|| causes.iter().fold(Section::new("Why").opened(), add_cause))
 }
 
 /// Where the CPU time went that was added, in each comparison.
@@ -227,31 +227,31 @@ pub(crate) fn profiles(sides: Sides<'_>, report: &RunReport) -> Vec<Section> {
         [] => profile(sides, report.profile.as_ref()).into_iter().collect(),
         several => several
             .iter()
-            .map(|compared| of_profile(told::heading(compared), sides, &compared.profile))
+            .map(|compared| of_profile(cpu_profile::heading(compared), sides, &compared.profile))
             .collect(),
     }
 }
 
 /// Where the CPU time went that was added; nothing where none was.
 pub(crate) fn profile(sides: Sides<'_>, found: Option<&ProfileReport>) -> Option<Section> {
-    found.filter(|found| found.tells()).map(|found| of_profile(told::HEADING.to_owned(), sides, found))
+    found.filter(|found| found.tells()).map(|found| of_profile(cpu_profile::HEADING.to_owned(), sides, found))
 }
 
 fn of_profile(heading: String, (_, before, after): Sides<'_>, found: &ProfileReport) -> Section {
-    let columns = told::columns(before, after).map(|title| match title {
+    let columns = cpu_profile::columns(before, after).map(|title| match title {
         "function" => left(title),
         "of" => left(title).expendable(1),
         "called from" => left(title).expendable(2),
         _ => right(title),
     });
-    let rows = found.functions.iter().map(|function| Row::of(told::cells(function)));
+    let rows = found.functions.iter().map(|function| Row::of(cpu_profile::cells(function)));
     Section::new(heading)
-        .say_all(told::sentences(found, (before, after)))
+        .say_all(cpu_profile::sentences(found, (before, after)))
         .table(columns, rows)
-        .say(told::made(found))
+        .say(cpu_profile::made(found))
 }
 
-/// What changed most, the strongest first.
+/// Changes, the strongest first.
 pub(crate) fn evidence((heading, before, after): Sides<'_>, evidence: &[Evidence]) -> Option<Section> {
     let columns = [
         left("host"),
@@ -281,7 +281,7 @@ pub(crate) fn evidence((heading, before, after): Sides<'_>, evidence: &[Evidence
         .then(|| section.say_all(more.map(|more| format!("({more} more in --format json and html)"))))
 }
 
-/// What the machine did in each phase.
+/// State of the machine in each phase.
 pub(crate) fn vmstat(report: &RunReport) -> Option<Section> {
     let rows = environment::vmstat(report);
     let figures = environment::VMSTAT.map(|title| right(title).expendable(u8::from(title == "s")));

@@ -10,7 +10,7 @@ use crate::wording;
 /// A figure of a run, which other runs of the experiment have, too.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Followed {
-    /// What it is, the same in each run.
+    /// Name of the figure, the same in each run.
     pub name: String,
     /// Its unit; `ratio` where it is one.
     pub unit: String,

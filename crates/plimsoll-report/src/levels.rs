@@ -13,7 +13,7 @@ use crate::number::{figure, median, sorted};
 const HEIGHT: usize = 380;
 /// The longest name of a level, in characters.
 const LABEL_LENGTH: usize = 18;
-/// That of a line.
+/// Style of a line.
 const NAME_LENGTH: usize = 40;
 /// How far the values stand beside the middle of their level, for all lines together.
 const ASIDE: f64 = 0.3;
@@ -21,20 +21,20 @@ const ASIDE: f64 = 0.3;
 pub(crate) struct Group {
     /// The level on the axis.
     pub(crate) level: String,
-    /// What the line stands for; empty where there is but one.
+    /// Level of the line; empty where there is but one.
     pub(crate) line: String,
     /// One value for each trial.
     pub(crate) values: Vec<f64>,
 }
 
-/// What a chart of levels says beside its groups.
+/// Texts of a chart of levels beside its groups.
 pub(crate) struct About {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) caption: String,
     /// The factor on the axis.
     pub(crate) factor: String,
-    /// What the values are.
+    /// Meaning of the values.
     pub(crate) metric: String,
     /// Whether the scale is logarithmic, on which factors that multiply give parallel lines.
     pub(crate) logarithmic: bool,
@@ -104,7 +104,7 @@ fn drawn_line(
 ) -> [Box<dyn Trace>; 2] {
     let name = if line.is_empty() { "median" } else { line };
     let middle = |group: &Group| median(&sorted(group.values.iter().copied())).unwrap_or(f64::NAN);
-    let told = |group: &Group| format!("{}<br>{}: {}", safe(&group.level), safe(name), figure(middle(group)));
+    let text = |group: &Group| format!("{}<br>{}: {}", safe(&group.level), safe(name), figure(middle(group)));
     let reached: Vec<_> =
         points.iter().map(|(_, group)| reach(middle(group), &sorted(group.values.iter().copied()))).collect();
     let medians = Scatter::new(
@@ -117,7 +117,7 @@ fn drawn_line(
     .line(Line::new().color(*color).width(2.0).dash(dash.clone()))
     .marker(Marker::new().color(*color).symbol(symbol.clone()).size(10))
     .error_y(whiskers(&reached, color))
-    .hover_text_array(points.iter().map(|(_, group)| told(group)).collect())
+    .hover_text_array(points.iter().map(|(_, group)| text(group)).collect())
     .hover_info(HoverInfo::Text);
     let each = points.iter().flat_map(|(x, group)| group.values.iter().map(|value| [*x, *value]));
     let (xs, ys): (Vec<f64>, Vec<f64>) =

@@ -1,4 +1,4 @@
-//! What a run found, written for its reader: a terminal, a program, a CI system, a browser.
+//! Results of a run, written for its reader: a terminal, a program, a CI system, a browser.
 //!
 //! Every writer is a pure function of a [`RunReport`](plimsoll_model::report::RunReport) (and, for the charts over time, of the raw
 //! [`TrialRecord`](plimsoll_model::observation::TrialRecord)s) into an [`io::Write`](std::io::Write). Nothing is measured or judged

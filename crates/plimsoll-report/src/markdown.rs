@@ -36,7 +36,7 @@ pub fn run(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
     )
 }
 
-/// What the run was measured on, and the experiment itself, folded away.
+/// The environment of the run, and the experiment itself, folded away.
 fn measured_on(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
     let lines = environment::lines(report);
     if !lines.is_empty() {

@@ -21,7 +21,7 @@ const MOST_TIMES: f64 = 10.0;
 const MOST_SECONDS: f64 = 3600.0;
 /// Trials beyond those that the interval asks for: its width is itself an estimate.
 const SPARE: f64 = 1.3;
-/// CPU time is proposed where it scatters so many times less: then it takes a quarter of the trials at most.
+/// CPU time is proposed where it scatters this many times less: then it takes a quarter of the trials at most.
 const LESS_SCATTER: f64 = 2.0;
 /// A wider margin says nothing of use.
 const WIDEST_MARGIN: f64 = 0.3;
@@ -33,7 +33,7 @@ pub(crate) struct Next {
 }
 
 impl Next {
-    /// What comes next: the rest of the run, what decides an open claim, the evidence for a cause, or all figures.
+    /// Purpose of the next command: the rest of the run, a decision of an open claim, the evidence for a cause, or all figures.
     pub(crate) fn of(report: &RunReport, store: Option<&str>) -> Self {
         let in_store = store.map_or_else(String::new, |store| format!(" --store {}", shell_word(store)));
         let run = |purpose: &str, command: &str| Self {
@@ -63,7 +63,7 @@ impl Next {
     }
 }
 
-/// What decides an open claim: a wider search, more trials, or, where too many of them were needed, CPU time or a wider margin.
+/// The next command for an open claim: a wider search, more trials, or, where too many of them were needed, CPU time or a wider margin.
 fn deciding(report: &RunReport, open: &Finding) -> (String, String) {
     if let Some(Details::Limit(LimitDetails::Search(search))) = &open.details
         && let Some(setting) = wider(search)

@@ -1,6 +1,6 @@
 //! Figures as text. All of them keep to three significant digits: what is measured here is seldom known better.
 
-/// What stands where there is no figure.
+/// Placeholder of an absent figure.
 pub(crate) const NONE: &str = "–";
 
 /// Three significant digits, no exponent, thousands set apart by commas: `0.0123`, `48.3`, `2,030`. Integers stay integers.
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_told_in_utc() {
+    fn a_moment_is_in_utc() {
         assert_eq!(moment(1_700_000_000), "2023-11-14 22:13 UTC");
         assert_eq!(moment(951_782_400), "2000-02-29 00:00 UTC");
         assert_eq!(moment(u64::MAX), NONE);

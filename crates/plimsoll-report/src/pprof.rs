@@ -95,7 +95,7 @@ fn write(out: &mut dyn Write, sides: &[(&str, &Profile, f64)]) -> io::Result<()>
     packed.finish().map(drop)
 }
 
-/// What a frame is called: what is no function stands in brackets.
+/// Name of a frame: other frames than functions are in brackets.
 fn name(frame: &Frame) -> String {
     match frame.kind {
         FrameKind::Kernel | FrameKind::User => frame.name.clone(),

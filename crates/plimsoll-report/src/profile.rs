@@ -51,7 +51,7 @@ pub(crate) fn sentences(profile: &ProfileReport, (before, after): (&str, &str)) 
     all
 }
 
-/// A process with a smaller part of what was added is one among many.
+/// A process with a smaller part of the added time is one among many.
 const ENOUGH: f64 = 0.3;
 /// Functions that a sentence names.
 const NAMED: usize = 3;
@@ -81,7 +81,7 @@ fn spread(profile: &ProfileReport) -> String {
     )
 }
 
-/// What made the figures.
+/// Source of the figures.
 pub(crate) fn made(profile: &ProfileReport) -> String {
     let clock = match profile.clock {
         ProfileClock::Cycles => "the CPUs' cycle counters",
@@ -100,7 +100,7 @@ pub(crate) fn columns(before: &'static str, after: &'static str) -> [&'static st
     ["function", "of", before, after, "of what was added", "called from"]
 }
 
-/// What stands in the table for a function itself, without what it calls.
+/// Entry of the table for a function itself, without its callees.
 pub(crate) fn cells(function: &GrownFunction) -> [String; 6] {
     [
         match &function.was {

@@ -1,4 +1,4 @@
-//! What processes did more of on the worse side: where they waited, which of their calls failed, what they asked of block devices and of the CPUs.
+//! Increases of the processes on the worse side: waits, failed calls, requests to block devices, CPU time.
 
 use plimsoll_model::report::{ProfileReport, WaitFor, Who};
 

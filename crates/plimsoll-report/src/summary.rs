@@ -30,7 +30,7 @@ pub(crate) struct Row {
     pub(crate) control: Option<Figures>,
 }
 
-/// What one rig did in one phase: over several trials the median of rates and percentiles, the mean of shares, the sum of
+/// Figures of one rig in one phase: over several trials the median of rates and percentiles, the mean of shares, the sum of
 /// counts, and the greatest of maxima.
 #[derive(Clone, Debug)]
 pub(crate) struct Figures {
@@ -127,7 +127,7 @@ pub(crate) const TREATMENT: &str = "treatment";
 /// The rig that is spared some of them.
 pub(crate) const CONTROL: &str = "control";
 
-/// What the measured rig is called: the treatment beside a control, and nothing of that sort alone.
+/// Name of the measured rig: the treatment beside a control, and none alone.
 pub(crate) fn measured(beside_a_control: bool) -> &'static str {
     if beside_a_control { TREATMENT } else { "measured" }
 }
@@ -164,7 +164,7 @@ pub(crate) fn rate_title(report: &RunReport) -> &'static str {
 }
 
 /// The rows of every cell, cells in the order in which they were first carried out. Phases without a load are left out, and so
-/// are warm-ups, which nobody counts.
+/// are warm-ups, which do not count.
 pub(crate) fn cells(report: &RunReport) -> Vec<CellRows> {
     cells_with(report, rate_metric(report))
 }
@@ -181,7 +181,7 @@ pub(crate) fn cells_with(report: &RunReport, metric: Metric) -> Vec<CellRows> {
     cells.into_iter().map(|(cell, trials)| CellRows { cell, rows: rows(&trials, metric) }).collect()
 }
 
-/// What makes two phases of different trials the same row.
+/// Key of the row that phases of different trials share.
 type Key<'a> = (&'a str, u32, Option<Rung>);
 
 fn rows(trials: &[&[PhaseReport]], metric: Metric) -> Vec<Row> {

@@ -3,7 +3,7 @@
 use anstyle::{Ansi256Color, AnsiColor};
 use plimsoll_model::verdict::{Outcome, Standing};
 
-/// What an outcome means to a reader, whether it was expected or not.
+/// Meaning of an outcome to a reader, whether it was expected or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Tone {
@@ -20,7 +20,7 @@ pub enum Tone {
 }
 
 impl Tone {
-    /// That of an outcome.
+    /// Tone of an outcome.
     #[must_use]
     pub const fn of(outcome: Outcome) -> Self {
         match outcome {
@@ -49,13 +49,13 @@ impl Tone {
         }
     }
 
-    /// That of an outcome by its name. A later version may have stored one that is not known here.
+    /// Tone of an outcome by its name. A later version may have stored one that is not known here.
     #[must_use]
     pub fn named(outcome: &str) -> Self {
         Outcome::ALL.iter().copied().find(|known| known.name() == outcome).map_or(Self::Open, Self::of)
     }
 
-    /// That of several claims together.
+    /// Tone of several claims together.
     pub(crate) const fn of_standing(standing: Standing) -> Self {
         match standing {
             Standing::Holds => Self::Good,

@@ -26,24 +26,24 @@ pub fn news(series: &str, unit: &str, news: &News) -> String {
     match news {
         News::Change { hour, before, after, low, high } => {
             let way = if after > before { "rose" } else { "fell" };
-            let (before_told, after_told) = (amount(*before, unit), amount(*after, unit));
+            let (from, to) = (amount(*before, unit), amount(*after, unit));
             let (low, high) = (amount(*low, unit), amount(*high, unit));
             format!(
-                "{series} {way} from {before_told} to {after_told} at about {} (by {low} to {high}, 95 %)",
-                hour_told(*hour)
+                "{series} {way} from {from} to {to} at about {} (by {low} to {high}, 95 %)",
+                hour_in_words(*hour)
             )
         }
-        News::Drift(drift) => format!("{series} {}", drift_told(unit, drift)),
+        News::Drift(drift) => format!("{series} {}", drift_in_words(unit, drift)),
     }
 }
 
-fn drift_told(unit: &str, Drift { since_hour, per_hour }: &Drift) -> String {
+fn drift_in_words(unit: &str, Drift { since_hour, per_hour }: &Drift) -> String {
     if *per_hour == 0.0 {
-        return format!("moves no further since about {}", hour_told(*since_hour));
+        return format!("moves no further since about {}", hour_in_words(*since_hour));
     }
     let way = if *per_hour > 0.0 { "rises" } else { "falls" };
     let by = amount(24.0 * per_hour.abs(), unit);
-    format!("{way} by {by} a day since {}", hour_told(*since_hour))
+    format!("{way} by {by} a day since {}", hour_in_words(*since_hour))
 }
 
 /// When a limit is reached, in a sentence: `/var is full on 14 March 2027, 90 %: 3 to 29 March 2027`. `what` says what happens then.
@@ -53,7 +53,7 @@ pub fn forecast(what: &str, now_unix_s: u64, reached: &Reached) -> String {
     let between = match &latest {
         None => format!("90 %: from {earliest} on, or never"),
         Some(latest) if *latest == earliest => "90 %: on that day".to_owned(),
-        // What both dates share is said once.
+        // The common part of both dates is said once.
         Some(latest) => format!("90 %: {} to {latest}", without_shared(&earliest, latest)),
     };
     format!("{what} on {}, {between}", date(reached.days))
@@ -79,7 +79,7 @@ fn date(unix_s: f64) -> String {
         .map_or_else(|| NONE.into(), |at| at.format("%-d %B %Y").to_string())
 }
 
-fn hour_told(hour: u64) -> String {
+fn hour_in_words(hour: u64) -> String {
     let at = i64::try_from(hour)
         .ok()
         .and_then(|hour| chrono::DateTime::from_timestamp(hour.checked_mul(3600)?, 0));
@@ -95,22 +95,22 @@ mod tests {
 
     #[test]
     fn a_forecast_says_when_with_its_interval() {
-        let told =
+        let text =
             |days, earliest, latest| forecast("/var is full", MARCH, &Reached { days, earliest, latest });
-        assert_eq!(told(13.0, 2.0, Some(28.0)), "/var is full on 14 March 2027, 90 %: 3 to 29 March 2027");
+        assert_eq!(text(13.0, 2.0, Some(28.0)), "/var is full on 14 March 2027, 90 %: 3 to 29 March 2027");
         assert_eq!(
-            told(13.0, 2.0, Some(60.0)),
+            text(13.0, 2.0, Some(60.0)),
             "/var is full on 14 March 2027, 90 %: 3 March to 30 April 2027"
         );
         assert_eq!(
-            told(13.0, 2.0, Some(400.0)),
+            text(13.0, 2.0, Some(400.0)),
             "/var is full on 14 March 2027, 90 %: 3 March 2027 to 4 April 2028"
         );
         assert_eq!(
-            told(13.0, 2.0, None),
+            text(13.0, 2.0, None),
             "/var is full on 14 March 2027, 90 %: from 3 March 2027 on, or never"
         );
-        assert_eq!(told(1.0, 1.0, Some(1.2)), "/var is full on 2 March 2027, 90 %: on that day");
+        assert_eq!(text(1.0, 1.0, Some(1.2)), "/var is full on 2 March 2027, 90 %: on that day");
     }
 
     #[test]

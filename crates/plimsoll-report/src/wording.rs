@@ -62,7 +62,7 @@ pub(crate) fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
-/// What a standing means, for readers who see no colour.
+/// Meaning of a standing, for readers who see no colour.
 pub(crate) fn standing(standing: Standing) -> &'static str {
     match standing {
         Standing::Holds => "the claim holds",
@@ -101,7 +101,7 @@ pub(crate) fn rung(rung: Rung) -> &'static str {
     }
 }
 
-/// What a rung did, in words; one that could not be tried is not called invalid.
+/// Effect of a rung, in words; one that could not be tried is not called invalid.
 pub(crate) fn rung_outcome(remedy: &RemedyResult) -> &'static str {
     match remedy.outcome {
         Outcome::Invalid => "could not be tried",
@@ -120,7 +120,7 @@ pub(crate) fn ratio_and_interval(estimate: Option<f64>, interval: Option<Interva
     }
 }
 
-/// What kind of fault, in words.
+/// Kind of a fault, in words.
 pub(crate) fn fault_kind(kind: FaultKind) -> &'static str {
     match kind {
         FaultKind::ServiceDied => "a service died",
@@ -153,7 +153,7 @@ pub(crate) fn moving(of: &PacketReport) -> String {
 
 /// The greatest classes of stalls in a row: `delayed ack 81.2 % (40 × 40.1 ms)`.
 pub(crate) fn stalls(of: &PacketReport, most: usize) -> String {
-    let told = of.stalls.iter().filter(|stall| stall.share >= LEAST_SHARE).take(most).map(|stall| {
+    let classes = of.stalls.iter().filter(|stall| stall.share >= LEAST_SHARE).take(most).map(|stall| {
         format!(
             "{} {} % ({} × {} ms)",
             stall.class.name().replace('_', " "),
@@ -162,8 +162,8 @@ pub(crate) fn stalls(of: &PacketReport, most: usize) -> String {
             figure(stall.median_ms)
         )
     });
-    let told: Vec<String> = told.collect();
-    if told.is_empty() { "none".into() } else { told.join(", ") }
+    let classes: Vec<String> = classes.collect();
+    if classes.is_empty() { "none".into() } else { classes.join(", ") }
 }
 
 /// The shares of the senders' busy time in which window and buffer were the limit, in per cent; empty where the kernel was not asked.
@@ -192,7 +192,7 @@ pub(crate) fn own_share(cost: &SamplingCost) -> Option<f64> {
     (cost.machine_us > 0).then(|| 100.0 * own_us as f64 / cost.machine_us as f64)
 }
 
-/// What sampling cost, in a sentence; absent when nothing was sampled.
+/// Cost of sampling, in a sentence; absent when nothing was sampled.
 pub(crate) fn sampling(cost: &SamplingCost) -> Option<String> {
     let share = |cpu_us: u64| figure(cpu_us as f64 / cost.elapsed_us as f64 * 100.0);
     (cost.samples > 0 && cost.elapsed_us > 0).then(|| {
@@ -229,7 +229,7 @@ pub(crate) fn faults(report: &RunReport) -> Vec<String> {
     .collect()
 }
 
-/// What a reader must know to read the figures: the faults of trials first.
+/// Notes to the reader of the figures: the faults of trials first.
 pub(crate) fn notes(report: &RunReport) -> Vec<String> {
     // Why a run failed is part of the answer.
     let notes = report.notes.iter().filter(|note| note.kind != NoteKind::Failed);

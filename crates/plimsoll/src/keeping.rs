@@ -1,4 +1,4 @@
-//! A machine's weeks as they come: seconds are put into the file of weeks, and now and then looked at for what changed.
+//! A machine's weeks as they come: seconds are put into the file of weeks, and examined for changes now and then.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use plimsoll_assess::weeks::{forecast, hours};
 use plimsoll_judge::weeks::{self, LOOKED_AT, Remembered};
 use plimsoll_model::weeks::News;
-use plimsoll_report::weeks as told;
+use plimsoll_report::weeks as sentences;
 use plimsoll_store::StoreError;
 use plimsoll_store::weeks::{Keep, Notice, SIXTY, Series, Tier, Weeks};
 
@@ -29,7 +29,7 @@ struct Minute {
     values: BTreeMap<Series, [f32; SIXTY]>,
 }
 
-/// Something that was found.
+/// News of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeriesNews {
     /// The name of the series.
@@ -37,7 +37,7 @@ pub struct SeriesNews {
     /// The news.
     pub news: News,
     /// The news in a sentence.
-    pub told: String,
+    pub sentence: String,
 }
 
 impl Keeper {
@@ -59,7 +59,7 @@ impl Keeper {
         self.minute.is_none()
     }
 
-    /// Takes what was measured in a second, and gives what was found now that the minute before is whole.
+    /// Takes the values of a second; returns the news once a minute is complete.
     ///
     /// # Errors
     /// When the file cannot be written to.
@@ -115,10 +115,10 @@ impl Keeper {
                         Some(all) => all,
                         None => notices.insert(self.weeks.notices()?),
                     };
-                    Remembered::from_told(&told_of(all, &series.name))
+                    Remembered::from_news(&news_of(all, &series.name))
                 }
             };
-            // What is no number was not measured, and is left out of the hours.
+            // A value that is no number was not measured, and is left out of the hours.
             let Ok(news) = remembered.look(&hours, first) else { continue };
             if news.is_empty() {
                 continue;
@@ -131,8 +131,8 @@ impl Keeper {
                     found_unix_s: hour * HOUR,
                     notice: serde_json::to_value(news).unwrap_or_default(),
                 })?;
-                let told = told::news(&series.name, &series.unit, &news);
-                found.push(SeriesNews { series: series.name.clone(), news, told });
+                let sentence = sentences::news(&series.name, &series.unit, &news);
+                found.push(SeriesNews { series: series.name.clone(), news, sentence });
             }
         }
         Ok(found)
@@ -140,7 +140,7 @@ impl Keeper {
 }
 
 /// Earlier news about a series, the oldest first.
-fn told_of(notices: &[Notice], series: &str) -> Vec<News> {
+fn news_of(notices: &[Notice], series: &str) -> Vec<News> {
     let mut of_series: Vec<&Notice> = notices.iter().filter(|notice| notice.series == series).collect();
     of_series.sort_by_key(|notice| notice.found_unix_s);
     of_series.iter().filter_map(|notice| serde_json::from_value(notice.notice.clone()).ok()).collect()
@@ -166,14 +166,14 @@ pub fn summary(kept: &Weeks) -> Result<Vec<String>, StoreError> {
         if let Some((what, reached)) =
             forecast(&series.name, &hours_of(kept, &series.name, from, hour)?, from)
         {
-            lines.push(told::forecast(&what, last, &reached));
+            lines.push(sentences::forecast(&what, last, &reached));
         }
     }
     let unit =
         |name: &str| all.iter().find(|series| series.name == name).map_or("", |series| series.unit.as_str());
     for notice in kept.notices()? {
         if let Ok(news) = serde_json::from_value(notice.notice) {
-            lines.push(told::news(&notice.series, unit(&notice.series), &news));
+            lines.push(sentences::news(&notice.series, unit(&notice.series), &news));
         }
     }
     if lines.len() == 1 {
@@ -210,12 +210,12 @@ mod tests {
         keeper.end().unwrap();
         let steps: Vec<&SeriesNews> = found.iter().filter(|found| found.series == "cpu.busy").collect();
         assert_eq!(steps.len(), 1, "{found:?}");
-        assert!(steps[0].told.starts_with("cpu.busy rose from 30"), "{found:?}");
+        assert!(steps[0].sentence.starts_with("cpu.busy rose from 30"), "{found:?}");
         let lines = summary(keeper.weeks()).unwrap();
         // 20 GB at 432 MB a day are gone after 46 days.
         assert!(lines[1].starts_with("/var is full on 16 April 2027, 90 %:"), "{lines:?}");
         assert_eq!(keeper.weeks().notices().unwrap().len(), found.len());
-        // What an older version remembered cannot be read: what was told is not told again for all that.
+        // State of an older version cannot be read; the news are not repeated for all that.
         let hour = start / HOUR + days * 24;
         keeper
             .weeks()

@@ -7,7 +7,7 @@ use plimsoll_model::observation::{DiagnoseFacts, LoadResult, PathFacts, TcpLimit
 
 use crate::claims::prelude::*;
 
-/// What the estimate is: the rate that TCP would reach.
+/// Estimate: the rate that TCP would reach.
 const METRIC: &str = "bits_per_second";
 
 impl ClaimKind for DiagnoseClaim {
@@ -73,7 +73,7 @@ impl DiagnosedPath {
             measured: finding.measured,
             needed: finding.needed,
             unit: finding.unit.to_owned(),
-            told: finding.told.clone(),
+            told: finding.text.clone(),
             advice: finding.advice.clone(),
         });
         DiagnoseDetails {

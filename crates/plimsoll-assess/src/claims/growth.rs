@@ -50,7 +50,7 @@ fn finding(claim: &GrowthClaim, cell: BTreeMap<String, String>, trials: &[TrialR
     Finding::new(verdict, details)
 }
 
-/// What the rounds of a trial took.
+/// Times of a trial's rounds.
 struct Rounds {
     workers: u64,
     /// The time of one, the median over slices.

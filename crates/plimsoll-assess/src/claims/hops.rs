@@ -6,7 +6,7 @@ use plimsoll_model::observation::ProbedPath;
 
 use crate::claims::prelude::*;
 
-/// What the estimate is: the rate of the narrowest hop.
+/// Estimate: the rate of the narrowest hop.
 const METRIC: &str = "bits_per_second";
 /// Where resamples begin: the same probes give the same answer.
 const SEED: u64 = 1;
@@ -89,14 +89,14 @@ impl MeasuredPath {
         let measured = self.hops.iter().filter_map(|(place, hop)| Some((*place, hop.rate?)));
         let narrowest = measured.min_by(|a, b| a.1.value.total_cmp(&b.1.value));
         let hidden: Vec<&(usize, Hop)> = self.hops.iter().filter(|(_, hop)| hop.rate.is_none()).collect();
-        let told_hidden: Vec<String> =
+        let not_measured: Vec<String> =
             hidden.iter().map(|(place, hop)| not_measurable(*place, hop)).collect();
-        let mut told = told_hidden.join("");
-        told.push_str(&self.unanswered());
+        let mut remarks = not_measured.join("");
+        remarks.push_str(&self.unanswered());
         let count = self.path.hops.len();
         let hops = if count == 1 { "1 hop".to_owned() } else { format!("{count} hops") };
         let Some((place, rate)) = narrowest else {
-            return Verdict::bare("hops", METRIC, Outcome::Undecided, n, format!("{hops}{told}"));
+            return Verdict::bare("hops", METRIC, Outcome::Undecided, n, format!("{hops}{remarks}"));
         };
         let mega = |rate: f64| round(rate / 1e6);
         let found = format!("{hops}; the narrowest is hop {} with {} Mbit/s", place + 1, mega(rate.value));
@@ -111,11 +111,11 @@ impl MeasuredPath {
             estimate: Some(rate.value),
             interval: Some(rate.interval),
             confidence: CONFIDENCE,
-            ..Verdict::bare("hops", METRIC, outcome, n, format!("{found}{told}{why}"))
+            ..Verdict::bare("hops", METRIC, outcome, n, format!("{found}{remarks}{why}"))
         }
     }
 
-    /// Who answers less than they are asked.
+    /// Hops that answer fewer probes than they get.
     fn unanswered(&self) -> String {
         let shares = self
             .path
@@ -123,14 +123,14 @@ impl MeasuredPath {
             .iter()
             .enumerate()
             .filter_map(|(place, _)| Some((place, self.unanswered_by(place)?)));
-        let told = shares.filter(|(_, share)| *share > UNANSWERED).map(|(place, share)| {
+        let sentences = shares.filter(|(_, share)| *share > UNANSWERED).map(|(place, share)| {
             format!(
                 "; hop {} left {:.0} % of the probes unanswered: it may limit the rate of its replies",
                 place + 1,
                 100.0 * share
             )
         });
-        told.collect()
+        sentences.collect()
     }
 
     fn unanswered_by(&self, place: usize) -> Option<f64> {

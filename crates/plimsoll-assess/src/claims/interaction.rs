@@ -36,7 +36,7 @@ impl ClaimKind for InteractionClaim {
     }
 }
 
-/// What each trial measured that has the factors.
+/// Figures of each trial that has the factors.
 fn table(claim: &InteractionClaim, trials: &[TrialRecord]) -> FactorTable {
     let rows = trials.iter().filter_map(|trial| {
         let levels =

@@ -37,7 +37,7 @@ fn finding(claim: &KneeClaim, cell: BTreeMap<String, String>, trials: &[TrialRec
         return Finding::bare(verdict);
     }
     let knee = found.ok().and_then(Result::ok);
-    let told = points.iter().map(|point| KneePointReport {
+    let reports = points.iter().map(|point| KneePointReport {
         offered_bits_per_second: point.offered,
         arrived_bits_per_second: point.offered * (1.0 - point.loss),
         loss: point.loss,
@@ -48,7 +48,7 @@ fn finding(claim: &KneeClaim, cell: BTreeMap<String, String>, trials: &[TrialRec
         knee_bits_per_second: knee.map(|knee| knee.rate),
         interval: knee.map(|knee| knee.interval),
         curve: knee.map_or_else(Vec::new, |knee| drawn(&knee, &points)),
-        points: told.collect(),
+        points: reports.collect(),
     };
     Finding::new(verdict, details)
 }

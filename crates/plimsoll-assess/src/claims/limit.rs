@@ -17,7 +17,7 @@ const METRIC: &str = "requests_per_second";
 /// Probes that must fail to reach their rate before that rate counts as beyond the generator. One may be bad luck.
 const FAILURES: usize = 2;
 
-/// A search in one cell: where, for what, and between which rates.
+/// A search in one cell: its phase, its bound and its range of rates.
 struct Task<'e> {
     claim: &'e SearchClaim,
     settings: LimitSettings,
@@ -36,7 +36,7 @@ impl<'e> Task<'e> {
         Some(Self { claim, settings })
     }
 
-    /// What one slice found.
+    /// Result of one slice.
     fn probe(&self, trial: u32, slice: &Slice) -> Option<ProbeReport> {
         let offer = slice.result.offer.as_ref()?;
         let in_time = slice.result.share_within(self.claim.at_most.0)?;
@@ -69,7 +69,7 @@ pub(crate) fn next_rate(experiment: &Experiment, phase: &str, slices: &[Slice]) 
     let task = Task::of(experiment, phase)?;
     let probes: Vec<ProbeReport> = slices.iter().filter_map(|slice| task.probe(0, slice)).collect();
     // The experiment was checked, so that its settings are in range.
-    limit::next(&told(&probes), &task.within_reach(&probes)).ok().flatten()
+    limit::next(&offered(&probes), &task.within_reach(&probes)).ok().flatten()
 }
 
 impl ClaimKind for LimitClaim {
@@ -95,14 +95,14 @@ fn searched(cell: &Cell, phase: &str, trials: &[TrialRecord]) -> Option<Finding>
     let probes: Vec<Vec<ProbeReport>> = of_cell.iter().map(|trial| of_trial(&task, phase, trial)).collect();
     let all: Vec<ProbeReport> = probes.iter().flatten().copied().collect();
     let settings = task.within_reach(&all);
-    let told: Vec<Vec<Probe>> = probes.iter().map(|probes| told(probes)).collect();
-    let bare = |outcome, reason: String| Verdict::bare("limit", METRIC, outcome, told.len(), reason);
+    let each: Vec<Vec<Probe>> = probes.iter().map(|probes| offered(probes)).collect();
+    let bare = |outcome, reason: String| Verdict::bare("limit", METRIC, outcome, each.len(), reason);
     let mut verdict = match soundness::objection_to_search(&of_cell) {
         Some(reason) => bare(Outcome::Invalid, reason),
-        None if all.len() >= FAILURES && told.iter().all(Vec::is_empty) => {
+        None if all.len() >= FAILURES && each.iter().all(Vec::is_empty) => {
             bare(Outcome::Invalid, "the generator was the bottleneck: it reached none of the rates".into())
         }
-        None => match limit::judge(METRIC, &told, &settings, task.claim.at_least) {
+        None => match limit::judge(METRIC, &each, &settings, task.claim.at_least) {
             Ok(verdict) => beyond_reach(verdict, &settings, &task.settings),
             Err(error) => bare(Outcome::Undecided, in_words(&error)),
         },
@@ -149,10 +149,11 @@ fn of_trial(task: &Task<'_>, phase: &str, trial: &TrialRecord) -> Vec<ProbeRepor
     phases.flat_map(|phase| &phase.slices).filter_map(|slice| task.probe(trial.number, slice)).collect()
 }
 
-/// The probes that tell something, as the judge takes them.
-fn told(probes: &[ProbeReport]) -> Vec<Probe> {
-    let told = probes.iter().filter(|probe| probe.finding != ProbeFinding::NotOffered);
-    told.map(|probe| Probe { at: probe.offered_per_second, held: probe.finding == ProbeFinding::Held })
+/// The probes whose rate was offered, as the judge takes them.
+fn offered(probes: &[ProbeReport]) -> Vec<Probe> {
+    let offered = probes.iter().filter(|probe| probe.finding != ProbeFinding::NotOffered);
+    offered
+        .map(|probe| Probe { at: probe.offered_per_second, held: probe.finding == ProbeFinding::Held })
         .collect()
 }
 
@@ -270,7 +271,7 @@ limit = { phase = "search", at_most = "10ms" }
         let verdict = found(&plan(""), 5_000.0, 800.0);
         assert_eq!(verdict.outcome, Outcome::Invalid, "{verdict:?}");
         assert!(verdict.reason.contains("the generator was the bottleneck"), "{}", verdict.reason);
-        // It may be good enough for what is wanted all the same, and for a limit below its own.
+        // It may be good enough for the wanted limit all the same, and for a limit below its own.
         assert_eq!(found(&plan(", at_least = 300"), 5_000.0, 800.0).outcome, Outcome::Reached);
         assert_eq!(found(&plan(""), 300.0, 2_000.0).outcome, Outcome::Estimated);
     }

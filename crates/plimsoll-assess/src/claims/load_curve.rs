@@ -70,7 +70,7 @@ fn fitted(
     trials: &[&TrialRecord],
 ) -> Result<(Vec<LoadPointReport>, LoadCurve), JudgeError> {
     let cpus = &cpus_of(cell, &claim.host, trials);
-    let seen: Vec<Seen> = trials
+    let seen: Vec<Point> = trials
         .iter()
         .filter(|trial| trial.faults.is_empty())
         .flat_map(|trial| of_trial(trial, claim, cpus))
@@ -104,13 +104,13 @@ fn all_cpus(sample: &Sample) -> Vec<u32> {
 }
 
 /// The steps of all trials that were offered the same rate, as one point each: their means.
-fn together(seen: &[Seen]) -> Vec<LoadPointReport> {
+fn together(seen: &[Point]) -> Vec<LoadPointReport> {
     let mut rates: Vec<f64> = seen.iter().map(|seen| seen.rate).collect();
     rates.sort_unstable_by(f64::total_cmp);
     rates.dedup();
     let point = |rate: f64| {
-        let same: Vec<&Seen> = seen.iter().filter(|seen| seen.rate.total_cmp(&rate).is_eq()).collect();
-        let mean = |of: fn(&Seen) -> f64| same.iter().map(|seen| of(seen)).sum::<f64>() / same.len() as f64;
+        let same: Vec<&Point> = seen.iter().filter(|seen| seen.rate.total_cmp(&rate).is_eq()).collect();
+        let mean = |of: fn(&Point) -> f64| same.iter().map(|seen| of(seen)).sum::<f64>() / same.len() as f64;
         LoadPointReport {
             offered_per_second: rate,
             // Nothing was idle for a moment: that is a full machine, and no model has a load there.
@@ -121,15 +121,15 @@ fn together(seen: &[Seen]) -> Vec<LoadPointReport> {
     rates.into_iter().map(point).collect()
 }
 
-/// One step as measured.
-struct Seen {
+/// Measured step of a load.
+struct Point {
     rate: f64,
     utilisation: f64,
     load: f64,
     cpus: usize,
 }
 
-fn of_trial(trial: &TrialRecord, claim: &LoadCurveClaim, cpus: &[u32]) -> Vec<Seen> {
+fn of_trial(trial: &TrialRecord, claim: &LoadCurveClaim, cpus: &[u32]) -> Vec<Point> {
     let Some(samples) = trial
         .series
         .values()
@@ -175,7 +175,7 @@ fn carried(samples: &[Sample], cpus: &[u32]) -> Vec<Reading> {
     readings
 }
 
-fn of_step(readings: &[Reading], started_ns: u64, step: &Step) -> Option<Seen> {
+fn of_step(readings: &[Reading], started_ns: u64, step: &Step) -> Option<Point> {
     let (from, to) = (started_ns + step.start_ns, started_ns + step.end_ns);
     let inside: Vec<&Reading> = readings.iter().filter(|r| (from..to).contains(&r.at_ns)).collect();
     let running: Vec<f64> = inside.iter().map(|reading| reading.running).collect();
@@ -183,7 +183,7 @@ fn of_step(readings: &[Reading], started_ns: u64, step: &Step) -> Option<Seen> {
     let most = (running.len() as f64 * MOST_CUT) as usize;
     let steady = &inside[settled.clamp((running.len() as f64 * LEAST_CUT) as usize, most)..];
     let (first, last) = (steady.first()?, steady.last()?);
-    Some(Seen {
+    Some(Point {
         rate: step.rate,
         utilisation: last.time.busy_since(first.time)?,
         load: (steady.iter().map(|r| r.running).sum::<f64>() / steady.len() as f64 - 1.0).max(0.0),
@@ -250,7 +250,7 @@ load_curve = { phase = "loaded", host = "server" }
                 [("machine.stat.cpu1.user", busy), ("machine.stat.cpu1.idle", tick as f64 * 1e5 - busy)]
                     .map(|(name, value)| (name.to_owned(), value))
                     .into();
-            // What has not changed is left out, as the sampler does.
+            // Unchanged values are left out, as the sampler does.
             if tick % 100 == 0 || tick % 100 == 10 {
                 values.insert(RUNNING.into(), load + 1.0);
             }

@@ -1,4 +1,4 @@
-//! What each kind of claim judges by: from what was measured to findings. One file for each kind, of its name.
+//! Judgement of each kind of claim: from measurements to findings. One file for each kind, of its name.
 
 use plimsoll_explain::causes::Shown;
 use plimsoll_model::experiment::Claim;
@@ -22,10 +22,10 @@ mod prelude {
 
 /// The operations of every kind of claim.
 trait ClaimKind {
-    /// What the trials say: a finding for each cell where the claim is about a single system, else one for each comparison or curve.
+    /// Verdict on the trials: a finding for each cell where the claim is about a single system, else one for each comparison or curve.
     fn judge(&self, plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding>;
 
-    /// Whether the slices of a measured phase tell its figure surely enough. Their scatter alone decides that, never the figure.
+    /// Whether the slices of a measured phase determine its figure surely enough. Their scatter alone decides that, never the figure.
     fn sure_enough(&self, _plan: &Plan, _phase: &str, _slices: &[Slice]) -> bool {
         true
     }
@@ -50,7 +50,7 @@ trait ClaimKind {
         false
     }
 
-    /// What one of its findings shows of background loads, for causes to be named from.
+    /// Background loads in one of its findings, from which causes are named.
     fn shows(&self, _plan: &Plan, _trials: &[TrialRecord], _finding: &Finding) -> Vec<Shown> {
         Vec::new()
     }
@@ -60,7 +60,7 @@ macro_rules! define {
     ($($(#[$_of_kind:meta])* $key:ident: $kind:ident($_claim:ident) finds $_details:ident,)+) => {
         $(pub(crate) mod $key;)+
 
-        /// What every kind answers.
+        /// Questions that every kind answers.
         fn kind(claim: &Claim) -> &dyn ClaimKind {
             match claim {
                 $(Claim::$kind(claim) => claim,)+
@@ -93,7 +93,7 @@ pub(crate) fn of<'p>(plan: &'p Plan, finding: &Finding) -> Option<&'p Claim> {
     plan.experiment.claims.get(finding.claim_number?.checked_sub(1)? as usize)
 }
 
-/// Whether the slices of a measured phase tell its figure surely enough for all claims.
+/// Whether the slices of a measured phase determine its figure surely enough for all claims.
 pub(crate) fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
     plan.experiment.claims.iter().all(|claim| kind(claim).sure_enough(plan, phase, slices))
 }
@@ -118,7 +118,7 @@ pub(crate) fn may_be_the_doing_of_others(plan: &Plan, finding: &Finding) -> bool
     of(plan, finding).is_some_and(|claim| kind(claim).may_be_the_doing_of_others(plan, finding))
 }
 
-/// What findings show of background loads.
+/// Background loads in findings.
 pub(crate) fn shown(plan: &Plan, trials: &[TrialRecord], findings: &[Finding]) -> Vec<Shown> {
     let shows = |finding: &Finding| of(plan, finding).map(|claim| kind(claim).shows(plan, trials, finding));
     findings.iter().filter_map(shows).flatten().collect()

@@ -86,7 +86,7 @@ fn finding(plan: &Plan, cell: &Cell, claim: &ModesClaim, trials: &[TrialRecord])
         verdict.reason = format!("{}; {of_time}", verdict.reason);
     }
     let guilty = guilty(plan, &details, claim.metric);
-    // What the experiment itself put beside the load may well take the CPUs from it; that is then what there is to know.
+    // Background loads of the experiment may well take the CPUs from its load; that is then a finding.
     let disturbed = || {
         let waits = found.waits_for_cpu(claim.metric).map(|waits| waits.sentence(claim.metric));
         waits.or_else(|| found.goes_with_pauses(claim.metric).map(|pauses| pauses.sentence(claim.metric)))
@@ -151,7 +151,7 @@ fn with_figure<'s>(slices: &[&'s Slice], metric: Metric) -> (Vec<&'s Slice>, Vec
     slices.iter().filter_map(|slice| Some((*slice, slice.result.figure(metric)?))).unzip()
 }
 
-/// What stands for several modes that all lie within a share of the lowest.
+/// One value for several modes that all lie within a share of the lowest.
 fn too_near(modes: &[Mode], apart: f64) -> Option<Mode> {
     let (first, last) = (modes.first()?, modes.last()?);
     if modes.len() < 2 || last.center / first.center - 1.0 >= apart {
@@ -244,7 +244,7 @@ impl AssignedModes<'_> {
             .then_some(Pauses { there_ms: 1e3 * paused.there, elsewhere_ms: 1e3 * paused.elsewhere })
     }
 
-    /// What the measurements of a mode have against all others.
+    /// Counters that set the measurements of a mode apart from all others.
     fn by_mode(&self, mode: usize, of: &[f64]) -> Option<ByMode> {
         let is_there: Vec<bool> = self.belongs_to.iter().map(|belongs| *belongs == mode).collect();
         let side = |wanted: bool| -> Vec<f64> {
@@ -296,7 +296,7 @@ fn waited(slice: &Slice) -> Option<f64> {
     (all > 0.0).then_some((*waited_us)? as f64 / all)
 }
 
-/// What the measurements of one mode have against those of all others.
+/// Counters that set the measurements of one mode apart from those of all others.
 struct ByMode {
     /// The median in that mode, ..
     there: f64,
@@ -393,7 +393,7 @@ fn evidence(slices: &[&Slice], values: &[f64], there: &[bool], metric: Metric) -
     let others = slices.iter().map(|slice| foreign(slice)).collect();
     let figures: [(String, Vec<Option<f64>>, &str); 2] =
         [(metric.name().replace('_', " "), own, ""), ("device reads by others".to_owned(), others, "MB/s")];
-    let told = figures.into_iter().filter_map(|(name, values, unit)| {
+    let evidence = figures.into_iter().filter_map(|(name, values, unit)| {
         let side = |wanted: bool| {
             let of_side = values.iter().zip(there).filter(|(_, there)| **there == wanted);
             let of_side: Vec<f64> = of_side.filter_map(|(value, _)| *value).collect();
@@ -402,11 +402,11 @@ fn evidence(slices: &[&Slice], values: &[f64], there: &[bool], metric: Metric) -
         let (before, after) = (side(false)?, side(true)?);
         Some(CauseEvidence { metric: name, before, after, unit: unit.to_owned() })
     });
-    // What others read has to have grown, or it speaks for nothing.
-    told.enumerate().filter(|(n, e)| *n == 0 || e.after > e.before).map(|(_, e)| e).collect()
+    // Reads of others must have grown, or they are no evidence.
+    evidence.enumerate().filter(|(n, e)| *n == 0 || e.after > e.before).map(|(_, e)| e).collect()
 }
 
-/// What the devices of the machine delivered to others while a slice ran, in megabytes per second.
+/// Reads of others from the machine's devices while a slice ran, in megabytes per second.
 fn foreign(slice: &Slice) -> Option<f64> {
     let own = slice.result.found::<StorageFacts>()?.device_read_bytes? as f64;
     // Counters that did not change are left out.
@@ -582,7 +582,7 @@ modes = { phase = "timed" }
         let starved = |n: u64| if crowded(n) { 0.3 + 0.3 * scatter(n) } else { 0.2 * scatter(n) };
         let served = verdict_on(waiting(|n| about(if crowded(n) { 12.0 } else { 120.0 }, n), starved));
         assert_eq!(served.outcome, Outcome::Undecided, "{}", served.reason);
-        // It waits as long whichever mode it is in, or for much less than what the modes differ by.
+        // The pause is the same in both modes, or much shorter than the difference of the modes.
         let of_its_own = |n: u64| about(if crowded(n) { 60.0 } else { 97.0 }, n);
         for elsewhere in [waiting(of_its_own, |n| 0.3 * scatter(n)), waiting(of_its_own, |n| share(n) / 8.0)]
         {
@@ -616,7 +616,7 @@ modes = { phase = "timed" }
             "{}",
             saved.reason
         );
-        // The pauses are the same whichever mode it is in, or too short for what the modes differ by; or the lower one follows the longer pause.
+        // The pauses are the same in both modes, or too short for the difference; or the lower one follows the longer pause.
         let of_its_own = |n: u64| narrow(if late(n) { 120.0 } else { 100.0 }, n);
         let other_way = |n: u64| narrow(if late(n) { 100.0 } else { 120.0 }, n);
         for elsewhere in [
@@ -635,9 +635,9 @@ modes = { phase = "timed" }
             let near = 107.0 * (1.0 + 0.0001 * scatter(n));
             if n.is_multiple_of(3) { near * (1.0 + apart) } else { near }
         };
-        let told = |apart: f64| verdict_on(trial((0..100).map(|n| (place(apart, n), false))));
-        assert_eq!(told(0.03).outcome, Outcome::SeveralModes);
-        let near = told(0.01);
+        let verdict = |apart: f64| verdict_on(trial((0..100).map(|n| (place(apart, n), false))));
+        assert_eq!(verdict(0.03).outcome, Outcome::SeveralModes);
+        let near = verdict(0.01);
         assert_eq!(near.outcome, Outcome::OneMode, "{}", near.reason);
         assert!(near.reason.contains("2 places less than 2 % apart count as one"), "{}", near.reason);
     }

@@ -29,7 +29,7 @@ impl ClaimKind for RecoveryClaim {
         (spread.hi - spread.lo) / 2.0 <= SURE * self.margin.0
     }
 
-    /// That nothing works after a flood is a finding.
+    /// Total failure after a flood is a finding.
     fn asks_about_failures(&self, phase: &str) -> Option<FailureQuestion> {
         (self.after == phase).then_some(FailureQuestion::AfterAll)
     }

@@ -50,7 +50,7 @@ fn finding(cell: &Cell, claim: &SourceClaim, trials: &[TrialRecord]) -> Finding 
     let verdict = Verdict {
         estimate: Some(share),
         interval: spread.map(|spread| Interval(spread.lo.max(0.0), spread.hi.min(1.0))),
-        ..bare(Outcome::Estimated, told(share, rate, is_direct(cell, claim)))
+        ..bare(Outcome::Estimated, in_words(share, rate, is_direct(cell, claim)))
     };
     Finding::new(verdict, details)
 }
@@ -62,7 +62,7 @@ fn is_direct(cell: &Cell, claim: &SourceClaim) -> bool {
 }
 
 /// Buffered reads take the time of the copy through the page cache as well, whatever the device can do.
-fn told(share: f64, rate: f64, is_direct: bool) -> String {
+fn in_words(share: f64, rate: f64, is_direct: bool) -> String {
     let percent = format!("{:.0} % of the read bytes", 100.0 * share);
     if share <= FEW {
         format!(
@@ -88,9 +88,9 @@ mod tests {
 
     #[test]
     fn it_is_said_which_was_measured() {
-        assert!(told(0.01, 5000.0, false).contains("5000 MB/s is the speed of memory"));
-        assert!(told(1.0, 100.0, true).contains("100 MB/s is the speed of the device:"));
-        assert!(told(1.0, 100.0, false).contains("and of the copy through the page cache"));
-        assert!(told(0.5, 200.0, false).contains("the speed of neither: 50 %"));
+        assert!(in_words(0.01, 5000.0, false).contains("5000 MB/s is the speed of memory"));
+        assert!(in_words(1.0, 100.0, true).contains("100 MB/s is the speed of the device:"));
+        assert!(in_words(1.0, 100.0, false).contains("and of the copy through the page cache"));
+        assert!(in_words(0.5, 200.0, false).contains("the speed of neither: 50 %"));
     }
 }

@@ -11,7 +11,7 @@ use plimsoll_model::report::{EventRecovery, RecoveryOutcome};
 use crate::claims::prelude::*;
 use crate::{events, windows};
 
-/// What the claim is called in a verdict.
+/// Name of the claim in a verdict.
 const CLAIM: &str = "step_recovery";
 /// Foreign CPU use leaves a load at least this share of its rate in some window. A lower rate has another reason.
 const LEAST_LEFT: f64 = 0.25;
@@ -62,9 +62,9 @@ fn of_trial(trial: &TrialRecord, claim: &StepRecoveryClaim) -> Vec<EventRecovery
 }
 
 fn judged(claim: &StepRecoveryClaim, found: &[EventRecovery]) -> Verdict {
-    let told: Vec<&EventRecovery> =
+    let sure: Vec<&EventRecovery> =
         found.iter().filter(|it| it.outcome != RecoveryOutcome::Undecided).collect();
-    let n = told.len();
+    let n = sure.len();
     let bare = |outcome, reason: String| Verdict::bare(CLAIM, METRIC, outcome, n, reason);
     if n == 0 {
         let reason = format!(
@@ -75,14 +75,14 @@ fn judged(claim: &StepRecoveryClaim, found: &[EventRecovery]) -> Verdict {
     }
     let limit = claim.within.map_or(f64::INFINITY, |within| within.0.as_secs_f64());
     let too_short = |it: &&&EventRecovery| it.after_s.is_none() && limit.is_finite() && it.watched_s < limit;
-    if let Some(short) = told.iter().find(too_short) {
+    if let Some(short) = sure.iter().find(too_short) {
         let reason = format!(
             "only {:.1} s of the allowed {limit:.1} s were observed: the next step, or the end of the load, comes too soon",
             short.watched_s
         );
         return bare(Outcome::Undecided, reason);
     }
-    let mut times: Vec<f64> = told.iter().filter_map(|it| it.after_s.filter(|s| *s <= limit)).collect();
+    let mut times: Vec<f64> = sure.iter().filter_map(|it| it.after_s.filter(|s| *s <= limit)).collect();
     times.sort_by(f64::total_cmp);
     let outcome = match times.len() {
         0 => Outcome::NotRecovered,
@@ -90,12 +90,12 @@ fn judged(claim: &StepRecoveryClaim, found: &[EventRecovery]) -> Verdict {
         _ => Outcome::Undecided,
     };
     let typical = |of: fn(&EventRecovery) -> f64| {
-        let mut values: Vec<f64> = told.iter().map(|it| of(it)).collect();
+        let mut values: Vec<f64> = sure.iter().map(|it| of(it)).collect();
         values.sort_by(f64::total_cmp);
         values[values.len() / 2]
     };
     let (before, lowest) = (typical(|it| it.before), typical(|it| it.lowest));
-    let latency = told[0].latency_before_ms.zip(told[0].latency_highest_ms).map_or_else(String::new, |_| {
+    let latency = sure[0].latency_before_ms.zip(sure[0].latency_highest_ms).map_or_else(String::new, |_| {
         let before = typical(|it| it.latency_before_ms.unwrap_or(0.0));
         let highest = typical(|it| it.latency_highest_ms.unwrap_or(0.0));
         format!(", {before:.2} ms each before, {highest:.2} ms at the worst")
@@ -107,7 +107,7 @@ fn judged(claim: &StepRecoveryClaim, found: &[EventRecovery]) -> Verdict {
             format!("as good again in {} of {n} trials, after {shortest:.2} to {longest:.2} s", times.len())
         }
         (Some(after), _) => format!("recovered after {after:.2} s"),
-        _ => format!("not recovered within {:.1} s", told[0].watched_s.min(limit)),
+        _ => format!("not recovered within {:.1} s", sure[0].watched_s.min(limit)),
     };
     let mut verdict = bare(outcome, format!("{fell}; {came}"));
     if outcome == Outcome::Recovered {
@@ -196,7 +196,7 @@ step_recovery = { phase = "all", step = "cut" }
         assert_eq!(outcome, Outcome::Undecided, "{reason}");
         assert!(reason.contains("others used 45 %") && reason.contains("without a control"), "{reason}");
         assert_eq!(beside_others(&with_control, &[found(None, 2.0)]).0, Outcome::NotRecovered);
-        // Nobody takes all of the CPUs for so long.
+        // No other program takes all of the CPUs for this long.
         let dead = EventRecovery { highest: 3.0, ..found(None, 2.0) };
         assert_eq!(beside_others(CUT, &[dead]).0, Outcome::NotRecovered);
         assert_eq!(beside_others(CUT, &[found(Some(0.4), 2.0)]).0, Outcome::Recovered);

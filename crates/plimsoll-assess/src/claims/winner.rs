@@ -115,7 +115,7 @@ fn judged(plan: &Plan, claim: &WinnerClaim, phase: &str, row: &Row, trials: &[Tr
         Ok(found) => {
             let outcome = match found.verdict.outcome {
                 Outcome::Faster | Outcome::Same => found.verdict.outcome,
-                // What was picked as the best may still come out as nothing sure.
+                // The level that was picked as the best may still be undecided.
                 _ => Outcome::Undecided,
             };
             doubts = contradictions(claim, &figures, [winner.as_str(), next.as_str()], &found);
@@ -138,7 +138,7 @@ fn judged(plan: &Plan, claim: &WinnerClaim, phase: &str, row: &Row, trials: &[Tr
         ),
     };
     let geometric = |of: &[f64]| mean(&of.iter().map(|x| x.ln()).collect::<Vec<f64>>()).exp();
-    let told = WinnerDetails {
+    let details = WinnerDetails {
         phase: phase.to_owned(),
         row: row.clone(),
         factor: claim.factor.clone(),
@@ -152,10 +152,10 @@ fn judged(plan: &Plan, claim: &WinnerClaim, phase: &str, row: &Row, trials: &[Tr
         next,
         doubts,
     };
-    Finding::new(verdict, told)
+    Finding::new(verdict, details)
 }
 
-/// What says something else than the geometric means: the medians, or the ratios block by block.
+/// Evidence against the geometric means: the medians, or the ratios block by block.
 fn contradictions(
     claim: &WinnerClaim,
     figures: &BTreeMap<String, Vec<f64>>,
@@ -165,15 +165,15 @@ fn contradictions(
     let sign = if claim.metric.lower_is_better() { -1.0 } else { 1.0 };
     let medians = figures.iter().map(|(level, of)| (level.as_str(), sign * median(of)));
     let by_median = medians.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(winner, |(level, _)| level);
-    let mut told = Vec::new();
+    let mut doubts = Vec::new();
     if by_median != winner {
-        told.push(format!("by medians over the blocks, {by_median} leads"));
+        doubts.push(format!("by medians over the blocks, {by_median} leads"));
     }
     // Of the metric itself, so that above 1 is not always better.
     if let Some(ratio) = found.verdict.estimate.filter(|ratio| sign * ratio.ln() < 0.0) {
-        told.push(format!("block by block {winner} is {ratio:.3} times {next}"));
+        doubts.push(format!("block by block {winner} is {ratio:.3} times {next}"));
     }
-    told
+    doubts
 }
 
 /// Share of bootstrap resamples over `blocks` blocks in which this level has the highest mean.
@@ -270,7 +270,7 @@ winner = { phases = ["read"], factor = "engine" }
     }
 
     #[test]
-    fn the_winner_has_the_best_of_the_figures_that_are_shown_and_medians_that_differ_are_told() {
+    fn the_winner_has_the_best_of_the_figures_that_are_shown_and_medians_that_differ_are_named() {
         let plan = Plan::read("winner", TEXT, &Settings::default()).unwrap();
         // mmap is a little faster in most blocks, and very slow in two of eight.
         let rate = |engine: &str, _: &str, block: u32| match (engine, block) {
@@ -303,7 +303,7 @@ winner = { phases = ["read"], factor = "engine" }
     }
 
     #[test]
-    fn too_few_blocks_tell_no_winner() {
+    fn too_few_blocks_have_no_winner() {
         let plan = Plan::read("winner", TEXT, &Settings::default()).unwrap();
         let mut trials = trials(&plan, |_, _, _| 1.0);
         trials.retain(|trial| trial.block < 3);

@@ -1,4 +1,4 @@
-//! What to change to see whether a cause is the cause.
+//! Changes that show whether a cause is the cause.
 
 use plimsoll_explain::causes::{Change, change, page};
 use plimsoll_model::cause::Cause;
@@ -41,7 +41,7 @@ pub fn intervention(
     })
 }
 
-/// What the run's verdict compared.
+/// Sides of the run's verdict.
 fn compared(plan: &Plan, trials: &[TrialRecord]) -> Option<Compared> {
     if let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery()) {
         return Some(Compared::Recovery { after: claim.after.clone() });

@@ -1,4 +1,4 @@
-//! Figures of each slice that no single counter tells: shares of the busiest CPU, of the generator's threads, and questions that nobody answered.
+//! Figures of each slice that no single counter has: shares of the busiest CPU, of the generator's threads, and unanswered questions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,7 +109,7 @@ pub(crate) fn queues(counters: &BTreeMap<String, f64>) -> BTreeMap<String, f64> 
 /// How many questions to name servers are open at any time.
 const QUESTIONS: &str = "dns.open_questions";
 
-/// For which part of the measured time the threads of the load used a CPU; nothing where their work is what is measured.
+/// For which part of the measured time the threads of the load used a CPU; nothing where their work is measured itself.
 fn generators_share(slice: &Slice) -> Option<f64> {
     let result = &slice.result;
     if result.facts.as_ref().is_some_and(|facts| facts.measures_its_own_work()) {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cpu_that_does_most_of_the_softirqs_is_told_with_its_share() {
+    fn the_cpu_that_does_most_of_the_softirqs_is_named_with_its_share() {
         let of = |second: f64| {
             let all = counters(&[
                 ("machine.stat.cpu0.user", 1.0),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_are_told_by_address_and_unequal_ones_only_where_something_waits() {
+    fn queues_are_named_by_address_and_unequal_ones_only_where_something_waits() {
         let all = counters(&[
             ("listen.looks", 10.0),
             ("listen.0.0.0.0:80.filled", 600.0),

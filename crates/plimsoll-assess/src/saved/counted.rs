@@ -2,7 +2,7 @@
 //!
 //! A counter is only comparable as a rate. Where a side has two readings or more, their differences count. Where each side has one, the first side
 //! is what happened since the machine was started, and the second is what happened between the two, as long as the machine was not started again.
-//! What these are divided by stands in the texts as well: connections, else segments, else seconds.
+//! Their divisor stands in the texts as well: connections, else segments, else seconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,7 +109,7 @@ impl Side {
             }
         }
         let clock: Vec<f64> = readings.iter().filter_map(|it| it.at).collect();
-        // What a clock shows since 1970 has no meaning by itself.
+        // A clock's time since 1970 has no meaning by itself.
         let since_boot = clock.first().is_some_and(|at| *at < 1e9);
         if !clock.is_empty() && self.clock.as_ref().is_none_or(|(_, known)| since_boot && !known) {
             self.clock = Some((clock, since_boot));
@@ -172,7 +172,7 @@ impl Side {
 /// Counts of both sides, window by window.
 type Both = [Vec<f64>; 2];
 
-/// What two sides are compared by.
+/// Values of two sides for their comparison.
 pub(super) struct Contrast<'s> {
     sides: [&'s Side; 2],
     /// Whether the machine went on from the first side to the second.
@@ -182,7 +182,7 @@ pub(super) struct Contrast<'s> {
     rates: Option<Rates>,
 }
 
-/// What counts are divided by.
+/// Divisor of counts.
 struct Divisor {
     by: Both,
     per: &'static str,
@@ -207,7 +207,7 @@ impl<'s> Contrast<'s> {
         Self { sides, goes_on, fell: if goes_on { fell } else { Vec::new() }, rates }
     }
 
-    /// What a counter moved by on both sides; nothing where it fell in between.
+    /// Change of a counter on both sides; nothing where it fell in between.
     fn counts(&self, name: &str) -> Option<Both> {
         let [before, after] = self.sides;
         if !before.shows(name) || !after.shows(name) {
@@ -273,7 +273,7 @@ impl<'s> Contrast<'s> {
         self.sides.iter().all(is_watched).then(|| [rate(0), rate(1)])
     }
 
-    /// What the counts of the machine, or of a host's own network, are divided by.
+    /// Divisor of the counts of the machine, or of a host's own network.
     fn divisor(&self, is_machines: bool) -> Option<Divisor> {
         let seconds = self.seconds();
         let operations = self.rates.zip(seconds.clone()).map(|((before, after), [b, a])| {
@@ -298,8 +298,8 @@ impl<'s> Contrast<'s> {
             let divisor = self.divisor(is_machines);
             let names: BTreeSet<&String> = self.sides.iter().flat_map(|side| side.names()).collect();
             // Time in which nothing runs stands beside what took it.
-            let tells = |name: &&String| !name.ends_with(".idle");
-            let of_kind = names.into_iter().filter(tells).filter(|name| is_of_machine(name) == is_machines);
+            let is_busy = |name: &&String| !name.ends_with(".idle");
+            let of_kind = names.into_iter().filter(is_busy).filter(|name| is_of_machine(name) == is_machines);
             all.extend(of_kind.filter_map(|name| self.counted(name, divisor.as_ref())));
         }
         all.extend(self.levels());
@@ -333,7 +333,7 @@ impl<'s> Contrast<'s> {
         })
     }
 
-    /// A counter that never moved before, where nothing tells how long the sides are.
+    /// A counter that never moved before, where the lengths of the sides are unknown.
     fn appeared(&self, name: &str, [before, after]: Both) -> Option<Figure> {
         let is_new = before.iter().all(|value| *value == 0.0) && after.iter().sum::<f64>() >= LEAST_EVENTS;
         is_new.then(|| Figure {
@@ -402,7 +402,7 @@ impl<'s> Contrast<'s> {
             .collect()
     }
 
-    /// Shares that no single counter tells.
+    /// Shares that no single counter has.
     fn derived(&self) -> BTreeMap<String, Both> {
         let Some(seconds) = self.seconds() else { return BTreeMap::new() };
         let names: BTreeSet<&String> = self.sides.iter().flat_map(|side| side.names()).collect();
@@ -427,7 +427,7 @@ impl<'s> Contrast<'s> {
         found
     }
 
-    /// What a reader has to know of the comparison.
+    /// Notes to the reader of the comparison.
     pub(super) fn notes(&self) -> Vec<String> {
         let [before, after] = self.sides;
         let mut notes = Vec::new();
@@ -485,7 +485,7 @@ fn is_sure([before, of_before]: [f64; 2], [after, of_after]: [f64; 2]) -> bool {
     before.max(after) >= LEAST_EVENTS && high >= MORE * low && high - low > SURE * DISPERSION.sqrt() * error
 }
 
-/// Whether a level differs by enough to be more than what it scatters by.
+/// Whether a level differs by more than its scatter.
 fn changed(name: &str, before: &[f64], after: &[f64]) -> bool {
     if before.len().min(after.len()) >= ENOUGH_WINDOWS {
         return true;
@@ -523,7 +523,7 @@ const LISTED: [(&str, &str); 5] = [
     ("syscall.", ".time_share"),
 ];
 
-/// Adds zeros for what one side does not list, where both list some.
+/// Adds zeros for counters that one side does not list, where both list some.
 fn add_absent(
     before: &mut BTreeMap<String, Vec<f64>>,
     after: &mut BTreeMap<String, Vec<f64>>,

@@ -1,4 +1,4 @@
-//! Commands that would tell more: those that support the causes for which some evidence exists already.
+//! Commands that would show more: those that support the causes for which some evidence exists already.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::Evidence;
@@ -9,7 +9,7 @@ const MOST: usize = 5;
 /// A cause that is this sure needs no further evidence.
 const SURE: f64 = 0.8;
 
-/// What hints at a cause, and what would show it.
+/// Counters that hint at a cause, and the commands that would show it.
 struct Hint {
     /// The cause.
     cause: CauseId,

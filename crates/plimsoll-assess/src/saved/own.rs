@@ -9,7 +9,7 @@ use plimsoll_model::observation::{
 use plimsoll_model::plan::{Plan, cell_text};
 
 use crate::evidence::shares::STATES;
-use crate::evidence::{MACHINE, is_level, is_told_level};
+use crate::evidence::{MACHINE, is_evident_level, is_level};
 use crate::recorded::Recorded;
 use crate::{aa_test, profile, sides};
 
@@ -18,7 +18,7 @@ pub(super) const RECORDING: &str = "plimsoll record";
 pub(super) const RUN: &str = "plimsoll run";
 /// The most readings of a recording: a day has 86,400 moments.
 const MOST_READINGS: usize = 120;
-/// What no other tool prints, and says little by itself.
+/// Counters that no other tool prints, and that say little by themselves.
 const ONLY_OWN: [&str; 2] = ["processes.", "wait."];
 /// A table needs as many rows.
 const FEWEST_ROWS: usize = 3;
@@ -87,7 +87,7 @@ impl Part {
     }
 }
 
-/// A run as counters and stacks of the host that is measured, and what of it that is; nothing where nothing was measured.
+/// A run as counters and stacks of the measured host, with a name for that part; nothing where nothing was measured.
 pub fn of_run(plan: &Plan, trials: &[TrialRecord], part: Part) -> Option<(Vec<Saved>, String)> {
     let (_, trials) = aa_test::split(trials);
     let cell = &part.of(plan.cells.iter())?.levels;
@@ -115,7 +115,7 @@ pub fn of_run(plan: &Plan, trials: &[TrialRecord], part: Part) -> Option<(Vec<Sa
     Some((saved, format!("phase {name}, host {host}{cell}")))
 }
 
-/// What the counters of the machine and of a host moved by in each slice.
+/// Changes of the counters of the machine and of a host in each slice.
 fn windows(phase: &PhaseRecord, host: &str) -> Vec<Window> {
     let slices = phase.slices.iter().filter(|slice| slice.arm == Arm::Treatment);
     slices
@@ -136,7 +136,7 @@ fn levels(trials: &[&TrialRecord], phase: &str, host: &str) -> Vec<Reading> {
     let of_host = looks.filter(|it| it.phase == phase && it.host == host && it.arm == Arm::Treatment);
     of_host
         .map(|look| {
-            let levels = look.snapshot.values.iter().filter(|(name, _)| is_told_level(name));
+            let levels = look.snapshot.values.iter().filter(|(name, _)| is_evident_level(name));
             let levels = levels.map(|(name, value)| (name.clone(), vec![*value])).collect();
             Reading { levels, ..Reading::default() }
         })
@@ -148,7 +148,7 @@ pub(super) fn is_own(side: &[Saved]) -> bool {
     side.iter().any(|saved| [RECORDING, RUN].contains(&saved.program()))
 }
 
-/// The columns of a table that counters tell as well, interval by interval.
+/// The columns of a table that counters hold as well, interval by interval.
 pub(super) fn table(wanted: &Table, counters: &Counters) -> Option<Table> {
     let intervals = intervals(counters);
     let column = |column: &Column| {
@@ -160,7 +160,7 @@ pub(super) fn table(wanted: &Table, counters: &Counters) -> Option<Table> {
         .then_some(Table { program: wanted.program, columns })
 }
 
-/// What moved in a stretch of time, and the levels at its end.
+/// Changes in a stretch of time, and the levels at its end.
 struct Interval<'c> {
     seconds: f64,
     moved: BTreeMap<&'c str, f64>,
@@ -183,7 +183,7 @@ fn intervals(counters: &Counters) -> Vec<Interval<'_>> {
     between.chain(given).collect()
 }
 
-/// Columns of vmstat and sar that count what happens in a second: the counter, and what one of it is.
+/// Columns of vmstat and sar that count events per second: the counter, and its unit.
 const RATES: [(&str, &str, f64); 20] = [
     ("si", "machine.vmstat.pswpin", 4.0),
     ("so", "machine.vmstat.pswpout", 4.0),
@@ -236,7 +236,7 @@ impl Interval<'_> {
         if column.kind == ColumnKind::Level {
             let level = |name: &str| self.levels?.get(name)?.first().copied();
             return match name {
-                // Whoever reads runs as well, and vmstat leaves itself out.
+                // The reading process runs as well, and vmstat leaves itself out.
                 "r" => level("machine.stat.procs_running").map(|tasks| (tasks - 1.0).max(0.0)),
                 "b" => level("machine.stat.procs_blocked"),
                 _ => None,

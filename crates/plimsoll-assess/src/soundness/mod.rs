@@ -1,4 +1,4 @@
-//! Whether a measurement can carry an answer: objections to what a claim rests on, and troubles of the whole run, also of one that claims
+//! Whether a measurement can carry an answer: objections to the evidence of a claim, and troubles of the whole run, also of one that claims
 //! nothing.
 
 mod objection;
@@ -18,7 +18,7 @@ pub(crate) use objection::{
     objection_to_search,
 };
 
-/// More failures than this share of what a load tried in a phase, and errors dominate what was measured.
+/// Beyond this share of failures among a load's attempts in a phase, errors dominate the measurement.
 const MOST_FAIL: f64 = 0.5;
 /// The claim, as verdicts name it: every run makes it.
 const CLAIM: &str = "measurement";
@@ -28,7 +28,7 @@ const CLAIM: &str = "measurement";
 pub(crate) enum FailureQuestion {
     /// A claim compares it with what was before: total failure answers it.
     AfterAll,
-    /// A claim is about what part of it fails, or about what a change does to it: total failure answers nothing.
+    /// A claim is about its share of failures, or about the effect of a change on it: total failure answers nothing.
     InPart,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Defect {
 /// The trials of one cell.
 type CellTrials<'t> = (&'t BTreeMap<String, String>, Vec<&'t TrialRecord>);
 
-/// All that failed in these trials: what loads met, phase by phase and rig by rig, then what cut trials short.
+/// All failures in these trials: those of loads, phase by phase and rig by rig, then those that cut trials short.
 pub(crate) fn of(plan: &Plan, trials: &[TrialRecord], asked: FailureQuestionOf) -> Vec<Defect> {
     let mut found = of_loads(plan, trials, asked);
     for (cell, trials) in by_cell(trials) {
@@ -54,7 +54,7 @@ pub(crate) fn of(plan: &Plan, trials: &[TrialRecord], asked: FailureQuestionOf) 
     found
 }
 
-/// Whether a load came to nothing, so that further trials would tell nothing else. A trial that was cut short may be bad luck.
+/// Whether a load came to nothing, so that further trials would fail as well. A trial that was cut short may be bad luck.
 pub(crate) fn is_hopeless(plan: &Plan, trials: &[TrialRecord], asked: FailureQuestionOf) -> bool {
     of_loads(plan, trials, asked).into_iter().any(|found| found.spoils_claims)
 }
@@ -67,7 +67,7 @@ fn by_cell<'t>(trials: impl IntoIterator<Item = &'t TrialRecord>) -> Vec<CellTri
     cells.into_iter().collect()
 }
 
-/// What failed in each phase and rig. Cells in which the same failed are one trouble.
+/// Failures of each phase and rig. Cells with the same failure are one trouble.
 fn of_loads(plan: &Plan, trials: &[TrialRecord], asked: FailureQuestionOf) -> Vec<Defect> {
     let sound = by_cell(trials.iter().filter(|trial| trial.faults.is_empty()));
     let mut seen = BTreeSet::new();
@@ -117,14 +117,14 @@ pub(super) fn object(found: &[Defect], status: RunStatus, trials: usize, finding
     }
 }
 
-/// What happened, with the first error.
+/// Sentence of the failure, with the first error.
 fn reason(trouble: &Trouble) -> String {
     let first = trouble.first_error.as_ref();
     let first = first.map_or_else(String::new, |error| format!("; the first error: {error}"));
     format!("{}{first}", trouble.what)
 }
 
-/// What a load did, and what it failed at.
+/// Work and failures of a load.
 #[derive(Clone, Copy, Default)]
 struct Work {
     done: u64,
@@ -148,7 +148,7 @@ impl Work {
     }
 }
 
-/// What a load failed at in a phase on a rig, where that is too much.
+/// Failures of a load in a phase on a rig, where they are too many.
 struct Failure<'t> {
     phase: &'t str,
     kind: PhaseKind,
@@ -209,7 +209,7 @@ impl<'t> Failure<'t> {
         let kinds: Vec<String> =
             self.errors.iter().map(|(kind, count)| format!("{count} {}", kind.title())).collect();
         let kinds = kinds.join(", ");
-        let told = match (nothing, self.work.failed) {
+        let failure = match (nothing, self.work.failed) {
             (true, 0) => {
                 format!(
                     "in {place} none of the {what} of `{load}` succeeded, and none was reported as failed"
@@ -224,7 +224,7 @@ impl<'t> Failure<'t> {
         };
         let trouble = Trouble {
             place,
-            what: told,
+            what: failure,
             spoils: spoils_claims || self.dominated && asked.is_none(),
             next: next(self.most(), &load, &service),
             first_error: self.first_error,
@@ -243,7 +243,7 @@ fn names(experiment: &Experiment, phase: &str) -> (String, String) {
     (load, to)
 }
 
-/// What to try next, by what failed most.
+/// The next step, by the most frequent failure.
 fn next(kind: Option<ErrorKind>, load: &str, service: &str) -> String {
     match kind {
         None => format!(
@@ -375,7 +375,7 @@ fn cells_in_words(cells: &[&BTreeMap<String, String>], of: usize) -> String {
     }
 }
 
-/// What a load tries, in the plural.
+/// Name of a load's operations, in the plural.
 fn noun(experiment: &Experiment, load: &str) -> &'static str {
     experiment.loads.get(load).map_or("requests", |load| load.kind.operations())
 }
@@ -456,15 +456,15 @@ measure = "some"
         let trials = ["1", "2", "3"].map(|clients| of_cell(clients, 100));
         let troubles = of(&plan, &trials, claims::asked_about_failures);
         assert_eq!(troubles.len(), 1);
-        let told = &troubles[0].trouble;
+        let trouble = &troubles[0].trouble;
         assert!(
-            told.what.starts_with("in `all` (every cell) all 300 connections of `some` failed"),
+            trouble.what.starts_with("in `all` (every cell) all 300 connections of `some` failed"),
             "{}",
-            told.what
+            trouble.what
         );
         for verdict in verdicts(&plan, &trials, RunStatus::Complete) {
             assert!(
-                verdict.outcome == Outcome::Invalid && verdict.reason.starts_with(&told.what),
+                verdict.outcome == Outcome::Invalid && verdict.reason.starts_with(&trouble.what),
                 "{verdict:?}"
             );
         }
@@ -499,7 +499,7 @@ measure = "some"
         let plan = plan(RECOVERY);
         let after = trial(&[("all", answered(100, 0)), ("later", answered(0, 100))]);
         let troubles = of(&plan, std::slice::from_ref(&after), claims::asked_about_failures);
-        assert!(troubles.len() == 1 && !troubles[0].trouble.spoils, "it is told all the same");
+        assert!(troubles.len() == 1 && !troubles[0].trouble.spoils, "it is reported all the same");
         let before = trial(&[("all", answered(0, 100)), ("later", answered(0, 100))]);
         assert_eq!(verdicts(&plan, &[before], RunStatus::Complete)[0].outcome, Outcome::Invalid);
     }
@@ -523,7 +523,7 @@ measure = "some"
     }
 
     #[test]
-    fn a_service_that_died_in_one_of_two_trials_is_told_and_leaves_the_claims_their_answer() {
+    fn a_service_that_died_in_one_of_two_trials_is_reported_and_leaves_the_claims_their_answer() {
         let plan = plan(RECOVERY);
         let fault = Fault { phase: "later".into(), kind: FaultKind::ServiceDied, what: "it ended".into() };
         let sound = trial(&[("all", answered(100, 0)), ("later", answered(100, 0))]);

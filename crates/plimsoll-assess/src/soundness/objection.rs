@@ -10,14 +10,14 @@ use crate::pooled;
 
 /// A generator whose threads are busy for this share of the time is the bottleneck itself.
 const SATURATED: f64 = 0.95;
-/// A sender of datagrams that reached less than this share of its rate did not ask what it was to ask.
+/// A sender of datagrams that reached less than this share of its rate did not offer what its file says.
 const BEHIND: f64 = 0.99;
 /// A hypervisor that takes more than this share of the CPUs' time decides the figures. What is compared is measured in turns and loses alike:
-/// less widens the interval, which tells of it.
+/// less widens the interval, which shows it.
 const STOLEN: f64 = 0.5;
 /// More than this, and a queue for the CPUs is longer than theory says.
 const HARDLY_STOLEN: f64 = 0.05;
-/// A generator that gives up more than this share of what it was to send does not offer the rate.
+/// A generator that gives up more than this share of its due requests does not offer the rate.
 const NOT_OFFERED: f64 = 0.01;
 /// A generator that sends half of its requests later than this, in microseconds ..
 const LATE_US: u64 = 1000;
@@ -162,7 +162,7 @@ fn median(values: &mut [u64]) -> Option<u64> {
     values.get(values.len() / 2).copied()
 }
 
-/// Loads whose own work is part of what is measured may be busy.
+/// Loads may be busy where their own work is part of the measurement.
 fn saturated(results: &[&LoadResult]) -> Option<String> {
     let generated =
         |result: &&&LoadResult| result.facts.as_ref().is_none_or(|facts| !facts.measures_its_own_work());
@@ -174,7 +174,7 @@ fn saturated(results: &[&LoadResult]) -> Option<String> {
     busy.or_else(|| not_offered(&results))
 }
 
-/// Whether datagrams were sent as fast as they were to be.
+/// Whether datagrams were sent at the requested rate.
 fn behind(slices: &[&Slice]) -> Option<String> {
     let all = slices.iter().filter_map(|slice| slice.result.facts.as_ref()?.offered());
     let (sent, intended) = all.fold((0, 0), |sum, next| (sum.0 + next.0, sum.1 + next.1));
@@ -194,7 +194,7 @@ fn taken(slices: &[&Slice], share: f64) -> Option<String> {
         .then(|| format!("the hypervisor took {:.0} % of the CPU time while it was measured", steal * 100.0))
 }
 
-/// Only the baseline tells here: that connections fail after a flood is a finding, and no fault of the measurement.
+/// Only the baseline counts here: that connections fail after a flood is a finding, and no fault of the measurement.
 fn failing(slices: &[&Slice]) -> Option<String> {
     let failed: u64 = slices.iter().map(|slice| slice.result.failed()).sum();
     let all: u64 = failed + slices.iter().map(|slice| slice.result.done()).sum::<u64>();
@@ -291,29 +291,29 @@ mod tests {
         assert_eq!(of(calm()), None);
         let mut late = calm();
         late[1].after_ns = 980_000;
-        let told = of(late).unwrap();
+        let why = of(late).unwrap();
         assert!(
-            told.contains("the one on `b` started 0.98 ms after the first, give or take 0.04 ms"),
-            "{told}"
+            why.contains("the one on `b` started 0.98 ms after the first, give or take 0.04 ms"),
+            "{why}"
         );
         let mut busy = calm();
         busy[0].result.user_us = 970_000;
-        let told = of(busy).unwrap();
+        let why = of(busy).unwrap();
         assert!(
-            told.starts_with("the generator on `a` was the bottleneck: its threads were busy for 97 %"),
-            "{told}"
+            why.starts_with("the generator on `a` was the bottleneck: its threads were busy for 97 %"),
+            "{why}"
         );
         let mut behind = calm();
         behind[1].result.offer = Some(Offer { due: 1000, begun: 900, ..Offer::default() });
         behind[1].result.errors.insert(ErrorKind::GeneratorLate, 100);
-        let told = of(behind).unwrap();
-        assert!(told.contains("on `b` was the bottleneck: it could not send 100 of the 1000"), "{told}");
+        let why = of(behind).unwrap();
+        assert!(why.contains("on `b` was the bottleneck: it could not send 100 of the 1000"), "{why}");
         let mut lagging = calm();
         lagging.push(generator("c", 0, LoadResult { elapsed_ns: 2_000_000_000, ..result() }));
-        let told = of(lagging).unwrap();
+        let why = of(lagging).unwrap();
         assert!(
-            told.contains("the generator on `c` lagged: for 50 % of the time all others had finished"),
-            "{told}"
+            why.contains("the generator on `c` lagged: for 50 % of the time all others had finished"),
+            "{why}"
         );
     }
 

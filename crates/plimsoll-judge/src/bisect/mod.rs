@@ -14,7 +14,7 @@ use crate::input::{self, JudgeError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// So often the ends are measured at most before the search begins.
+/// Number of measurements of each end, at most, before the search begins.
 const MOST_ENDS_FIRST: usize = 12;
 
 /// Settings of a bisection.
@@ -148,7 +148,7 @@ impl Bisection {
         let last = self.versions - 1;
         let (good, bad) = (self.measured(0), self.measured(last));
         if good.min(bad) < self.settings.ends_first
-            || good.min(bad) < MOST_ENDS_FIRST && !posterior::told_apart(&self.logs(0), &self.logs(last))
+            || good.min(bad) < MOST_ENDS_FIRST && !posterior::are_distinct(&self.logs(0), &self.logs(last))
         {
             return Some(if good <= bad { 0 } else { last });
         }
@@ -156,7 +156,7 @@ impl Bisection {
         if self.spans(&posterior).iter().any(|span| span.probability >= self.settings.confidence) {
             return None;
         }
-        let known = Known::of(&posterior, &self.observations);
+        let known = LevelWeights::of(&posterior, &self.observations);
         Some(if known.levels() < self.settings.ends_weight * known.unclear {
             if known.old <= known.new { 0 } else { last }
         } else {
@@ -225,17 +225,17 @@ impl Bisection {
     }
 }
 
-/// How many measurements tell about what, each weighed by how sure its side of the change is.
-struct Known {
+/// Effective numbers of measurements of the levels, each weighed by how sure its side of the change is.
+struct LevelWeights {
     /// The old level.
     old: f64,
     /// The new level.
     new: f64,
-    /// Neither as yet, because their side is what is searched.
+    /// Neither yet, because the search still looks for their side.
     unclear: f64,
 }
 
-impl Known {
+impl LevelWeights {
     fn of(posterior: &[f64], observations: &[Observation]) -> Self {
         let is_new: Vec<f64> = posterior
             .iter()

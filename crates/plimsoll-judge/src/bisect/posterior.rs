@@ -66,7 +66,7 @@ pub(super) fn posterior(versions: usize, observations: &[Observation]) -> Poster
 }
 
 /// Whether two samples of log figures lie three standard errors apart: then their levels are known well enough to search.
-pub(super) fn told_apart(old: &[f64], new: &[f64]) -> bool {
+pub(super) fn are_distinct(old: &[f64], new: &[f64]) -> bool {
     let error = pooled_spread(old, new) * (1.0 / old.len() as f64 + 1.0 / new.len() as f64).sqrt();
     (median(new) - median(old)).abs() >= 3.0 * error
 }
@@ -147,7 +147,7 @@ impl Grid {
         let integral = |at: &dyn Fn(usize) -> f64| {
             let terms: Vec<f64> = (0..self.levels.len()).map(|l| at(l) + self.log_widths[l]).collect();
             let highest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            // What a float would not add is not worth an exponential.
+            // A term below the precision of a float is not worth an exponential.
             let near = terms.iter().map(|t| t - highest).filter(|t| *t > -37.0);
             highest + near.map(f64::exp).sum::<f64>().ln()
         };
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_that_were_not_told_apart_share_their_probability() {
+    fn versions_without_a_difference_share_their_probability() {
         let seen = [(0, 100.0), (0, 101.0), (5, 100.5), (9, 150.0), (9, 151.0)];
         let observations: Vec<Observation> =
             seen.map(|(version, value)| Observation { version, value }).to_vec();

@@ -15,9 +15,9 @@ const MOST_CYCLES: usize = 3;
 const TRIED: f64 = 1.0;
 /// Rounds in which levels are found without the rest, and the rest without the levels.
 const ROUNDS: usize = 3;
-/// What lies farther from its level, in standard deviations, does not make a cycle.
+/// Values farther from their level, in standard deviations, do not make a cycle.
 const REACH: f64 = 3.0;
-/// What each figure of a cycle costs in Schwarz's criterion: as in Akaike's, because that there is a cycle was tested before.
+/// Cost of each figure of a cycle in Schwarz's criterion: as in Akaike's, because that there is a cycle was tested before.
 const OF_A_CYCLE: f64 = 2.0;
 /// A cycle must gain so much by this criterion.
 const GAIN: f64 = 6.0;
@@ -183,7 +183,7 @@ impl Explained {
             now.noise = prune::noise_around(&now.clean, &now.boundaries);
             now.levels = locate::relocate(&now.values, &mut now.boundaries, now.noise);
             let (order, of_noise) = best_order(&now.residuals())?;
-            // In such noise a step pays twice: it has to stand out of what wanders as well.
+            // In such noise a step pays twice: it must also stand out of the slow wandering.
             let criterion = of_noise + now.cost() + 2.0 * now.boundaries.len() as f64 * (n as f64).ln();
             if best.as_ref().is_none_or(|(least, _)| criterion < *least) {
                 best = Some((criterion, Self { memory: Some(order), ..now.clone() }));
@@ -330,7 +330,7 @@ impl Explained {
         (left / off.len().max(1) as f64).sqrt().max(f64::MIN_POSITIVE)
     }
 
-    /// What the parameters cost by that criterion.
+    /// Cost of the parameters by that criterion.
     fn cost(&self) -> f64 {
         let n = self.clean.len() as f64;
         let levels = self.boundaries.len() as f64;

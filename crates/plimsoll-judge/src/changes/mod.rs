@@ -285,16 +285,16 @@ impl Changes {
             estimate: Some(largest.size()),
             interval: Some(largest.interval),
             confidence: CONFIDENCE,
-            ..bare(Outcome::Changed, self.told())
+            ..bare(Outcome::Changed, self.in_words())
         }
     }
 
     /// The changes in words, the first few of them.
-    fn told(&self) -> String {
-        const TOLD: usize = 5;
-        let mut parts: Vec<String> = self.changes.iter().take(TOLD).map(told).collect();
-        if self.changes.len() > TOLD {
-            parts.push(format!("and {} more", self.changes.len() - TOLD));
+    fn in_words(&self) -> String {
+        const NAMED: usize = 5;
+        let mut parts: Vec<String> = self.changes.iter().take(NAMED).map(describe).collect();
+        if self.changes.len() > NAMED {
+            parts.push(format!("and {} more", self.changes.len() - NAMED));
         }
         let changes = count(self.changes.len(), "change");
         format!("{changes} in {}: {}{}", count(self.n, "value"), parts.join("; "), self.beside())
@@ -302,30 +302,30 @@ impl Changes {
 
     /// The components removed beforehand, and the missing values, in words.
     fn beside(&self) -> String {
-        let mut told = String::new();
+        let mut words = String::new();
         if !self.cycles.is_empty() {
             let cycles: Vec<String> = self.cycles.iter().map(usize::to_string).collect();
-            told += &format!("; cycles of {} values removed first", cycles.join(" and of "));
+            words += &format!("; cycles of {} values removed first", cycles.join(" and of "));
         }
         if let Some(slope) = self.trend {
-            told += &format!("; a trend of {} per value removed first", figure(slope));
+            words += &format!("; a trend of {} per value removed first", figure(slope));
         }
         if let Some(degree) = self.curve {
-            told += &format!("; a smooth curve of degree {degree} describes them better than steps");
+            words += &format!("; a smooth curve of degree {degree} describes them better than steps");
         }
         if let Some(order) = self.memory {
-            told += &format!(
+            words += &format!(
                 "; noise with a long memory (d = {order:.2}, as 1/f noise has) describes them better than more steps"
             );
         }
         if self.missing > 0 {
-            told += &format!("; {} missing, their positions counted", count(self.missing, "value"));
+            words += &format!("; {} missing, their positions counted", count(self.missing, "value"));
         }
-        told
+        words
     }
 }
 
-fn told(change: &Change) -> String {
+fn describe(change: &Change) -> String {
     let size = change.relative().map_or_else(String::new, |r| format!(" ({:+.1} %)", 100.0 * r));
     let (lo, hi) = change.index_interval;
     let place = if lo == hi { String::new() } else { format!(" (between {lo} and {hi})") };

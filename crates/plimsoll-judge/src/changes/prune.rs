@@ -18,7 +18,7 @@ const MAX_REACH: usize = 512;
 /// The smallest standard deviation believed, as a share of half the range of the series.
 const LEAST_SD: f64 = 1e-12;
 
-/// What survives: the boundaries, and the noise around the levels between them.
+/// Surviving boundaries, and the noise around the levels between them.
 pub(super) struct Pruned {
     pub(super) boundaries: Vec<usize>,
     pub(super) noise: Noise,
@@ -250,7 +250,7 @@ impl<'a> Pruner<'a> {
         changed
     }
 
-    /// Deletes both ends of a short level whose neighbours do not differ. Tells whether there was one.
+    /// Deletes both ends of a short level whose neighbours do not differ. True where there was one.
     fn drop_excursions(&mut self, noise: Noise) -> bool {
         let mut dropped = false;
         let boundaries: Vec<usize> = self.boundaries().collect();
@@ -309,12 +309,12 @@ mod tests {
     }
 
     #[test]
-    fn joined_levels_equal_a_level_made_anew() {
+    fn joined_levels_equal_a_level_made_from_all_values() {
         let series = noisy(&[(5, 0.0), (9, 4.0)], 1);
         let joined = Level::of(&series, 0, 5).joined(&Level::of(&series, 5, 14));
-        let anew = Level::of(&series, 0, 14);
+        let whole = Level::of(&series, 0, 14);
         for (a, b) in
-            [(joined.mean, anew.mean), (joined.squares, anew.squares), (joined.products, anew.products)]
+            [(joined.mean, whole.mean), (joined.squares, whole.squares), (joined.products, whole.products)]
         {
             assert!((a - b).abs() < 1e-9, "{a} {b}");
         }

@@ -117,7 +117,7 @@ fn about_one_series_in_fifty_raises_a_false_alarm() {
 
 #[test]
 fn a_series_read_backwards_has_its_changes_mirrored() {
-    // Two places that explain a change nearly as well are told apart by what was found before them, which the direction decides.
+    // Of two places that explain a change nearly as well, earlier finds choose one, and the direction decides what is earlier.
     let mut apart = 0;
     for seed in 0..500 {
         let series = noisy(&[(40, 10.0), (40, 16.0), (40, 12.0)], 1.0, seed);

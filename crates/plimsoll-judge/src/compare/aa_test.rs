@@ -1,7 +1,7 @@
 //! A against A: can a machine carry an answer at all?
 //!
 //! Things that are alike are measured one after the other. In random order they would be found different just as often as the level says,
-//! whatever the machine does; what they tell is how far the machine itself moves a figure, and so how small a difference can be shown.
+//! whatever the machine does. They show how far the machine itself moves a figure, and so the smallest difference that can be shown.
 
 use super::PLANNED_POWER;
 use crate::Scale;

@@ -213,7 +213,7 @@ pub fn unpaired(
     Ok(evidence.judge(metric, settings))
 }
 
-/// What a comparison rests on, before it is turned into words.
+/// Basis of a comparison, before it is put into words.
 pub(crate) struct Evidence {
     /// The centre of the distances on the scale, with its interval.
     pub(crate) location: Location,

@@ -22,7 +22,7 @@ const REACH: f64 = 3.0;
 pub(super) struct Serial {
     /// The coefficient of the autoregression that is assumed.
     pub(super) rho: f64,
-    /// How many independent differences would tell as much.
+    /// Number of independent differences with the same information.
     pub(super) effective: f64,
 }
 

@@ -69,7 +69,7 @@ fn the_plan_reproduces_the_textbook_number() {
 }
 
 #[test]
-fn two_pairs_decide_nothing_and_tell_how_many_would() {
+fn two_pairs_decide_nothing_and_the_needed_number_is_named() {
     let judge = |n: usize| {
         let (a, b) = ([100.0, 100.1, 99.9, 100.2, 99.8, 100.0], [150.0, 150.1, 149.9, 150.2, 149.8, 150.3]);
         paired("wall", &a[..n], &b[..n], &CompareSettings::default()).unwrap()
@@ -90,7 +90,7 @@ fn two_pairs_decide_nothing_and_tell_how_many_would() {
 }
 
 #[test]
-fn one_value_on_each_side_has_no_interval_and_tells_how_many_it_takes() {
+fn one_value_on_each_side_has_no_interval_and_the_needed_number_is_named() {
     let found = unpaired("wall", &[100.0], &[121.0], &CompareSettings::default()).unwrap();
     assert_eq!((found.verdict.outcome, found.verdict.interval), (Outcome::Undecided, None));
     assert_eq!(found.needed, Some(5));
@@ -199,7 +199,7 @@ fn shares_near_nothing_are_the_same_however_large_their_ratio() {
 }
 
 #[test]
-fn a_share_that_grew_is_told_in_percentage_points() {
+fn a_share_that_grew_is_reported_in_percentage_points() {
     let a = [0.001, 0.0, 0.002, 0.0, 0.001, 0.003, 0.0, 0.001];
     let b = a.map(|a| 0.15 + 2.0 * a);
     let settings = CompareSettings { margin: 0.02, scale: Scale::Difference, ..CompareSettings::default() };
@@ -216,7 +216,7 @@ fn a_zero_is_refused_with_its_place() {
 }
 
 #[test]
-fn unpaired_samples_of_different_lengths_are_judged_and_the_cost_is_told() {
+fn unpaired_samples_of_different_lengths_are_judged_and_the_cost_is_reported() {
     let (a, _) = noisy_pairs(30, 1.0, 0.011, 6);
     let b: Vec<f64> = a.iter().take(25).map(|a| a * 3.0).collect();
     let result = unpaired("wall", &a, &b, &CompareSettings::default()).unwrap();

@@ -109,7 +109,7 @@ impl Additive {
         let mut parts: Vec<(usize, String, f64)> = Vec::new();
         for set in 1..1_usize << factors.len() {
             let mut effect = self.average(cells, set);
-            // What smaller sets of these factors explain is theirs.
+            // The part that smaller sets of these factors explain is theirs.
             for (_, smaller) in effects.iter().enumerate().filter(|(other, _)| other & set == *other) {
                 effect.iter_mut().zip(smaller).for_each(|(e, s)| *e -= s);
             }

@@ -102,7 +102,7 @@ pub fn judge(
     Ok(finding.report(additive.shares(&table.factors, &design.data)))
 }
 
-/// What the deviations of cells rest on.
+/// Basis of the deviations of cells.
 struct Evidence {
     /// The deviation of each cell on the scale, with its interval.
     deviations: Vec<Location>,
@@ -222,7 +222,7 @@ impl Finding<'_> {
         let Some(p) = self.evidence.p.filter(|_| self.evidence.doubt.is_none()) else {
             return Outcome::Undecided;
         };
-        // One that is surely there, and as surely too small to matter, counts as none.
+        // An interaction that is surely there, and as surely too small to matter, counts as none.
         if found.lo >= -margin && found.hi <= margin {
             Outcome::Additive
         } else if p <= self.settings.alpha {

@@ -11,11 +11,11 @@ const DOUBTED: f64 = 0.01;
 
 /// The parts of the variation that the test needs.
 pub(super) struct Anova {
-    /// What main effects leave of each cell's mean.
+    /// Rest of each cell's mean after main effects.
     pub(super) residuals: Vec<f64>,
     /// Replicates behind each cell's mean.
     replicates: f64,
-    /// What cell and block leave of each value.
+    /// Rest of each value after cell and block.
     errors: Vec<f64>,
     /// Degrees of freedom of the errors.
     freedom: f64,

@@ -11,7 +11,7 @@ const LINES: usize = 4096;
 /// ... or the bytes of them, so that memory stays bounded however long the input is.
 const BYTES: usize = 32 << 20;
 
-/// What a batch came to.
+/// Outcome of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BatchSummary {
     /// Lines that got a verdict.

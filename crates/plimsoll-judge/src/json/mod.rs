@@ -19,10 +19,10 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use table::Table;
 
-/// The modules of the tests, the names of the tests, and the way from a test to what it takes: the list is the only place that knows them all.
+/// The modules of the tests, the names of the tests, and the input of each test: only this list knows them all.
 macro_rules! tests {
     ($($(#[$of_test:meta])* $key:ident: $test:ident($request:ident) $name:literal,)+) => {
-        /// What each test reads: the columns of a table, or the fields of an object.
+        /// Input of each test: the columns of a table, or the fields of an object.
         mod columns {
             $(pub(super) mod $key;)+
         }
@@ -88,7 +88,7 @@ impl Test {
     }
 }
 
-/// What a test found: the verdict, and the fields that only this test has.
+/// Result of a test: the verdict, and the fields that only this test has.
 pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     pub(crate) own: Map<String, Value>,
@@ -118,7 +118,7 @@ impl Judgement {
     }
 }
 
-/// What a test takes: from JSON by its fields, or from the columns of a table.
+/// Input of a test: from JSON by its fields, or from the columns of a table.
 pub(crate) trait Request: DeserializeOwned {
     /// Whether the test takes a single column, so that a line of numbers is one.
     const SERIES: bool = false;
@@ -153,7 +153,7 @@ pub fn judge_line(test: Test, line: &str) -> Result<Value, JudgeError> {
 /// How text is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextOptions {
-    /// The decimal mark. Without it, the numbers of a table must tell it.
+    /// The decimal mark. Without it, the numbers of a table must show it.
     pub mark: Option<Mark>,
     /// Whether row i of two lists was measured together. Only for [`Test::Compare`].
     pub paired: bool,
@@ -168,7 +168,7 @@ pub fn judge_text(test: Test, text: String, options: TextOptions) -> Result<Valu
     answer(test, Input::of(text, options.mark), options.paired)
 }
 
-/// What a chart shows of one JSON object that [`judge_line`] judges.
+/// Chart of one JSON object that [`judge_line`] judges.
 ///
 /// # Errors
 /// Those of [`judge_line`].
@@ -176,7 +176,7 @@ pub fn numbers_of_line(test: Test, line: &str) -> Result<Numbers, JudgeError> {
     numbers(test, &Input::Object(Cow::Borrowed(line)))
 }
 
-/// What a chart shows of text that [`judge_text`] judges.
+/// Chart of text that [`judge_text`] judges.
 ///
 /// # Errors
 /// Those of [`judge_text`].
@@ -184,7 +184,7 @@ pub fn numbers_of_text(test: Test, text: &str, mark: Option<Mark>) -> Result<Num
     numbers(test, &Input::of(text.to_owned(), mark))
 }
 
-/// What a verdict is wanted of.
+/// Subject of a verdict.
 enum Input<'t> {
     Object(Cow<'t, str>),
     Table(String, Option<Mark>),

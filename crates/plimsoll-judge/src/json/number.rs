@@ -1,6 +1,6 @@
 //! Numbers as people write them: which of point and comma is the decimal mark, and which separates thousands.
 
-/// What stands before the decimals.
+/// The decimal mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// `108.43`, and `1,234.5` where thousands are separated.
@@ -33,7 +33,7 @@ impl Mark {
     }
 }
 
-/// What a piece of text says about the decimal mark.
+/// Evidence of a piece of text on the decimal mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// A number that means the same with either mark, or by custom has a decimal point: `108`, `1e3`, `1.234`.
@@ -46,7 +46,7 @@ pub(crate) enum Shape {
     Text,
 }
 
-/// What `text` says about the decimal mark.
+/// Evidence of `text` on the decimal mark.
 pub(crate) fn shape(text: &str) -> Shape {
     if !text.contains(',') {
         return match (parse(text, Mark::Point), parse(text, Mark::Comma)) {

@@ -10,7 +10,7 @@ use crate::wording::count;
 /// The most places that one error names.
 const NAMED: usize = 5;
 
-/// What stands between columns.
+/// Separator of columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Separator {
     /// This byte.
@@ -40,10 +40,10 @@ pub(crate) struct Table<'t> {
     list: bool,
     /// The line of the heading, or of the first row.
     first: u32,
-    /// The decimal mark; nothing where no number tells and none was given.
+    /// The decimal mark; nothing where no number shows it and none was given.
     mark: Option<Mark>,
     /// The line that set the mark; `None` if it was given or assumed.
-    told: Option<u32>,
+    mark_line: Option<u32>,
 }
 
 impl<'t> Table<'t> {
@@ -107,7 +107,7 @@ impl<'t> Table<'t> {
             list: false,
             first: 1,
             mark: None,
-            told: None,
+            mark_line: None,
         }
     }
 
@@ -153,7 +153,7 @@ impl<'t> Table<'t> {
         } else {
             ""
         };
-        let told = |(row, width): (usize, usize)| {
+        let message = |(row, width): (usize, usize)| {
             let (cells, place) = (count(width, "cell"), names.len() + 1);
             let line = self.lines[row];
             format!(
@@ -161,7 +161,7 @@ impl<'t> Table<'t> {
                 names.len()
             )
         };
-        all_of(wide.map(told))
+        all_of(wide.map(message))
     }
 
     /// Finds the first number that can be read with one decimal mark only.
@@ -171,22 +171,22 @@ impl<'t> Table<'t> {
             self.mark = Some(Mark::Point);
             return;
         }
-        let told = (0..self.len()).find_map(|row| {
+        let first = (0..self.len()).find_map(|row| {
             let mark = (0..self.cells_of(row)).find_map(|column| match shape(self.text(row, column)) {
                 Shape::Only(mark) => Some(mark),
                 _ => None,
             });
             Some((mark?, self.lines[row]))
         });
-        if let Some((mark, line)) = told {
-            (self.mark, self.told) = (Some(mark), Some(line));
+        if let Some((mark, line)) = first {
+            (self.mark, self.mark_line) = (Some(mark), Some(line));
         }
     }
 
     /// Refuses `1.020` below `990`, which may be a thousand and twenty. Another number with decimals, or four digits without a separator, would
-    /// tell that the point stands before decimals.
+    /// show that the point stands before decimals.
     fn check_points(&self) -> Result<(), JudgeError> {
-        for column in (0..self.width()).filter(|_| self.told.is_none()) {
+        for column in (0..self.width()).filter(|_| self.mark_line.is_none()) {
             let cells = || {
                 (0..self.len()).map(|row| (row, self.text(row, column))).filter(|(_, cell)| !cell.is_empty())
             };
@@ -275,8 +275,8 @@ impl<'t> Table<'t> {
             }
             (Err(Shape::Text), _) | (_, None) => Err(is("expected a number")),
             (Err(_), Some(mark)) => {
-                let told = self.told.map_or_else(String::new, |line| format!(", as in line {line}"));
-                Err(is(&format!("expected a number with a decimal {}{told}", mark.name())))
+                let source = self.mark_line.map_or_else(String::new, |line| format!(", as in line {line}"));
+                Err(is(&format!("expected a number with a decimal {}{source}", mark.name())))
             }
         }
     }
@@ -389,7 +389,7 @@ impl<'t> Table<'t> {
         format!("line {}: there is no column `{names}`: found {}{cure}", self.first, self.found())
     }
 
-    /// What columns there are, for error messages.
+    /// Names of the columns, for error messages.
     pub(crate) fn found(&self) -> String {
         match self.names() {
             [] => count(self.width(), "column") + " without names",
@@ -417,15 +417,15 @@ fn shape_under(text: &str, mark: Option<Mark>) -> Result<f64, Shape> {
 
 /// One error of the first places where something is wrong, a line each; none where nothing is.
 pub(crate) fn all_of(mut wrong: impl Iterator<Item = String>) -> Result<(), JudgeError> {
-    let mut told: Vec<String> = wrong.by_ref().take(NAMED).collect();
-    if told.is_empty() {
+    let mut messages: Vec<String> = wrong.by_ref().take(NAMED).collect();
+    if messages.is_empty() {
         return Ok(());
     }
     let more = wrong.count();
     if more > 0 {
-        told.push(format!("and {more} more"));
+        messages.push(format!("and {more} more"));
     }
-    Err(JudgeError::Table(told.join("\n  ")))
+    Err(JudgeError::Table(messages.join("\n  ")))
 }
 
 /// Whether a cell begins like a number, such as `12ms`, `0x10`, `-inf` or `NaN`.
@@ -590,7 +590,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_read_by_the_mark_that_other_numbers_tell() {
+    fn thousands_are_read_by_the_mark_that_other_numbers_show() {
         for (text, expected) in [
             ("values;x\n1.234,5;1\n2.000;1\n", [1234.5, 2000.0]),
             ("values;x\n1,234.5;1\n2,000;1\n", [1234.5, 2000.0]),
@@ -670,7 +670,7 @@ mod tests {
     }
 
     #[test]
-    fn points_that_may_separate_thousands_are_refused_unless_other_numbers_tell() {
+    fn points_that_may_separate_thousands_are_refused_unless_other_numbers_decide() {
         let error = read("990\n1.010\n1.020\n", None).unwrap_err().to_string();
         assert!(error.contains("line 2, column 1") && error.contains("1010 with --decimal comma"), "{error}");
         assert_eq!(read("990\n1.010\n", Some(Mark::Comma)), Ok(vec![990.0, 1010.0]));
@@ -681,7 +681,7 @@ mod tests {
     }
 
     #[test]
-    fn all_wrong_places_are_told_up_to_five() {
+    fn wrong_cells_are_named_up_to_five() {
         let text = format!("values\n1\n{}", "x\n".repeat(7));
         let error = read(&text, None).unwrap_err().to_string();
         assert_eq!(error.lines().count(), 6, "{error}");

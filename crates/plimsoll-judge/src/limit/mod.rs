@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// How much of the precision a trial alone has to reach: a few that do reach it together, with their scatter.
 const OWN_SHARE: f64 = 0.7;
 
-/// What one probe found.
+/// Result of one probe.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
     /// How much was given.
@@ -93,7 +93,7 @@ impl Limit {
     }
 }
 
-/// How much to give next in a trial that found this so far; nothing when another probe of it would tell little more: the interval of
+/// How much to give next in a trial that found this so far; nothing when another probe of it would add little: the interval of
 /// the trial alone is within 70 % of the precision, so that a few together are surer than that, or the limit surely lies outside of the range.
 ///
 /// # Errors
@@ -108,7 +108,7 @@ pub fn next(probes: &[Probe], settings: &LimitSettings) -> Result<Option<f64>, J
     if probes.len() >= settings.fewest && (outside || found.is_within(OWN_SHARE * settings.precision)) {
         return Ok(None);
     }
-    // Off the middle now and then, by turns on either side: probes at the middle alone tell nothing of the steepness.
+    // Off the middle now and then, by turns on either side: probes at the middle alone do not show the steepness.
     let quantile = match probes.len() % 4 {
         1 => 0.25,
         3 => 0.75,
@@ -147,8 +147,8 @@ fn limit_of(belief: &Belief<'_>, settings: &LimitSettings) -> Limit {
 }
 
 /// Judges the limit of several trials. Where a least limit is wanted: `reached` when the limit is surely as high, `not_reached` when it
-/// is surely lower. Else `estimated` when the interval is as narrow as the precision asks. `undecided` in all other cases, which the
-/// reason tells apart.
+/// is surely lower. Else `estimated` when the interval is as narrow as the precision asks. Otherwise `undecided`; the
+/// reason names the case.
 ///
 /// # Errors
 /// As [`limit`].

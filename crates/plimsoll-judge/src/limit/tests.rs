@@ -85,7 +85,7 @@ fn a_limit_outside_of_the_range_is_said_to_be_there() {
         assert_eq!((verdict.outcome, verdict.estimate), (Outcome::Undecided, None));
         let interval = verdict.interval.unwrap();
         assert_eq!((interval.lo(), interval.hi()), (open.lo(), open.hi()));
-        // What is wanted may be decided all the same.
+        // The claim may be decided all the same.
         let wanted = judge("requests_per_second", &[probes], &settings, Some(500.0)).unwrap();
         assert_eq!(wanted.outcome, if held { Outcome::Reached } else { Outcome::NotReached });
     }

@@ -46,7 +46,7 @@ pub struct Sent {
     pub seconds: f64,
 }
 
-/// What a host grants TCP.
+/// Buffers that a host grants TCP.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grant {
     /// The largest buffer, in bytes.
@@ -66,9 +66,9 @@ pub struct Facts {
     pub at_rate: Sent,
     /// Bursts.
     pub bursts: Vec<Sent>,
-    /// What the sender's host grants.
+    /// Buffer on the sender's host.
     pub sender: Grant,
-    /// What the receiver's does.
+    /// Buffer on the receiver's host.
     pub receiver: Grant,
 }
 
@@ -97,33 +97,33 @@ impl Check {
     }
 }
 
-/// What one check found.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The subject of the check.
     pub check: Check,
     /// Whether it is good enough; absent where that is not sure.
     pub passes: Option<bool>,
-    /// What there is, in `unit`.
+    /// Measured value, in `unit`.
     pub measured: f64,
     /// The needed value, in `unit`.
     pub needed: f64,
     /// Of both: `bit/s`, `share` or `bytes`.
     pub unit: &'static str,
     /// A sentence, without its end.
-    pub told: String,
-    /// What to do about it; empty where it passes.
+    pub text: String,
+    /// Advice; empty where it passes.
     pub advice: String,
 }
 
-/// What all checks found.
+/// Results of all checks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnosis {
-    /// What the path may lose and must queue.
+    /// Largest loss and least queue of the path.
     pub budget: Budget,
     /// The checks, in a fixed order.
     pub findings: Vec<Finding>,
-    /// What TCP would reach over the whole path, in bit/s of data, by the worst of the checks; no more than was offered.
+    /// TCP's predicted rate over the whole path, in bit/s of data, by the worst of the checks; no more than was offered.
     pub reaches: f64,
     /// How many datagrams were sent.
     pub n: usize,
@@ -156,7 +156,7 @@ pub fn diagnose(target: &Target, facts: &Facts) -> Result<Diagnosis, JudgeError>
     Ok(Diagnosis { budget, findings, reaches, n: n as usize })
 }
 
-/// What TCP would reach if this were the only limit.
+/// TCP's rate if this were the only limit.
 fn reaches(target: &Target, finding: &Finding) -> f64 {
     if finding.passes != Some(false) {
         return f64::INFINITY;
@@ -176,7 +176,7 @@ fn rate(target: &Target, facts: &Facts, lost: f64) -> Finding {
     let short = received < CARRIED * sent * (1.0 - lost);
     let asked = offered >= OFFERED * target.rate;
     let passes = if short { Some(false) } else { asked.then_some(true) };
-    let told = match passes {
+    let text = match passes {
         Some(true) => format!("{} arrive when {} are sent", mega(arrived), mega(offered)),
         Some(false) => format!("no more than {} arrive when {} are sent", mega(arrived), mega(offered)),
         None => format!("the sender reached only {} of {}", mega(offered), mega(target.rate)),
@@ -194,7 +194,7 @@ fn rate(target: &Target, facts: &Facts, lost: f64) -> Finding {
         measured: arrived,
         needed: target.rate,
         unit: "bit/s",
-        told,
+        text,
         advice,
     }
 }
@@ -212,7 +212,7 @@ fn loss(target: &Target, facts: &Facts, budget: &Budget) -> Finding {
         None
     };
     let allowed = format!("one in {:.0} ({:.4} %) is allowed", budget.packets_per_loss, 100.0 * budget.loss);
-    let told =
+    let text =
         format!("{lost} of {sent} packets that were far apart were lost ({:.4} %), {allowed}", 100.0 * share);
     let advice = match passes {
         Some(true) => String::new(),
@@ -224,17 +224,17 @@ fn loss(target: &Target, facts: &Facts, budget: &Budget) -> Finding {
         ),
         None => "send more packets (`packets`): these do not show it".into(),
     };
-    Finding { check: Check::Loss, passes, measured: share, needed: budget.loss, unit: "share", told, advice }
+    Finding { check: Check::Loss, passes, measured: share, needed: budget.loss, unit: "share", text, advice }
 }
 
-/// What arrives of a burst is what the queue at the narrow place took.
+/// Part of a burst that arrives: the capacity of the queue at the narrow place.
 fn buffer(target: &Target, facts: &Facts, budget: &Budget, lost: f64) -> Finding {
     let taken: Vec<f64> = facts.bursts.iter().map(|burst| burst.received / (1.0 - lost).max(0.01)).collect();
     let (sent, taken) = (facts.bursts.iter().map(|burst| burst.sent).fold(0.0, f64::max), median(&taken));
     let measured = taken.min(sent) * facts.frame;
     let passes = measured >= budget.queue_bytes;
     let whole = taken >= 0.99 * sent;
-    let told = format!(
+    let text = format!(
         "the queue takes {}{measured:.0} B at once, {:.0} B are needed",
         if whole { "at least " } else { "" },
         budget.queue_bytes
@@ -254,7 +254,7 @@ fn buffer(target: &Target, facts: &Facts, budget: &Budget, lost: f64) -> Finding
         measured,
         needed: budget.queue_bytes,
         unit: "bytes",
-        told,
+        text,
         advice,
     }
 }
@@ -262,7 +262,7 @@ fn buffer(target: &Target, facts: &Facts, budget: &Budget, lost: f64) -> Finding
 fn window(target: &Target, check: Check, grant: Grant, host: &str, setting: &str) -> Finding {
     let (measured, needed) = (OF_BUFFER * grant.buffer, target.rate * target.rtt / 8.0);
     let passes = measured >= needed;
-    let told =
+    let text =
         format!("the {host}'s {setting} limits the window to {measured:.0} B, {needed:.0} B are needed");
     let advice = if passes {
         String::new()
@@ -272,7 +272,7 @@ fn window(target: &Target, check: Check, grant: Grant, host: &str, setting: &str
             (needed / OF_BUFFER).ceil()
         )
     };
-    Finding { check, passes: Some(passes), measured, needed, unit: "bytes", told, advice }
+    Finding { check, passes: Some(passes), measured, needed, unit: "bytes", text, advice }
 }
 
 fn scaling(target: &Target, facts: &Facts) -> Finding {
@@ -281,7 +281,7 @@ fn scaling(target: &Target, facts: &Facts) -> Finding {
     let passes = on || needed <= UNSCALED;
     let measured = if on { UNSCALED * f64::from(1 << 14) } else { UNSCALED };
     let state = if on { "on" } else { "off" };
-    let told = format!("window scaling is {state}, a window of {needed:.0} B is needed");
+    let text = format!("window scaling is {state}, a window of {needed:.0} B is needed");
     let advice =
         if passes { String::new() } else { "set net.ipv4.tcp_window_scaling to 1 on both hosts".into() };
     Finding {
@@ -290,7 +290,7 @@ fn scaling(target: &Target, facts: &Facts) -> Finding {
         measured,
         needed,
         unit: "bytes",
-        told,
+        text,
         advice,
     }
 }
@@ -309,22 +309,22 @@ impl Diagnosis {
         let said = |findings: &[&Finding]| {
             let each = findings
                 .iter()
-                .map(|finding| format!("{}: {}; {}", finding.check.name(), finding.told, finding.advice));
+                .map(|finding| format!("{}: {}; {}", finding.check.name(), finding.text, finding.advice));
             each.collect::<Vec<_>>().join(". ")
         };
-        let (outcome, told) = if !failing.is_empty() {
+        let (outcome, reason) = if !failing.is_empty() {
             let names: Vec<&str> = failing.iter().map(|finding| finding.check.name()).collect();
             (Outcome::NotReached, format!("the fault is {}. {}", names.join(" and "), said(&failing)))
         } else if !open.is_empty() {
             (Outcome::Undecided, said(&open))
         } else {
-            let told: Vec<&str> = self.findings.iter().take(3).map(|finding| finding.told.as_str()).collect();
-            (Outcome::Reached, format!("no fault found: {}", told.join("; ")))
+            let fine: Vec<&str> = self.findings.iter().take(3).map(|finding| finding.text.as_str()).collect();
+            (Outcome::Reached, format!("no fault found: {}", fine.join("; ")))
         };
         Verdict {
             estimate: Some(self.reaches),
             confidence: CONFIDENCE,
-            ..Verdict::bare("diagnose", metric, outcome, self.n, told)
+            ..Verdict::bare("diagnose", metric, outcome, self.n, reason)
         }
     }
 }
@@ -358,8 +358,8 @@ mod tests {
         let found = diagnose(&TARGET, &good()).unwrap();
         assert_eq!((found.budget.packets_per_loss, found.budget.queue_bytes), (1108.0, 33_750.0));
         let of = |check| found.findings.iter().find(|finding| finding.check == check).unwrap();
-        assert!(of(Check::Loss).told.contains("one in 1108 (0.0902 %) is allowed"), "{found:?}");
-        assert!(of(Check::Buffer).told.contains("33750 B are needed"), "{found:?}");
+        assert!(of(Check::Loss).text.contains("one in 1108 (0.0902 %) is allowed"), "{found:?}");
+        assert!(of(Check::Buffer).text.contains("33750 B are needed"), "{found:?}");
         assert_eq!(of(Check::SendBuffer).needed, 33_750.0);
         assert_eq!(found.verdict("rate").outcome, Outcome::Reached);
         assert_eq!(found.reaches, 90e6);
@@ -412,7 +412,7 @@ mod tests {
     #[test]
     fn a_queue_that_takes_the_whole_burst_takes_at_least_that() {
         let found = diagnose(&TARGET, &good()).unwrap();
-        assert!(found.findings[2].told.contains("at least 77214 B"), "{found:?}");
+        assert!(found.findings[2].text.contains("at least 77214 B"), "{found:?}");
         assert!(diagnose(&TARGET, &Facts { bursts: vec![], ..good() }).is_err());
         assert!(diagnose(&Target { rate: 0.0, ..TARGET }, &good()).is_err());
     }

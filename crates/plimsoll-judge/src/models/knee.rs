@@ -30,7 +30,7 @@ pub struct KneePoint {
 }
 
 impl KneePoint {
-    /// What arrived, in bit/s.
+    /// Arrived rate, in bit/s.
     fn arrived(self) -> f64 {
         self.offered * (1.0 - self.loss)
     }
@@ -45,7 +45,7 @@ pub struct Knee {
     pub interval: Interval,
     /// The share that is lost at any rate.
     pub base: f64,
-    /// The root mean square of what the points are off the curve, in share of loss.
+    /// The root mean square deviation of the points from the curve, in share of loss.
     pub error: f64,
     /// The lowest rate at which more was lost than at low rates.
     pub first_beyond: f64,
@@ -95,7 +95,7 @@ pub fn find_knee(points: &[KneePoint], seed: u64) -> Result<Result<Knee, NoKnee>
 
 fn of_sorted(points: &[KneePoint], seed: u64) -> Result<Knee, NoKnee> {
     let base = base(points);
-    // What a rate loses below another that loses nothing is chance, not the knee.
+    // Loss at a rate below another without loss is chance, not the knee.
     let until = points.iter().rposition(|point| !is_beyond(*point, base)).map_or(0, |last| last + 1);
     let (before, beyond) = points.split_at(until);
     let (Some(highest), Some(lowest)) = (points.last(), points.first()) else {
@@ -147,7 +147,7 @@ fn is_beyond(point: KneePoint, base: f64) -> bool {
     point.loss > base + BEYOND
 }
 
-/// What arrives beyond the knee, and would have been offered at it.
+/// Rate of arrivals beyond the knee, which would have been offered at it.
 fn rate(beyond: &[KneePoint], base: f64) -> f64 {
     median(&beyond.iter().map(|point| point.arrived() / (1.0 - base)).collect::<Vec<_>>())
 }
@@ -155,7 +155,7 @@ fn rate(beyond: &[KneePoint], base: f64) -> f64 {
 impl Knee {
     /// The verdict: `estimated`, with the rate of the knee.
     pub fn verdict(&self, metric: &str) -> Verdict {
-        let told = format!(
+        let reason = format!(
             "up to {} Mbit/s {:.2} % are lost, beyond {} Mbit/s everything above {} Mbit/s; {} points deviate by {:.1} % of loss on average",
             figure(self.last_before / 1e6),
             100.0 * self.base,
@@ -168,7 +168,7 @@ impl Knee {
             estimate: Some(self.rate),
             interval: Some(self.interval),
             confidence: CONFIDENCE,
-            ..Verdict::bare("knee", metric, Outcome::Estimated, self.n, told)
+            ..Verdict::bare("knee", metric, Outcome::Estimated, self.n, reason)
         }
     }
 }
@@ -176,7 +176,7 @@ impl Knee {
 impl NoKnee {
     /// The verdict: `undecided`, and where to look.
     pub fn verdict(&self, metric: &str, n: usize) -> Verdict {
-        let told = match self {
+        let reason = match self {
             Self::Above(rate) => {
                 format!("no additional loss up to {} Mbit/s: offer more", figure(rate / 1e6))
             }
@@ -191,7 +191,7 @@ impl NoKnee {
                 100.0 * worst
             ),
         };
-        Verdict::bare("knee", metric, Outcome::Undecided, n, told)
+        Verdict::bare("knee", metric, Outcome::Undecided, n, reason)
     }
 }
 

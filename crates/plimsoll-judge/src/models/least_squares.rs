@@ -40,7 +40,7 @@ fn error(rows: &[Row], coefficients: &[f64; 3]) -> f64 {
     rows.iter().map(|row| (row.value / value(coefficients, &row.terms) - 1.0).powi(2)).sum()
 }
 
-/// The coefficients of the chosen terms; nothing where the rows do not tell them apart.
+/// The coefficients of the chosen terms; nothing where the rows do not determine them.
 fn solve(rows: &[Row], weights: &[f64], terms: &[usize]) -> Option<[f64; 3]> {
     match *terms {
         [a] => solve_for([a], rows, weights),
@@ -60,7 +60,7 @@ fn solve_for<const K: usize>(terms: [usize; K], rows: &[Row], weights: &[f64]) -
 }
 
 /// The coefficients of `K` columns that describe `values` with the least sum of weighted squares, by the normal equations; nothing where the
-/// columns do not tell them apart.
+/// columns do not determine them.
 pub(super) fn weighted<const K: usize>(
     columns: &[[f64; K]],
     values: &[f64],
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_are_told_apart_over_a_wide_range_and_not_where_they_are_the_same() {
+    fn terms_are_determined_over_a_wide_range_and_not_where_they_are_the_same() {
         let row = |n: f64| Row { terms: [1.0, n, n * n], value: 2.0 + 0.5 * n + 0.25 * n * n };
         let wide: Vec<Row> = [1.0, 10.0, 1e2, 1e3, 1e4, 1e5].map(row).into();
         let found = fit(&wide, &[&[0, 1, 2]], |_| true).unwrap();

@@ -20,7 +20,7 @@ const SEGMENTS_PER_ACK: f64 = 2.0;
 const LEAST_TIMEOUT: f64 = 0.2;
 /// A path follows a formula when every point lies within this factor of it.
 const FOLLOWS: f64 = 1.5;
-/// What C may be of a sender that gives way at each loss. Mathis et al. derive 0.87 to 1.31 (table 1); cubic gives way less, stacks differ. A
+/// Range of C for a sender that gives way at each loss. Mathis et al. derive 0.87 to 1.31 (table 1); cubic gives way less, stacks differ. A
 /// sender that goes by something else, such as BBR, may lie on the line as well, but an order of magnitude off.
 const GIVES_WAY: std::ops::RangeInclusive<f64> = 0.3..=3.0;
 const CONFIDENCE: f64 = 0.95;
@@ -165,30 +165,30 @@ impl LossCurve {
             .exponent
             .map_or_else(String::new, |e| format!(", its rate goes with loss to the power {e:.2}"));
         if !GIVES_WAY.contains(&mathis.constant) {
-            let told = format!(
+            let reason = format!(
                 "the path follows neither Mathis nor Padhye{exponent}: it would take a C of {}, and a sender that gives way at each loss has \
                  {} to {}",
                 figure(mathis.constant),
                 GIVES_WAY.start(),
                 GIVES_WAY.end()
             );
-            return Verdict::bare("loss", metric, Outcome::Undecided, self.n, told);
+            return Verdict::bare("loss", metric, Outcome::Undecided, self.n, reason);
         }
         let Some(best) = holds else {
-            let told = format!(
+            let reason = format!(
                 "the path follows neither Mathis nor Padhye{exponent}: points deviate by a factor of up to {:.1}",
                 mathis.worst_factor
             );
-            return Verdict::bare("loss", metric, Outcome::Undecided, self.n, told);
+            return Verdict::bare("loss", metric, Outcome::Undecided, self.n, reason);
         };
         let name = if best.formula == Formula::Mathis { "Mathis" } else { "Padhye" };
-        let told = format!(
+        let reason = format!(
             "{name} describes {} points within a factor {:.2}; C of Mathis is {}{exponent}",
             self.n,
             best.worst_factor,
             figure(mathis.constant)
         );
-        let bare = Verdict::bare("loss", metric, Outcome::Estimated, self.n, told);
+        let bare = Verdict::bare("loss", metric, Outcome::Estimated, self.n, reason);
         Verdict {
             estimate: Some(mathis.constant),
             interval: Some(mathis.interval),
@@ -198,7 +198,7 @@ impl LossCurve {
     }
 }
 
-/// What a path must keep to, to carry a rate.
+/// Limits of a path that must carry a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Budget {
     /// The required rate, in bit/s.
@@ -216,7 +216,7 @@ pub struct Budget {
 impl Budget {
     /// The verdict: `estimated`, with the largest loss.
     pub fn verdict(&self, metric: &str) -> Verdict {
-        let told = format!(
+        let reason = format!(
             "{} Mbit/s over {} ms: one loss in {:.0} packets ({} %) is allowed, and a queue of {:.0} B is needed",
             figure(self.rate / 1e6),
             figure(1e3 * self.rtt),
@@ -224,7 +224,7 @@ impl Budget {
             figure(100.0 * self.loss),
             self.queue_bytes
         );
-        Verdict { estimate: Some(self.loss), ..Verdict::bare("loss", metric, Outcome::Estimated, 0, told) }
+        Verdict { estimate: Some(self.loss), ..Verdict::bare("loss", metric, Outcome::Estimated, 0, reason) }
     }
 }
 
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_with_timeouts_is_told_from_one_without() {
+    fn a_path_with_timeouts_is_distinguished_from_one_without() {
         let curve = fit_loss(&points(|p| Formula::Padhye.rate(0.02, p, 1448.0))).unwrap();
         assert_eq!(curve.fits[0].formula, Formula::Padhye);
         assert!(curve.of(Formula::Mathis).unwrap().worst_factor > 1.2);

@@ -28,7 +28,7 @@ const ENOUGH_POINTS: usize = 6;
 pub struct ScalingPoint {
     /// The number of workers, clients or processors; above 0.
     pub n: f64,
-    /// What they did together, per second or any other unit of time; above 0.
+    /// Their throughput together, per second or any other unit of time; above 0.
     pub throughput: f64,
 }
 
@@ -258,7 +258,7 @@ impl Scaling {
     /// The verdict: `estimated`, with the number of workers at the peak where there is one.
     pub fn verdict(&self, metric: &str) -> Verdict {
         let law = &self.law;
-        let told = match (self.shape, self.peak) {
+        let shape = match (self.shape, self.peak) {
             (Shape::Coherency, Some(peak)) if peak > self.largest => {
                 format!(
                     "throughput would peak near {} workers, beyond the {} measured",
@@ -286,7 +286,7 @@ impl Scaling {
             String::new()
         };
         let reason =
-            format!("{told} (contention {}, coherency {}){few}", figure(law.alpha), figure(law.beta));
+            format!("{shape} (contention {}, coherency {}){few}", figure(law.alpha), figure(law.beta));
         let bare = Verdict::bare("scaling", metric, Outcome::Estimated, self.n, reason);
         if self.shape == Shape::Coherency {
             return Verdict {

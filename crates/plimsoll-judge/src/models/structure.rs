@@ -1,8 +1,8 @@
-//! Whether what points are off a curve is chance, or has a structure of its own.
+//! Whether deviations of points from a curve are chance, or have a structure.
 //!
-//! Where points were measured several times, their scatter among themselves is what chance does, and the residuals' means are to be no further
+//! Where points were measured several times, their own scatter is chance, and the means of the residuals must not be further
 //! off than that (the lack-of-fit test of Fisher 1922, as in Draper & Smith, *Applied Regression Analysis*, chapter 2). Where they were not, the
-//! residuals are to change from one place to the next as much as they would in any other order (von Neumann's ratio of 1941, by permutation).
+//! residuals must change from one place to the next as much as they would in any other order (von Neumann's ratio of 1941, by permutation).
 
 use crate::stats::dist::f_upper;
 use crate::stats::rng::SmallRng;
@@ -14,7 +14,7 @@ const ORDERS: usize = 4000;
 /// Residuals below this are those of the arithmetic.
 const EXACT: f64 = 1e-9;
 
-/// What residuals are beside chance.
+/// Structure of residuals beside chance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Structure {
     /// The chance of such residuals where there is no structure.
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wave_is_found_and_told_by_its_size() {
+    fn a_wave_is_found_and_reported_by_its_size() {
         for (repeats, by_repeats) in [(1, false), (3, true)] {
             let found = structure(&measured(|place| 0.2 * (place / 2.0).sin(), 0.02, repeats, 1), 1);
             assert_eq!(found.by_repeats, by_repeats);

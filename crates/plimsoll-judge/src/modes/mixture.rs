@@ -93,7 +93,7 @@ impl Mixture {
     }
 }
 
-/// What a mixture is fitted to: values in rising order with how often each counts.
+/// Sample of a mixture: values in rising order with how often each counts.
 pub(super) struct Sample {
     points: Vec<(f64, f64)>,
     sorted: Vec<f64>,

@@ -26,26 +26,26 @@ use mixture::{Component, Mixture, Sample, tick};
 use plimsoll_model::verdict::{Outcome, Verdict};
 use serde::Serialize;
 
-/// Fewer values than this cannot tell one mode from two.
+/// Fewer values than this cannot separate one mode from two.
 pub const LEAST_VALUES: usize = 31;
-/// What a second component must gain in log-likelihood over the likeliest single mode, at a separation of [`USUAL_SEPARATION`]; chosen by
+/// Least gain of a second component in log-likelihood over the likeliest single mode, at a separation of [`USUAL_SEPARATION`]; chosen by
 /// simulation so that 2 of 100 samples with one mode are taken for two at most.
 const LEAST_EVIDENCE: f64 = 4.0;
 /// The least evidence if the values are copies of a few: [`Sample::independent`] of them count.
 const LEAST_EVIDENCE_OF_FEW: f64 = 7.5;
 /// Ashman's D of two modes about whose being apart nothing is said beforehand.
 const USUAL_SEPARATION: f64 = 3.0;
-/// What each standard deviation of separation more or less counts beforehand, in log-likelihood; up to [`WIDE_SEPARATION`].
+/// Prior of each standard deviation of separation more or less, in log-likelihood; up to [`WIDE_SEPARATION`].
 const PER_SEPARATION: f64 = 2.0;
 /// Farther apart is no surer.
 const WIDE_SEPARATION: f64 = 6.0;
 /// A mode that holds a smaller share of the values may be a tail.
 const USUAL_WEIGHT: f64 = 0.15;
-/// What each per cent below [`USUAL_WEIGHT`] counts against it, in log-likelihood.
+/// Penalty of each per cent below [`USUAL_WEIGHT`], in log-likelihood.
 const PER_PERCENT: f64 = 0.75;
 /// The chance of reporting an order in random data.
 const ORDER_ALPHA: f64 = 0.001;
-/// What a third or further component must gain in Schwarz's criterion (Kass & Raftery 1995: above 10 is very strong evidence).
+/// Least gain of a third or further component in Schwarz's criterion (Kass & Raftery 1995: above 10 is very strong evidence).
 const BIC_GAIN: f64 = 10.0;
 /// How far apart two modes must be, in their pooled standard deviations: nearer than that, two normal distributions of one width have one mode
 /// together (Ashman, Bird & Zepf 1994), and of two widths they are one peak with a broad foot.
@@ -58,9 +58,9 @@ const LEAST_WEIGHT: f64 = 0.08;
 const LEAST_VALLEY: f64 = 0.1;
 /// Up to this number of values a valley is too noisy to be required between two modes.
 const FEW: f64 = 100.0;
-/// A level that was left, seen again so often, has come and gone, and is a mode. Once may be a fault that was mended.
+/// A level that returns this many times has come and gone, and is a mode. Once may be a fault that was mended.
 const ENOUGH_RETURNS: usize = 2;
-/// No more modes are looked for.
+/// The largest number of modes.
 const MOST_MODES: usize = 6;
 /// Values this many interquartile ranges outside the quartiles are far off.
 const FENCE: f64 = 3.0;
@@ -89,7 +89,7 @@ pub struct Modes {
     pub shifts: Vec<Change>,
     /// The trend that was taken out, in the unit of the values for each value; absent where there was none.
     pub trend: Option<f64>,
-    /// What two components gain in log-likelihood over the likeliest distribution with a single mode; absent where none were fitted.
+    /// Gain of two components in log-likelihood over the likeliest distribution with a single mode; absent where none were fitted.
     pub evidence: Option<f64>,
     /// Ashman's D of the nearest two modes, or of the two components that were not taken for modes; absent where none were fitted.
     pub separation: Option<f64>,
@@ -99,7 +99,7 @@ pub struct Modes {
     pub n: usize,
 }
 
-/// Looks for modes in values as if they had no order in time: what comes and goes counts as much as what alternates.
+/// Looks for modes in values as if they had no order in time: a mode that comes and goes counts as much as one that alternates.
 ///
 /// # Errors
 /// [`JudgeError::Empty`] or [`JudgeError::NotFinite`].
@@ -143,8 +143,8 @@ fn gathered(values: &[f64]) -> Modes {
     let grown = Grown::from(&sample);
     let between: Vec<f64> =
         grown.mixture.valleys().into_iter().map(|x| middle + x * half_range + x * half_range).collect();
-    let told = Modes { evidence: Some(grown.evidence), separation: Some(grown.separation), ..none };
-    told.with(values, &between)
+    let judged = Modes { evidence: Some(grown.evidence), separation: Some(grown.separation), ..none };
+    judged.with(values, &between)
 }
 
 /// The values that are not far off, where those that are are few. Rising order in and out.
@@ -172,21 +172,21 @@ impl Grown {
         let one_mode = single::log_likelihood(sample.points()).max(single.log_likelihood);
         let evidence = pair.log_likelihood - one_mode;
         let separation = nearest(&pair);
-        let told = |mixture| Self { separation, mixture, evidence };
+        let grown = |mixture| Self { separation, mixture, evidence };
         let share = sample.independent();
         if share * evidence + beforehand(&pair) > least_evidence(share)
             && separation > LEAST_SEPARATION
             && pair.shallowest_valley() > LEAST_VALLEY * (1.0 - FEW / n as f64)
         {
-            return told(pair).with_more(sample);
+            return grown(pair).with_more(sample);
         }
         // Three modes at equal distances are nearly as well described by a flat top as by two components.
         let three = sample.fit_one_more(&pair);
         let gain = share * (three.log_likelihood - one_mode);
         if gain > least_evidence(share) + BIC_GAIN / 2.0 && distinct(&three) {
-            return Self { separation: nearest(&three), ..told(three) }.with_more(sample);
+            return Self { separation: nearest(&three), ..grown(three) }.with_more(sample);
         }
-        told(single)
+        grown(single)
     }
 
     fn with_more(mut self, sample: &Sample) -> Self {
@@ -204,7 +204,7 @@ impl Grown {
     }
 }
 
-/// What must be gained where so large a share of the values is evidence of its own.
+/// Least gain where this share of the values is evidence of its own.
 fn least_evidence(share: f64) -> f64 {
     if share < 1.0 { LEAST_EVIDENCE_OF_FEW } else { LEAST_EVIDENCE }
 }
@@ -317,12 +317,12 @@ impl Modes {
             return bare(Outcome::TooFew, reason);
         };
         let outcome = if self.modes.len() > 1 { Outcome::SeveralModes } else { Outcome::OneMode };
-        Verdict { estimate: Some(heaviest.center), ..bare(outcome, self.told()) }
+        Verdict { estimate: Some(heaviest.center), ..bare(outcome, self.in_words()) }
     }
 
-    fn told(&self) -> String {
+    fn in_words(&self) -> String {
         let values = count(self.n, "value");
-        let mut told = if let [only] = &self.modes[..] {
+        let mut words = if let [only] = &self.modes[..] {
             format!("one mode at {} ± {} describes {values}", figure(only.center), figure(only.width))
         } else {
             let place =
@@ -331,7 +331,7 @@ impl Modes {
             format!("{} modes in {values}: {}", self.modes.len(), places.join(", "))
         };
         if let Some(dip) = self.dip {
-            told += match (self.modes.len() > 1, dip.p < 0.05) {
+            words += match (self.modes.len() > 1, dip.p < 0.05) {
                 (true, true) => "; the dip test agrees",
                 (true, false) => "; the dip test alone would not show it",
                 (false, true) => {
@@ -342,12 +342,12 @@ impl Modes {
         }
         if !self.shifts.is_empty() {
             let shifts = count(self.shifts.len(), "shift");
-            told += &format!("; {shifts} of level in time removed first, since a step is no second mode");
+            words += &format!("; {shifts} of level in time removed first, since a step is no second mode");
         }
         if self.trend.is_some() {
-            told += "; a trend removed first";
+            words += "; a trend removed first";
         }
-        told
+        words
     }
 }
 

@@ -14,7 +14,7 @@ const ALPHA: f64 = 0.01;
 pub enum Order {
     /// Each stays for a while.
     ComesAndGoes,
-    /// They take turns.
+    /// The modes take turns.
     Alternates,
     /// Neither more nor less than by chance.
     Random,
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_that_stays_is_told_from_one_that_takes_turns() {
+    fn a_mode_that_stays_is_distinguished_from_one_that_takes_turns() {
         assert_eq!(order(&sequence(&"1111100000".repeat(5))), Order::ComesAndGoes);
         assert_eq!(order(&sequence(&"10".repeat(20))), Order::Alternates);
         assert_eq!(order(&sequence("1101000101101001101011001010")), Order::Random);

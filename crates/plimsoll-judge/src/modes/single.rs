@@ -1,4 +1,4 @@
-//! The likeliest distribution with a single mode, out of three families that take in most of what one mode looks like.
+//! The likeliest distribution with a single mode, out of three families that cover most shapes of one mode.
 //!
 //! The sinh-arcsinh distributions (Jones & Pewsey 2009, *Sinh-arcsinh distributions*) have a place, a width, a lean and a weight of their
 //! tails, and the normal distribution among them: they are leaning or not, with tails heavier or lighter than normal ones. The shifted
@@ -10,7 +10,7 @@ use super::minimise::minimise;
 const HALF_LN_2_PI: f64 = 0.918_938_533_204_672_8;
 /// How much lighter than normal the tails may be: beyond, a flat top becomes two horns in samples of this size.
 const TAILS: std::ops::RangeInclusive<f64> = -2.5..=0.0;
-/// What a uniform distribution gains, on average, by beginning and ending exactly with the values.
+/// Mean gain of a uniform distribution that begins and ends exactly with the values.
 const UNIFORM_FREE: f64 = 2.0;
 /// Rounds of the search for one family.
 const ROUNDS: usize = 220;

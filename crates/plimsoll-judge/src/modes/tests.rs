@@ -92,7 +92,7 @@ fn several(samples: u64, draw: impl Fn(&mut SmallRng) -> Vec<f64>) -> usize {
 
 #[test]
 fn two_groups_of_disk_rates_are_two_modes_that_lie_where_values_lie() {
-    // Timed on a disk that somebody else read now and then, in MB/s.
+    // Timed on a disk that another process read now and then, in MB/s.
     let timed = [108.43, 57.12, 110.02, 107.55, 60.31, 59.08, 109.17, 58.44, 106.91, 61.27, 108.86];
     for seed in 0..60 {
         let mut rng = SmallRng::new(seed);

@@ -82,7 +82,7 @@ impl RecoverySettings {
         input::between("between_trials", self.between_trials, 0.0, 10.0, "a log ratio between 0 and 10")
     }
 
-    /// What an interval of the log ratio after/baseline says.
+    /// Reading of an interval of the log ratio after/baseline.
     fn outcome(&self, log_ratio: Location) -> Outcome {
         // Turned so that more is better.
         let (worst, best, limit) = if self.lower_is_better {
@@ -105,7 +105,7 @@ impl RecoverySettings {
 pub struct Estimate {
     /// The ratio.
     pub estimate: f64,
-    /// Its interval; absent where there are too few windows to tell how they scatter.
+    /// Its interval; absent where there are too few windows to show their scatter.
     pub interval: Option<Interval>,
 }
 
@@ -262,12 +262,12 @@ fn adrift(medians: Medians) -> Option<String> {
 
 /// Describes which medians were divided.
 fn arithmetic(medians: Medians, ratio: f64) -> String {
-    let told = |what: &str, [before, after]: [f64; 2]| {
+    let describe = |what: &str, [before, after]: [f64; 2]| {
         let (before, after, ratio) =
             (wording::figure(before), wording::figure(after), wording::figure(after / before));
         format!("{what} went from {before} to {after} (x{ratio})")
     };
-    let treatment = told("the treatment's median window", medians.treatment);
+    let treatment = describe("the treatment's median window", medians.treatment);
     let Some(control) = medians.control else {
         return format!(
             "{treatment}; no control ran, so the figure includes drift of the machine between baseline and after (unchanged programs often \
@@ -288,7 +288,7 @@ fn arithmetic(medians: Medians, ratio: f64) -> String {
     };
     format!(
         "{treatment}, {}{moved}; one divided by the other, window by window, is {}{apart}",
-        told("and that of its control", control),
+        describe("and that of its control", control),
         wording::figure(ratio)
     )
 }
@@ -393,7 +393,7 @@ fn invalid(metric: &str, n: usize, reason: String) -> RecoveryVerdict {
     RecoveryVerdict { verdict, per_cycle: Vec::new(), trend: None }
 }
 
-/// What the interval rests on.
+/// Basis of the interval.
 #[derive(Clone, Copy)]
 enum Units {
     Trials(usize),
@@ -409,7 +409,7 @@ fn verdict(
     settings: &RecoverySettings,
 ) -> Verdict {
     let outcome = match settings.outcome(log_ratio) {
-        // What still changes has no level that could be called back.
+        // A rate that still changes has no level to return to.
         Outcome::Recovered if rise.is_some() => Outcome::Undecided,
         outcome => outcome,
     };
@@ -462,7 +462,7 @@ fn verdict(
     }
 }
 
-/// What the cycles before the last one add to the verdict.
+/// Sentence of the cycles before the last one.
 fn cycle_note(
     outcome: Outcome,
     per_cycle: &[Location],

@@ -17,7 +17,7 @@ const TWO_DF: f64 = 1.0;
 /// unknown standard deviation τ.
 ///
 /// From three trials on, the interval is Student's, by Hartung & Knapp (2001) as Röver, Knapp & Friede (2015) modify it for few studies: it is never
-/// narrower than that of the steps' own errors. One or two trials cannot tell τ: it is integrated over, with a half-t prior of the given `scale`, and
+/// narrower than that of the steps' own errors. One or two trials do not show τ: it is integrated over, with a half-t prior of the given `scale`, and
 /// the mean has a flat prior (Friede, Röver, Wandel & Neuenschwander 2017). With one trial, τ is the prior's alone.
 ///
 /// Steps whose error is infinite carry nothing; without any other the interval is unbounded.

@@ -71,7 +71,7 @@ impl Windows {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Medians {
     pub(super) treatment: [f64; 2],
-    /// Those of the control, where it was divided out.
+    /// Weights of the control, where it was divided out.
     pub(super) control: Option<[f64; 2]>,
 }
 
@@ -114,7 +114,7 @@ fn check(what: impl Fn() -> String, index: usize, value: f64, zeros_refused: boo
 pub struct Step {
     /// ln(after/baseline), against the control where there is one.
     pub log_ratio: f64,
-    /// Its standard error from the windows alone; infinite when they cannot tell, as with one window on each side.
+    /// Its standard error from the windows alone; infinite when they do not show it, as with one window on each side.
     pub standard_error: f64,
 }
 
@@ -144,7 +144,7 @@ impl Step {
         Self { log_ratio: found.estimate, standard_error: independent * memory }
     }
 
-    /// This step, less that of a control measured apart.
+    /// The step, less that of a control measured apart.
     pub(super) fn against(self, control: Self) -> Self {
         Self {
             log_ratio: self.log_ratio - control.log_ratio,

@@ -1,6 +1,6 @@
 //! Evidence that may be looked at after every pair, without end.
 //!
-//! Whoever bets on the signs of pairs, which random order makes coins if nothing differs, has no more than the stake on average. The capital then
+//! A bettor on the signs of pairs, which random order makes coins if nothing differs, has no more than the stake on average. The capital then
 //! exceeds 1/α at any time with a chance of at most α (Ville 1939), whatever the sizes are and however they follow from each other. A stake is
 //! shared out among bettors, and all of them together are the evidence:
 //!

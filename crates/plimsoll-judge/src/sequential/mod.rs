@@ -59,7 +59,7 @@ pub enum Decision {
     Equivalent,
     /// Neither yet.
     NotYet {
-        /// How many more pairs will probably decide it; absent while the pairs show no spread to tell it from.
+        /// How many more pairs will probably decide it; absent while the pairs show no spread.
         more: Option<usize>,
     },
 }
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_decided_tells_how_many_more() {
+    fn an_open_decision_names_how_many_more() {
         let mut rng = SmallRng::new(4);
         let mut decider = Decider::new(SequentialSettings::default()).unwrap();
         for _ in 0..30 {

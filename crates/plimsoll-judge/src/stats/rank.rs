@@ -234,7 +234,7 @@ pub fn mann_kendall_blocks(blocks: &[&[f64]]) -> MannKendall {
     MannKendall { s, tau: s / pairs, p }
 }
 
-/// What equal values take from Kendall's S.
+/// Reduction of Kendall's S by equal values.
 struct Ties {
     pairs: f64,
     variance: f64,

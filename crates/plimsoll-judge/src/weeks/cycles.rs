@@ -18,7 +18,7 @@ pub(super) struct Divided {
     pub(super) cycle: Cycle,
 }
 
-/// What the hours of a week differ by.
+/// Differences between the hours of a week.
 pub(super) struct Cycle {
     /// Of each hour of the week, in the hours since 1970.
     of_week: Vec<f64>,
@@ -27,7 +27,7 @@ pub(super) struct Cycle {
 }
 
 impl Cycle {
-    /// What a level comes to in an hour.
+    /// The level in an hour.
     pub(super) fn at(&self, level: f64, hour: u64) -> f64 {
         let of_hour = self.of_week[(hour % WEEK as u64) as usize];
         if self.factors { level * of_hour } else { level + of_hour }
@@ -70,7 +70,7 @@ fn trend_of(hours: &[Option<f64>]) -> f64 {
     }
     let slope = median(&slopes);
     let scatter = median(&slopes.iter().map(|one| (one - slope).abs()).collect::<Vec<_>>()) * MAD;
-    // Neighbours tell nearly the same.
+    // Neighbours carry nearly the same information.
     let error = scatter / (slopes.len() as f64 / ALIKE).sqrt();
     if slope.abs() > SURE * error { slope } else { 0.0 }
 }

@@ -14,7 +14,7 @@ use plimsoll_model::weeks::Reached;
 const CONFIDENCE: f64 = 0.9;
 /// The fewest days that a forecast needs.
 const LEAST_DAYS: usize = 8;
-/// The latest days alone are looked at: what a machine did before says less of what it will do.
+/// Only the latest days count: older ones say less of the next.
 const DAYS: usize = 28;
 /// The longest reach of a forecast, in multiples of the days that it is made from.
 const REACH: usize = 6;
@@ -39,7 +39,7 @@ pub fn reached(days: &[f64], limit: f64) -> Option<Reached> {
     // Downwards is upwards, seen from below.
     let up = if limit < last { -1.0 } else { 1.0 };
     let days: Vec<f64> = days.iter().map(|day| up * day).collect();
-    let known = Known::from(&days);
+    let known = Posterior::from(&days);
     let mut rng = SmallRng::new(days.len() as u64);
     let courses: Vec<Course> = (0..DRAWS).map(|n| known.course(n, &mut rng)).collect();
     let rising = courses.iter().filter(|course| course.drift > 0.0).count();
@@ -59,8 +59,8 @@ pub fn reached(days: &[f64], limit: f64) -> Option<Reached> {
     })
 }
 
-/// What the days leave known, for each share of the walk.
-struct Known {
+/// Posterior of the last day for each share of the walk.
+struct Posterior {
     ends: Vec<End>,
     /// How likely each share and those before it are together.
     up_to: Vec<f64>,
@@ -78,7 +78,7 @@ struct End {
     drift_variance: f64,
     walk: f64,
     noise: f64,
-    /// The squares of what could not be foreseen, each over its variance, and the logarithms of these variances.
+    /// The squares of the surprises, each over its variance, and the logarithms of these variances.
     squares: f64,
     logarithms: f64,
 }
@@ -92,7 +92,7 @@ struct Course {
     noise: f64,
 }
 
-impl Known {
+impl Posterior {
     fn from(days: &[f64]) -> Self {
         let shares = (0..=SHARES + 1).map(|n| n as f64 / (SHARES + 1) as f64);
         let ends: Vec<End> = shares.map(|share| End::of(days, share)).collect();
@@ -261,8 +261,8 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_only_wanders_is_seldom_told_to_reach_anything() {
-        let told = (0..200).filter(|seed| {
+    fn a_level_that_only_wanders_is_seldom_forecast_to_reach_anything() {
+        let reaching = (0..200).filter(|seed| {
             let mut rng = SmallRng::new(1_000 + seed);
             let mut level = 50.0;
             let days: Vec<f64> = (0..28)
@@ -273,7 +273,7 @@ mod tests {
                 .collect();
             reached(&days, 60.0).is_some()
         });
-        let told = told.count();
-        assert!(told <= 24, "{told} of 200 walks without drift");
+        let reaching = reaching.count();
+        assert!(reaching <= 24, "{reaching} of 200 walks without drift");
     }
 }

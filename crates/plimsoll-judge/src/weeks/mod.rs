@@ -22,7 +22,7 @@ use crate::stats::median;
 
 use cycles::{Divided, divided, trend};
 pub use forecast::reached;
-use moving::{Moving, Said};
+use moving::{DriftState, Moving};
 use ramp::Ramp;
 
 /// The hours that are examined: six weeks.
@@ -76,7 +76,7 @@ impl Remembered {
     /// Rebuilds the state of a series from its news, the oldest first. For a series without a stored state, as after a
     /// version that stored it in another form.
     #[must_use]
-    pub fn from_told(news: &[News]) -> Self {
+    pub fn from_news(news: &[News]) -> Self {
         let mut remembered = Self::default();
         for news in news {
             match (*news, &mut remembered.moving) {
@@ -107,9 +107,9 @@ impl Remembered {
     pub fn look(&mut self, hours: &[Option<f64>], first_hour: u64) -> Result<Vec<News>, JudgeError> {
         if let Some(moving) = &mut self.moving {
             return Ok(match moving.look(hours, first_hour) {
-                Said::Nothing => Vec::new(),
-                Said::News(news) => vec![news],
-                Said::Ended(drift) => {
+                DriftState::Nothing => Vec::new(),
+                DriftState::News(news) => vec![news],
+                DriftState::Ended(drift) => {
                     *self = Self { since_hour: drift.since_hour, ..Self::default() };
                     vec![News::Drift(drift)]
                 }
@@ -124,7 +124,7 @@ impl Remembered {
         if hours.len() < LEAST || hours.iter().flatten().count() < LEAST / 2 {
             return Ok(Vec::new());
         }
-        self.told.retain(|told| told.hour + LOOKED_AT as u64 >= first_hour);
+        self.told.retain(|change| change.hour + LOOKED_AT as u64 >= first_hour);
         let divided = divided(hours, first_hour)?;
         let mut news: Vec<News> = self.drifts(&divided, first_hour).map(News::Drift).into_iter().collect();
         if news.is_empty() {
@@ -146,13 +146,13 @@ impl Remembered {
             let hour = first_hour + change.index as u64;
             let end = found.changes.get(k + 1).map_or(n, |next| next.index);
             let lasted = flat[change.index..end].iter().flatten().count();
-            // What came and went again, and was no news meanwhile, is none afterwards.
+            // A change that came and went, and was no news meanwhile, is none afterwards.
             if end < n && lasted < STAYS {
                 continue;
             }
             let before = self.level_before(&found.changes[..=k], first_hour);
             let size = change.after - before;
-            if lasted < LASTED || !stands_out(size, change) || self.is_told(hour, size > 0.0) {
+            if lasted < LASTED || !stands_out(size, change) || self.was_news(hour, size > 0.0) {
                 continue;
             }
             let still = stills(hours, *slope);
@@ -161,7 +161,7 @@ impl Remembered {
                 continue;
             }
             self.told.push(Announced { hour, rose: size > 0.0 });
-            // What was taken out for a trend belongs to both levels.
+            // The trend that was removed belongs to both levels.
             let drifted = trend(*slope, change.index, n);
             let [before, after] = [before, change.after].map(|level| level + drifted);
             let moved = size - change.size();
@@ -175,7 +175,7 @@ impl Remembered {
     fn level_before(&self, changes: &[Change], first_hour: u64) -> f64 {
         let known = changes.windows(2).rev().find(|pair| {
             let hour = first_hour + pair[0].index as u64;
-            pair[1].index - pair[0].index >= STAYS || self.is_told(hour, pair[0].size() > 0.0)
+            pair[1].index - pair[0].index >= STAYS || self.was_news(hour, pair[0].size() > 0.0)
         });
         known.map_or(changes[0].before, |pair| pair[1].before)
     }
@@ -186,7 +186,7 @@ impl Remembered {
         let Ramp { index, before, size, low, high } = ramp::begun(flat, found)?;
         let hour = first_hour + index as u64;
         let still = stills(hours, *slope);
-        if self.is_told(hour, size > 0.0)
+        if self.was_news(hour, size > 0.0)
             || usual::go_like_other_days(&still, index..flat.len(), before, cycle, first_hour)
         {
             return None;
@@ -198,10 +198,10 @@ impl Remembered {
 
     /// Whether a change in this hour was news, or is part of one that was: a level that goes on moving is divided into
     /// several.
-    fn is_told(&self, hour: u64, rose: bool) -> bool {
-        self.told.iter().any(|told| {
-            told.hour.abs_diff(hour) <= SAME
-                || told.rose == rose && hour >= told.hour && hour - told.hour <= DRIFTS_AFTER + DRIFTS_FOR
+    fn was_news(&self, hour: u64, rose: bool) -> bool {
+        self.told.iter().any(|news| {
+            news.hour.abs_diff(hour) <= SAME
+                || news.rose == rose && hour >= news.hour && hour - news.hour <= DRIFTS_AFTER + DRIFTS_FOR
         })
     }
 
@@ -209,8 +209,8 @@ impl Remembered {
     /// one.
     fn drifts(&mut self, divided: &Divided, first_hour: u64) -> Option<Drift> {
         let Divided { flat, slope: trend, .. } = divided;
-        let told = self.told.last()?;
-        let index = usize::try_from(told.hour.checked_sub(first_hour)?).ok()?;
+        let news = self.told.last()?;
+        let index = usize::try_from(news.hour.checked_sub(first_hour)?).ok()?;
         let lasted = flat.len().checked_sub(index)? as u64;
         if !(DRIFTS_AFTER..DRIFTS_AFTER + DRIFTS_FOR).contains(&lasted) {
             return None;
@@ -224,10 +224,10 @@ impl Remembered {
             values.iter().map(|value| (value - middle).powi(2)).sum::<f64>()
         };
         let per_hour = slope + trend;
-        if (per_hour > 0.0) != told.rose || left(0.0) < EXPLAINS * left(slope) {
+        if (per_hour > 0.0) != news.rose || left(0.0) < EXPLAINS * left(slope) {
             return None;
         }
-        let drift = Drift { since_hour: told.hour, per_hour };
+        let drift = Drift { since_hour: news.hour, per_hour };
         self.moving = Some(Moving::new(drift));
         Some(drift)
     }
@@ -257,7 +257,7 @@ fn is_sure(change: &Change) -> bool {
     stands_out(change.size(), change)
 }
 
-/// Whether a size stands out of what that of a change is known by.
+/// Whether a size exceeds its own uncertainty by far.
 fn stands_out(size: f64, change: &Change) -> bool {
     // The interval reaches about two standard errors to each side.
     let error = (change.interval.hi() - change.interval.lo()) / 4.0;

@@ -45,10 +45,10 @@ pub(super) struct Moving {
 }
 
 /// The state of a drift after some hours.
-pub(super) enum Said {
+pub(super) enum DriftState {
     /// Nothing new.
     Nothing,
-    /// Something to tell; the drift goes on.
+    /// News; the drift goes on.
     News(News),
     /// The drift has ended.
     Ended(Drift),
@@ -65,23 +65,23 @@ impl Moving {
     }
 
     /// Looks at hours, of which the first is `first_hour`.
-    pub(super) fn look(&mut self, hours: &[Option<f64>], first_hour: u64) -> Said {
+    pub(super) fn look(&mut self, hours: &[Option<f64>], first_hour: u64) -> DriftState {
         let against = Against { hours, first_hour };
         if let Some((hour, news)) = self.jump(&against) {
             self.came_back_at(hour);
-            return Said::News(news);
+            return DriftState::News(news);
         }
         let now = first_hour + hours.len() as u64;
         let known = self.drift.per_hour;
-        // Both hours must belong to what goes on now.
-        let Some(pace) = against.pace(hours.len(), self.still) else { return Said::Nothing };
+        // Both hours must belong to the present movement.
+        let Some(pace) = against.pace(hours.len(), self.still) else { return DriftState::Nothing };
         let share = pace.per_hour / known;
         if share + pace.error / known.abs() < ENDED {
             // A week back it moved for that share of the time.
             let ended = now - (WEEK as f64 * (1.0 - share.clamp(0.0, 1.0))) as u64;
             // Where it came back at once, that was its end.
             let since_hour = if self.came_back { self.still } else { ended.max(self.still) };
-            return Said::Ended(Drift { since_hour, per_hour: 0.0 });
+            return DriftState::Ended(Drift { since_hour, per_hour: 0.0 });
         }
         let before = against.pace(hours.len() - PACE, self.still);
         let steady = before
@@ -90,9 +90,9 @@ impl Moving {
         if !(1.0 / OTHER..OTHER).contains(&share) && steady && sure {
             self.drift =
                 Drift { since_hour: self.still.max(now - (WEEK + PACE) as u64), per_hour: pace.per_hour };
-            return Said::News(News::Drift(self.drift));
+            return DriftState::News(News::Drift(self.drift));
         }
-        Said::Nothing
+        DriftState::Nothing
     }
 
     /// The hour in which the level came to another place, where it stayed.

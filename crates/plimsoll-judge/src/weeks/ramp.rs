@@ -20,7 +20,7 @@ const SURE: f64 = 5.7;
 const BEYOND: f64 = 1.4;
 /// The hours of a week that must have been measured.
 const LEAST: usize = WEEK / 2;
-/// What an hour may add to the evidence, in standard deviations.
+/// Largest contribution of an hour to the evidence, in standard deviations.
 const MOST: f64 = 3.0;
 
 /// How well a ramp must explain the hours beside a level that rose at once, as a share of its standard errors. Early on
@@ -81,11 +81,11 @@ struct Unforeseen<'h> {
     hours: &'h [Option<f64>],
     /// How much neighbouring hours are alike.
     rho: f64,
-    /// The standard deviation of what could not be foreseen of an hour from the one before.
+    /// The standard deviation of an hour's surprise, given the hour before.
     sd: f64,
 }
 
-/// What a stretch of hours speaks for.
+/// Evidence of a stretch of hours.
 struct Best {
     level: f64,
     ramp: Evidence,
@@ -132,7 +132,7 @@ impl<'h> Unforeseen<'h> {
         let of_level = MEDIAN / before.len() as f64;
         let (mut ramp, mut step) = (Evidence { index: late, sure: 0.0, per_hour: 0.0 }, 0.0_f64);
         for from in 0..NEWS - LASTED {
-            // What an hour adds that the one before does not foresee, of a level that moves by 1 an hour, or that rose by 1.
+            // Surprise of an hour, of a level that moves by 1 an hour, or that rose by 1.
             let (mut moved, mut moves, mut sum, mut rose, mut rises, mut steps) =
                 (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
             for (n, left) in left[from..].iter().enumerate() {
@@ -172,7 +172,7 @@ fn alike(hours: &[Option<f64>], level: f64) -> f64 {
     if alone > 0.0 { (together / alone).clamp(0.0, MOST_ALIKE) } else { 0.0 }
 }
 
-/// What could not be foreseen of an hour from the one before; nothing where one of them was not measured.
+/// Surprise of an hour, given the one before; nothing where one of them was not measured.
 fn unforeseen(hours: &[Option<f64>], hour: usize, level: f64, rho: f64) -> Option<f64> {
     Some(hours[hour]? - level - rho * (hours[hour - 1]? - level))
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::cycles::Cycle;
 use super::{DAY, WEEK};
 
-/// What other days leave of the squares around the level before, so that they explain a change.
+/// Share of the squares around the level before that other days leave, so that they explain a change.
 const LEAVES: f64 = 0.4;
 
 /// Whether hours since a change went as those of other days of the week do at the level before, each day as another. `still` are the hours without their

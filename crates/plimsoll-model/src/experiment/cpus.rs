@@ -55,7 +55,7 @@ pub fn assign(
     let mut assigned = BTreeMap::new();
     for (name, host) in hosts {
         let Cpus::These(these) = &host.cpus else { continue };
-        // Those of another machine are not known here.
+        // The CPUs of another machine are not known here.
         for cpu in these.iter().filter(|_| !host.kind.own().kernel) {
             *users.get_mut(cpu).ok_or_else(|| error(name, format!("the CPU {cpu}")))? += 1;
         }

@@ -1,4 +1,4 @@
-//! What a claim expects: the outcomes with which it holds.
+//! Expected outcomes of a claim: those with which it holds.
 
 use crate::verdict::Outcome;
 

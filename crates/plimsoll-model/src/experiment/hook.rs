@@ -127,7 +127,7 @@ impl Phase {
     }
 }
 
-/// What the hooks of an experiment do to the machine.
+/// Effects of an experiment's hooks on the machine.
 pub(crate) fn effects(experiment: &Experiment) -> Vec<Effect> {
     let mut found = Vec::new();
     for moment in HookMoment::ALL {
@@ -161,7 +161,7 @@ pub(super) fn of_phase(experiment: &Experiment, phase: &Phase, at: &[Part]) -> C
     for moment in HookMoment::ALL {
         for (place, hook) in phase.written(moment).iter().enumerate() {
             let here = [at, &path![moment.key(), place]].concat();
-            // What is asked of a program in the middle of a trial is asked of a hook: the path lacks its kind alone.
+            // A hook must meet the same conditions as a program in the middle of a trial: the path lacks its kind alone.
             Action::of(hook.program()).check(experiment, &here).map_err(|mut wrong| {
                 wrong.path.retain(|part| *part != Part::from("run"));
                 wrong

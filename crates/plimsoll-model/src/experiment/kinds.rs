@@ -79,7 +79,7 @@ macro_rules! kinds {
         #[schemars(deny_unknown_fields)]
         pub struct $whole {
             $($(#[$of_field])* pub $field: $of_type,)+
-            /// What it is.
+            /// Its kind.
             #[serde(flatten)]
             pub kind: $name,
         }

@@ -20,6 +20,6 @@ pub struct Search {
 }
 
 impl Search {
-    /// The fewest probes that a search is given: with less it tells nothing.
+    /// The fewest probes of a search: fewer show nothing.
     pub const FEWEST: u32 = 6;
 }

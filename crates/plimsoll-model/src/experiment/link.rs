@@ -28,19 +28,19 @@ pub struct Link {
     pub reorder: Option<Share>,
     /// How much may wait to be sent where there is a `rate`, in packets or bytes; 1000 packets by default.
     pub queue: Option<QueueLength>,
-    /// What differs on the way from the second host to the first.
+    /// Differences on the way from the second host to the first.
     pub back: Option<LinkDirection>,
-    /// What the ends of the link do in the place of the kernel's own work on each packet. The default is all that a virtual link can. On a link that
+    /// Work of the link's ends in place of the kernel's on each packet. The default is all that a virtual link can. On a link that
     /// does something to packets it is nothing, so that packets are as long as on a cable.
     pub offload: Option<Offloads>,
     /// Fixes which packets are lost and how they jitter; by default that differs from trial to trial. Netem knows it from Linux 6.7 on.
     pub seed: Option<u64>,
-    /// What does all that to packets. By default the kernel's netem, and a link emulator of Plimsoll's own where there is none, or it cannot say what
+    /// The shaper of the link. By default the kernel's netem, and a link emulator of Plimsoll's own where there is none, or it cannot say what
     /// was asked for.
     pub shaper: Option<LinkShaper>,
 }
 
-/// What a network interface does in the place of the kernel's own work on each packet (ethtool(8), `-K`). What is not named stays as it is.
+/// Work of a network interface in place of the kernel's on each packet (ethtool(8), `-K`). Features that are not named stay as they are.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -55,7 +55,7 @@ pub struct Offloads {
     pub lro: Option<bool>,
 }
 
-/// What shapes the packets of a link.
+/// Shaper of a link's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkShaper {
@@ -126,7 +126,7 @@ impl LinkDirection {
     }
 }
 
-/// What netem is asked to do to the packets of one direction, where there are limits to what it can.
+/// Settings of one direction for netem, as far as it has limits on them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AskedOfNetem {
     /// Whether packets wait to be sent.
@@ -137,7 +137,7 @@ pub struct AskedOfNetem {
     pub jitter: Duration,
     /// The share of packets that overtake others.
     pub reorder: f64,
-    /// How much may wait to be sent where there is a rate; nothing for what is usual.
+    /// Capacity of the queue where there is a rate; nothing for the usual one.
     pub queue: Option<QueueLength>,
 }
 
@@ -148,7 +148,7 @@ pub struct GrantedByNetem {
     pub delay_ns: i64,
     /// How much longer or shorter it may travel.
     pub jitter_ns: i32,
-    /// How many packets may wait to be sent; nothing where none waits, or for what is usual.
+    /// Capacity of the queue in packets; nothing where none waits, or for the usual one.
     pub queue: Option<u32>,
 }
 
@@ -181,13 +181,13 @@ mod tests {
     #[test]
     fn what_netem_cannot_do_is_known() {
         let of = |text: &str| toml::from_str::<Link>(&format!("between = [\"a\", \"b\"]\n{text}")).unwrap();
-        let told =
+        let why =
             |text: &str| of(text).ways().iter().find_map(LinkDirection::beyond_netem).unwrap_or_default();
-        assert_eq!(told("delay = \"20ms\"\njitter = \"5ms\"\nreorder = \"1%\"\nshaper = \"netem\""), "");
-        assert_eq!(told("rate = \"1Mbit\"\nqueue = 20\ndelay = \"20ms\""), "");
-        assert!(told("rate = \"1Mbit\"\nqueue = \"20kB\"").contains("in packets"));
-        assert!(told("rate = \"1Mbit\"\ndelay = \"20ms\"\nreorder = \"1%\"").contains("pass by the queue"));
-        assert!(told("delay = \"3s\"\njitter = \"2500ms\"").contains("no jitter"));
+        assert_eq!(why("delay = \"20ms\"\njitter = \"5ms\"\nreorder = \"1%\"\nshaper = \"netem\""), "");
+        assert_eq!(why("rate = \"1Mbit\"\nqueue = 20\ndelay = \"20ms\""), "");
+        assert!(why("rate = \"1Mbit\"\nqueue = \"20kB\"").contains("in packets"));
+        assert!(why("rate = \"1Mbit\"\ndelay = \"20ms\"\nreorder = \"1%\"").contains("pass by the queue"));
+        assert!(why("delay = \"3s\"\njitter = \"2500ms\"").contains("no jitter"));
     }
 
     #[test]

@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::reader::{Better, NamedMetric};
 use crate::units::Unit;
 
-/// What part of transactions the server has aborted.
+/// Share of transactions that the server has aborted.
 pub(super) const ABORTED_SHARE: &str = "aborted_share";
-/// What part of questions a server had no answer to.
+/// Share of questions without an answer from a server.
 pub(super) const SERVFAIL_SHARE: &str = "servfail_share";
 
 /// A figure that claims can be about.
@@ -170,7 +170,7 @@ impl Metric {
         }
     }
 
-    /// What stands above a column of it, where there is little room.
+    /// Heading of its column, where there is little room.
     pub fn short(self) -> &'static str {
         match self {
             Self::ConnectionsPerSecond => "conn/s",
@@ -230,7 +230,7 @@ impl Metric {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
-    /// Whether it tells what part of the operations failed: who makes a claim about it asks about failures.
+    /// Whether the metric is a share of failed operations: a claim about it asks about failures.
     pub fn is_of_failures(self) -> bool {
         match self {
             Self::ErrorShare => true,

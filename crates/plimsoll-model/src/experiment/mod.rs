@@ -1,6 +1,6 @@
 //! The experiment file: a question, and the rig that answers it.
 //!
-//! These are the types of the TOML text as written; [`parse`] reads them and tells where an error stands, and [`crate::plan`]
+//! These are the types of the TOML text as written; [`parse`] reads them and locates errors, and [`crate::plan`]
 //! resolves the names in them. The JSON Schema in the reference is generated from these types, so their comments are what users read.
 
 #[macro_use]
@@ -74,7 +74,7 @@ pub struct Experiment {
     /// there.
     #[serde(rename = "$schema")]
     pub schema: Option<String>,
-    /// What it stresses and why, for `plimsoll describe`.
+    /// Stressed parts of the system and the reason, for `plimsoll describe`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The hosts, by name. Each is a network namespace of its own unless it says otherwise.
@@ -94,7 +94,7 @@ pub struct Experiment {
     /// Loads that are there beside those that are measured, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub background: BTreeMap<String, BackgroundLoad>,
-    /// What happens in a trial, in order.
+    /// Steps of a trial, in order.
     pub phases: Vec<Phase>,
     /// A second rig of the same kind that is spared some phases, so that drift of the machine is not taken for an effect.
     pub control: Option<Control>,
@@ -110,7 +110,7 @@ pub struct Experiment {
     /// Claims to judge.
     #[serde(default)]
     pub claims: Vec<Claim>,
-    /// What to try when the verdict is `not_recovered`.
+    /// Remedies to try when the verdict is `not_recovered`.
     pub remedies: Option<Remedies>,
     /// How often to repeat, and how often to sample.
     #[serde(default)]
@@ -143,7 +143,7 @@ impl Experiment {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// What the host is made of.
+    /// Kind of the host.
     #[serde(default)]
     pub kind: HostKind,
     /// Whether it forwards packets between its links.
@@ -166,7 +166,7 @@ pub struct Host {
     /// and `nat` takes them for its pool.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub addresses: u32,
-    /// What it makes of the addresses of packets that it forwards.
+    /// Changes to the addresses of packets that it forwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nat: Option<Nat>,
     /// The kernel of a virtual machine; a host for which one is named is of this kind. `"debian:6.12"` is the newest of Debian's kernels for virtual
@@ -177,7 +177,7 @@ pub struct Host {
     /// Boot parameters of a virtual machine's kernel beside Plimsoll's own, such as `"init_on_alloc=1 mitigations=off"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub append: Option<String>,
-    /// What a virtual machine takes for time.
+    /// Clock of a virtual machine.
     #[serde(default, skip_serializing_if = "GuestClock::is_real")]
     pub clock: GuestClock,
     /// How long a virtual machine may take until its agent runs (1 s to 1 h; 2 min without it).
@@ -191,7 +191,7 @@ pub struct Host {
     /// the machine's own, unless `--allow-target` names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
-    /// What may be done on a machine that is there already: `["sysctl", "service", "root"]`; nothing of that without it.
+    /// Permitted changes on a machine that is there already: `["sysctl", "service", "root"]`; none without it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<Allow>,
     /// How long nothing may be heard from a machine that is there already (2 s to 10 min; 30 s without it). Then the trial is given up here, and the
@@ -266,7 +266,7 @@ pub struct Control {
     pub idle_in: Vec<String>,
 }
 
-/// Something that is varied between trials.
+/// A setting that varies between trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Factor {
@@ -298,7 +298,7 @@ impl Paths {
     }
 }
 
-/// For what has no default of its own: it depends on something else in the file.
+/// Removes the schema's default, where it depends on another setting in the file.
 fn forget_default(schema: &mut schemars::Schema) {
     schema.remove("default");
 }
@@ -356,7 +356,7 @@ pub struct RunOptions {
     /// The most trials of each cell; the run ends sooner when every claim is decided. By default 3; 12 with a `difference` or an
     /// `interaction` claim, whose scatter fewer blocks show badly.
     pub max_trials: u32,
-    /// No trial begins after so long, once the fewest are done.
+    /// No trial begins after this time, once the fewest are done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<Span>,
     /// How often the kernel's counters are sampled, per second (1 to 100).

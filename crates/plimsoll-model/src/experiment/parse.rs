@@ -233,7 +233,7 @@ impl FileError {
         std::iter::successors(Some(self), |error| error.next.as_deref())
     }
 
-    /// The first of several errors, which tells the others; nothing where there is none.
+    /// The first of several errors, linked to the others; nothing where there is none.
     fn all_of(errors: Vec<Self>) -> Option<Self> {
         let before = |next: Option<Self>, error: Self| Some(Self { next: next.map(Box::new), ..error });
         errors.into_iter().rev().fold(None, before)
@@ -255,7 +255,7 @@ impl FileError {
     }
 }
 
-/// What a user calls the types of the program.
+/// Names of the program's types for users.
 fn in_words(expected: &str) -> String {
     match expected {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more".into(),
@@ -296,7 +296,7 @@ fn located(problems: Vec<Problem>, text: &str) -> Vec<FileError> {
     placed.into_iter().map(error).collect()
 }
 
-/// The span of what stands at `path`, or of the innermost thing on the way to it that is there.
+/// The span of the value at `path`, or of the innermost enclosing one that is there.
 fn span_of(root: &Item, path: &[Part]) -> Option<Range<usize>> {
     let mut item = root;
     let mut span = None;
@@ -350,10 +350,10 @@ measure = "some"
         };
         let kept = "duration = \"1s\", requests_per_connection = 0";
         let tables = "[[claims]]\ndifference = { phase = \"all\", factor = \"clients\" }";
-        let told = "[[claims]]\ndifference = { phase = \"all\", factor = \"clients\", metric = \"connections_per_second\" }";
+        let named = "[[claims]]\ndifference = { phase = \"all\", factor = \"clients\", metric = \"connections_per_second\" }";
         assert_eq!(claimed("connections = 10", tables), Metric::ConnectionsPerSecond);
         assert_eq!(claimed(kept, tables), Metric::RequestsPerSecond);
-        assert_eq!(claimed(kept, told), Metric::ConnectionsPerSecond);
+        assert_eq!(claimed(kept, named), Metric::ConnectionsPerSecond);
     }
 
     #[test]

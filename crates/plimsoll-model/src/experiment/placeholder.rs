@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_placeholder_is_told_with_the_nearest() {
+    fn a_mistyped_placeholder_is_named_with_the_nearest() {
         let words = ["sh".to_owned(), "--port={prot}".to_owned()];
         let found = check(&words, &["port", "address"], []).expect_err("it is unknown");
         assert_eq!(found.nearest.as_deref(), Some("{port}"));

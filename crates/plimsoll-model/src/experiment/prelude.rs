@@ -1,4 +1,4 @@
-//! What the tables of the file are written with: how they are read, their units, and the checks of their values.
+//! Common parts of the file's tables: how they are read, their units, and the checks of their values.
 
 pub(super) use std::collections::BTreeMap;
 

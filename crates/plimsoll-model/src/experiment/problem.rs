@@ -33,7 +33,7 @@ pub(super) enum Part {
     Index(usize),
 }
 
-/// Something in the experiment that makes no sense, and the path to it.
+/// A senseless setting of the experiment, and the path to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub(super) path: Vec<Part>,

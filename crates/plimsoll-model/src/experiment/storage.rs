@@ -142,14 +142,14 @@ pub struct BackgroundLoad {
     /// Whether it is there at all: for a factor to switch.
     #[serde(default = "yes")]
     pub present: bool,
-    /// Let it come and go: it comes so long after it came last. It changes between two slices of what is measured, never within one.
+    /// Let it come and go: it comes at this interval. It changes between two measured slices, never within one.
     pub every: Option<Span>,
     /// How long it stays each time; less than `every`, beside which it stands.
     pub stays: Option<Span>,
 }
 
 impl BackgroundLoad {
-    /// Whether it is there so long after a phase began. It is away first.
+    /// Whether it is there at this time after the start of a phase. It is away first.
     pub fn is_there(&self, since: std::time::Duration) -> bool {
         match (self.every, self.stays) {
             _ if !self.present => false,

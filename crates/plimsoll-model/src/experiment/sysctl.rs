@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_machines_settings_are_told_from_those_of_a_host() {
+    fn the_machines_settings_are_distinguished_from_those_of_a_host() {
         for name in ["vm.swappiness", "kernel.panic", "fs.file-max", "user.max_net_namespaces"] {
             assert!(!is_of_a_host(name), "{name}");
         }

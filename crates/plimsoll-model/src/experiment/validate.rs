@@ -11,7 +11,7 @@ use super::host::refuse_settings_of_remote;
 use super::problem::{Checked, Part, Problem, check_cell, declared, in_range, measured, one_of, problem};
 use super::{Cpus, Experiment, Factor, Host, Link, LinkShaper, Phase, Remedies, Rung, group, hook, sysctl};
 
-/// All that makes no sense: of each host, link, service, load, phase, factor and claim, what comes first. Where there is too much of
+/// All problems: of each host, link, service, load, phase, factor and claim, the first. Where there is too much of
 /// something, that alone.
 pub(super) fn validate(experiment: &Experiment) -> Vec<Problem> {
     let mut found = Problems::default();
@@ -23,7 +23,7 @@ pub(super) fn validate(experiment: &Experiment) -> Vec<Problem> {
     for (name, service) in &experiment.services {
         found.note(service.check(experiment, name));
     }
-    // What services pass on to is followed from name to name, which has to exist.
+    // Services are followed to those that they pass on to, which must exist.
     if found.0.is_empty() {
         found.note(service_cycle(experiment));
     }
@@ -202,7 +202,7 @@ fn settings(experiment: &Experiment) -> Checked {
     Ok(())
 }
 
-/// What happens to packets on a link makes sense in each direction.
+/// Settings of a link make sense in each direction.
 fn link_ways(link: &Link, index: usize) -> Checked {
     for way in link.ways() {
         if way.jitter > way.delay {

@@ -19,7 +19,7 @@ pub enum Failure {
     NotRunning {
         /// How long was waited.
         waited_ms: u64,
-        /// What the last attempt met.
+        /// Error of the last attempt.
         last: String,
     },
     /// A service did not get ready in time.
@@ -27,7 +27,7 @@ pub enum Failure {
     NotReady {
         /// How long it was waited for.
         waited_ms: u64,
-        /// What the last attempt to reach it met.
+        /// Error of the last attempt to reach it.
         last: String,
         /// The last that it wrote to its standard error.
         stderr: String,
@@ -97,7 +97,7 @@ pub enum Failure {
     Other {
         /// Operation that failed.
         what: String,
-        /// What the system said.
+        /// Error of the system.
         error: String,
     },
 }
@@ -111,7 +111,7 @@ pub struct Between {
     pub at: SocketAddr,
 }
 
-/// What a program wrote to its standard error, for the end of a message.
+/// A program's standard error, for the end of a message.
 fn quoted(stderr: &str) -> String {
     match stderr.trim() {
         "" => String::new(),

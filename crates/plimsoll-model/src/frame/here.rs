@@ -1,10 +1,10 @@
-//! What an agent on a machine that is there already answers to a greeting.
+//! Answer of an agent on a machine that is there already to a greeting.
 
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// What an agent tells of itself and its machine before anything else.
+/// An agent's first report about itself and its machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Here {
     /// [`PROTOCOL`](super::PROTOCOL) of the agent.
@@ -15,7 +15,7 @@ pub struct Here {
     pub machine: String,
     /// The number of the user that the agent runs as; 0 is root.
     pub user: u32,
-    /// Tells which network the agent is in: the boot id of its kernel, and the inode of its network namespace.
+    /// Identifies the agent's network: the boot id of its kernel, and the inode of its network namespace.
     pub network: String,
     /// The machine's addresses, except loopback ones and those valid on one link alone.
     pub addresses: Vec<IpAddr>,

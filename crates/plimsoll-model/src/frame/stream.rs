@@ -9,7 +9,7 @@ use super::{FromAgent, ToAgent};
 /// The longest frame that is accepted, in bytes: a guard against reading something that is no frame.
 pub const LONGEST_FRAME: u32 = 256 << 20;
 
-/// What travels on such a stream, as JSON.
+/// Message of such a stream, as JSON.
 ///
 /// This crate alone converts frames: code for all that a frame may hold takes seconds to compile.
 pub trait Frame: Sized {
@@ -40,7 +40,7 @@ macro_rules! frames {
     )+};
 }
 
-// The last is a frame of either side, for whoever hands it on without asking what it says.
+// `Value` is a frame of either side, for programs that pass it on unread.
 frames!(ToAgent, FromAgent, Value);
 
 /// Writes one frame and flushes it.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Arm, PhaseRecord};
 use crate::trace::Class;
 
-/// What one interface's capture put into its file.
+/// The file of one interface's capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CapturedFile {
     /// The interface.
@@ -21,7 +21,7 @@ pub struct CapturedFile {
     pub dropped: u64,
     /// CPU time of the capturing thread, in microseconds.
     pub cpu_us: u64,
-    /// What went wrong; the file then ends early, or is not there.
+    /// The error; the file then ends early, or is not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -35,11 +35,11 @@ pub struct CaptureRecord {
     pub host: String,
     /// The file.
     pub file: CapturedFile,
-    /// What the packets tell; absent where the file could not be read.
+    /// Summary of the packets; absent where the file could not be read.
     pub traffic: Option<Traffic>,
 }
 
-/// What the packets of a capture tell of its connections.
+/// Connections and stalls of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Traffic {
     /// TCP connections.
@@ -48,7 +48,7 @@ pub struct Traffic {
     pub lifetime_s: f64,
     /// Stalls by class, the greatest first.
     pub stalls: Vec<ClassTime>,
-    /// How long the stalls of other classes took that the packets alone cannot tell from each of these, in seconds.
+    /// Time in stalls of other classes that packets alone cannot distinguish from each of these, in seconds.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub may_be_s: BTreeMap<Class, f64>,
 }
@@ -64,7 +64,7 @@ pub struct ClassTime {
     pub count: u64,
     /// The median of their lengths, in milliseconds.
     pub median_ms: f64,
-    /// What in the packets showed the longest of them.
+    /// Packets that showed the longest of them.
     pub evidence: String,
 }
 

@@ -10,7 +10,7 @@ use crate::experiment::load::facts::per_second;
 use crate::experiment::{LoadKind, Metric};
 
 impl Metric {
-    /// The figure of what a load found; absent where it cannot give it (no time, nothing recorded, a load of another kind).
+    /// The figure from a load's result; absent where it cannot give it (no time, nothing recorded, a load of another kind).
     pub fn of(self, result: &LoadResult) -> Option<f64> {
         let seconds = result.seconds();
         let requests = result.requests;
@@ -80,7 +80,7 @@ impl Metric {
         }
     }
 
-    /// What a rate counts in an interval, so that so much in a second is the rate in its unit; nothing for what intervals do not count.
+    /// Count of an interval that divides by seconds to the rate in its unit; nothing for rates that intervals do not count.
     pub fn amount(self, interval: &Interval) -> Option<f64> {
         Some(match self {
             Self::ConnectionsPerSecond => interval.connections as f64,
@@ -135,14 +135,14 @@ impl LoadResult {
         per_second(self.found::<StorageFacts>()?.read_bytes as f64 / 1e6, self.seconds())
     }
 
-    /// The share of what was due that was answered within a time; of that of an open loop.
+    /// The share of due requests that were answered within a time; of an open loop.
     pub fn share_within(&self, time: Duration) -> Option<f64> {
         let due = self.offer.as_ref()?.due.max(1);
         let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         Some(self.latency.total.count_between(0, us) as f64 / due as f64)
     }
 
-    /// The time in milliseconds within which this share of what was due was answered; absent where so much was not. What failed took longer than
+    /// The time in milliseconds within which this share of what was due was answered; absent where a smaller share was. What failed took longer than
     /// anything that did not.
     pub fn ms_for_share(&self, share: f64) -> Option<f64> {
         let times = &self.latency.total;
@@ -166,7 +166,7 @@ impl Step {
 }
 
 impl Offer {
-    /// Requests per second that were to be offered; absent where nothing was.
+    /// Requested rate, in requests per second; absent where there was none.
     pub fn offered(&self) -> Option<f64> {
         per_second(self.due as f64, self.length_ns as f64 / 1e9)
     }
@@ -198,7 +198,7 @@ impl Offer {
     }
 }
 
-/// What several slices of a load found together: counts and times are sums, times of requests are those of all. Intervals are left out.
+/// Results of several slices of a load together: counts and times are sums, times of requests are those of all. Intervals are left out.
 pub fn pooled<'r>(results: impl IntoIterator<Item = &'r LoadResult>) -> Option<LoadResult> {
     let mut results = results.into_iter();
     let mut all = LoadResult { intervals: Vec::new(), ..results.next()?.clone() };

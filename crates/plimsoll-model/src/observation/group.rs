@@ -242,8 +242,8 @@ mod tests {
     fn one_that_starts_later_is_counted_later() {
         let both = LoadResult::of_group(vec![result(1_000, &[8, 8]), result(50_001_000, &[8, 8])]);
         assert_eq!((both.started_ns, both.elapsed_ns), (1_000, 250_000_000));
-        let told: Vec<_> = both.intervals.iter().map(|it| (it.end_ns / 1_000_000, it.requests)).collect();
-        assert_eq!(told, [(100, 12), (200, 16), (250, 4)]);
+        let counts: Vec<_> = both.intervals.iter().map(|it| (it.end_ns / 1_000_000, it.requests)).collect();
+        assert_eq!(counts, [(100, 12), (200, 16), (250, 4)]);
     }
 
     #[test]
@@ -252,9 +252,9 @@ mod tests {
         let each = each.map(|(host, start, within)| (host.to_owned(), result(start, &[8, 8]), within));
         let all = LoadResult::of_machines(each.to_vec());
         assert_eq!((all.requests, all.threads), (48, 3));
-        let told: Vec<_> =
+        let starts: Vec<_> =
             all.generators.iter().map(|it| (it.host.as_str(), it.after_ns, it.within_ns)).collect();
-        assert_eq!(told, [("a", 300_000, 50_000), ("b", 0, 0), ("c", 400, 70_000)]);
+        assert_eq!(starts, [("a", 300_000, 50_000), ("b", 0, 0), ("c", 400, 70_000)]);
         let one = &all.generators[1].result;
         assert_eq!((one.requests, one.intervals.len(), &one.latency.total), (16, 0, &Histogram::default()));
         assert_eq!(one.latency.percentiles.max, each[1].1.latency.percentiles.max);

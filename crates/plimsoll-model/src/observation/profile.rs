@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{Arm, CpuUse, Seen};
 
-/// What one frame of a stack is.
+/// Content of one frame of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FrameKind {
     /// A host of the run, that a process belongs to. Stacks of its processes begin with it.
     Host,
-    /// What the kernel does on behalf of nobody in particular: softirqs that follow an interrupt, threads of its own.
+    /// Work of the kernel for no process in particular: softirqs that follow an interrupt, threads of its own.
     Shared,
     /// The rest of the machine, that processes of no host belong to.
     Others,
@@ -30,7 +30,7 @@ pub enum FrameKind {
 /// A frame of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Frame {
-    /// What it is.
+    /// Kind of the frame.
     pub kind: FrameKind,
     /// Its name.
     pub name: String,
@@ -70,7 +70,7 @@ impl TracedCall {
         matches!(self, Self::OomKill | Self::Crash)
     }
 
-    /// What to call it in front of who called it; who was killed, for the last two.
+    /// Name before its caller; the killed process, for the last two.
     pub fn title(self) -> &'static str {
         match self {
             Self::FileSync => "fsync of a file by",
@@ -86,7 +86,7 @@ impl TracedCall {
 pub struct CallCount {
     /// The call.
     pub call: TracedCall,
-    /// What the process belongs to.
+    /// Owner of the process.
     pub owner: Frame,
     /// Its name.
     pub process: String,
@@ -94,7 +94,7 @@ pub struct CallCount {
     pub count: u64,
 }
 
-/// What made the samples.
+/// Source of the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProfileClock {
@@ -133,7 +133,7 @@ impl From<StackNode> for (Option<u32>, u32, u64) {
 pub struct Profile {
     /// The rig.
     pub arm: Arm,
-    /// What made the samples.
+    /// Source of the samples.
     pub clock: ProfileClock,
     /// Samples per second and CPU: each stands for this part of a second of CPU time.
     pub hertz: u32,
@@ -148,7 +148,7 @@ pub struct Profile {
     /// Calls that were traced meanwhile, those of the whole machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallCount>,
-    /// What else was seen of processes meanwhile.
+    /// Other observations of processes meanwhile.
     #[serde(default, skip_serializing_if = "Seen::is_empty")]
     pub seen: Seen,
 }
@@ -200,7 +200,7 @@ impl Profile {
     }
 
     /// Without the stacks of other processes of the machine, and of Plimsoll's own. Where no stack belongs to a host, as where hosts share the machine's network
-    /// namespace, there is no telling them apart and all are kept.
+    /// namespace, they cannot be distinguished and all are kept.
     #[must_use]
     pub fn of_the_run(&self) -> Self {
         let begins_with = |stack: &[&Frame], kind| stack.first().is_some_and(|frame| frame.kind == kind);
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn other_processes_of_the_machine_are_left_out_where_they_can_be_told() {
+    fn other_processes_of_the_machine_are_left_out_where_they_are_marked() {
         let [host, others] = [FrameKind::Host, FrameKind::Others].map(|kind| Frame::new(kind, "it"));
         let (shared, work) = (Frame::new(FrameKind::Shared, "softirq"), frame("work"));
         let theirs = (vec![others, work.clone()], 5);

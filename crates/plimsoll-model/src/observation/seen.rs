@@ -1,4 +1,4 @@
-//! What else was seen of processes while stacks were sampled: where they waited, which of their calls failed, what they asked of block devices.
+//! Observations of processes while stacks were sampled: waits, failed calls, requests to block devices.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,30 +29,30 @@ pub struct Seen {
     /// The CPU time of the busiest thread of each process of the run's hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub busiest_threads: Vec<CpuUse>,
-    /// For how long CPUs were sampled, in microseconds: somewhat longer than what was measured meanwhile. 0 in runs of before it was noted.
+    /// For how long CPUs were sampled, in microseconds: somewhat longer than the measured time. 0 in runs of older versions.
     #[serde(default)]
     pub sampled_us: u64,
     /// How often control groups of the run's hosts were stopped by their quota of CPU time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttled: Vec<Throttled>,
-    /// To what control groups of the run's hosts may ask of block devices.
+    /// Limits of the run's control groups on block devices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub io_limits: Vec<IoLimit>,
-    /// What the kernel kept of processes of the run's hosts.
+    /// State of the run's processes in the kernel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<ProcessState>,
-    /// Programs that run as part of a service, by what its processes were started with.
+    /// Programs that run as part of a service, by the command of its processes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<ServiceMember>,
 }
 
-/// What a thread waits for.
+/// Reason of a thread's wait.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitSite {
     /// A CPU: it could run, and another does.
     Cpu,
-    /// Something that it sleeps for in the kernel.
+    /// Sleeps for this reason in the kernel.
     Sleep {
         /// The functions of the kernel that it sleeps in, the innermost first, up to the system call. Only the innermost where no more may be seen.
         functions: Vec<String>,
@@ -64,7 +64,7 @@ pub enum WaitSite {
 /// How long the threads of a process waited somewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
-    /// What the process belongs to.
+    /// Owner of the process.
     pub owner: Frame,
     /// Its name.
     pub process: String,
@@ -79,7 +79,7 @@ pub struct Wait {
 /// System calls of a process that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedCalls {
-    /// What the process belongs to.
+    /// Owner of the process.
     pub owner: Frame,
     /// Its name.
     pub process: String,
@@ -91,10 +91,10 @@ pub struct FailedCalls {
     pub count: u64,
 }
 
-/// What a process asked of a block device.
+/// Requests of a process to a block device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockIo {
-    /// What the process belongs to.
+    /// Owner of the process.
     pub owner: Frame,
     /// Its name.
     pub process: String,
@@ -111,7 +111,7 @@ pub struct BlockIo {
 /// Samples of the CPUs that belong to a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuUse {
-    /// What the process belongs to.
+    /// Owner of the process.
     pub owner: Frame,
     /// Its name.
     pub process: String,
@@ -134,7 +134,7 @@ pub struct Throttled {
     pub us: u64,
 }
 
-/// What the processes of a control group may ask of a block device.
+/// Limit of a control group on a block device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoLimit {
     /// The host that its processes are of.
@@ -175,7 +175,7 @@ pub enum StateKind {
 /// The largest value of a state that was seen of processes with this name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessState {
-    /// What the process belongs to.
+    /// Owner of the process.
     pub owner: Frame,
     /// Its name.
     pub process: String,

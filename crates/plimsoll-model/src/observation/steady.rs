@@ -2,11 +2,11 @@
 
 use super::{Slice, Stream, TcpState};
 
-/// What the sender's host counts when its TCP notices a loss: once for each episode, however many segments were lost in it.
+/// Counter of the sender's host when its TCP notices a loss: once for each episode, however many segments were lost in it.
 const EPISODES: [&str; 3] =
     ["netstat.TcpExt.TCPSackRecovery", "netstat.TcpExt.TCPRenoRecovery", "netstat.TcpExt.TCPTimeouts"];
 
-/// What streams add up to from the first loss of each to its end.
+/// Sums of streams from the first loss of each to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SteadyStreams {
     bits: f64,
@@ -20,7 +20,7 @@ pub struct SteadyStreams {
 }
 
 impl SteadyStreams {
-    /// Those of a slice, sent from `host`; nothing where none went on after a loss.
+    /// Streams of a slice, sent from `host`; nothing where none went on after a loss.
     pub fn of(slice: &Slice, host: &str) -> Option<Self> {
         let streams = slice.result.streams();
         let counters = slice.counters.get(host)?;
@@ -35,7 +35,7 @@ impl SteadyStreams {
         let Some(first) = stream.tcp.iter().position(|state| state.retransmits > 0) else { return };
         let (first, steady) = (&stream.tcp[first], &stream.tcp[first + 1..]);
         let last = steady.last().unwrap_or(first);
-        // Seconds of streams, so that the rate is that of one: it is what formulas are about.
+        // Seconds of streams, so that the rate is that of one, as in formulas.
         self.seconds += (last.at_ns - first.at_ns) as f64 / 1e9;
         self.bits += 8.0 * (last.acked_bytes - first.acked_bytes) as f64;
         self.segments += f64::from(last.segments_out - first.segments_out);

@@ -6,7 +6,7 @@ use crate::experiment::{Claim, DifferenceClaim, DifferenceExpect, Experiment, Fa
 
 /// The setting that switches probes.
 const SETTING: &str = "run.probes";
-/// What the factor is called.
+/// Name of the factor.
 const NAME: &str = "probes";
 
 /// Varies the probes beside all else, and claims that they do not matter.
@@ -71,7 +71,7 @@ fn judged(experiment: &Experiment) -> Option<(String, Metric)> {
         difference.or(interaction).or(recovery).or(hysteresis)
     });
     let phase = match of_claims {
-        // Without probes nobody sees stalls.
+        // Without probes, stalls remain unseen.
         Some((phase, Metric::StallShare)) => phase.as_str(),
         Some((phase, metric)) => return Some((phase.clone(), metric)),
         None => experiment.all_phases().find(|phase| phase.measured_load().is_some())?.name.as_str(),

@@ -13,7 +13,7 @@ use crate::experiment::{
 };
 
 impl Plan {
-    /// What carrying it out does to the machine, in all of its cells; each thing once.
+    /// Effects on the machine, in all cells; each one once.
     pub fn effects(&self) -> Vec<Effect> {
         let all: BTreeSet<Effect> = self.cells.iter().flat_map(|cell| of(&cell.experiment)).collect();
         all.into_iter().collect()
@@ -30,7 +30,7 @@ impl Plan {
     }
 }
 
-/// What one cell does. The patterns here and in the functions below name every field, so that a new one cannot be forgotten.
+/// Effects of one cell. The patterns here and in the functions below name every field, so that a new one cannot be forgotten.
 fn of(experiment: &Experiment) -> Vec<Effect> {
     let Experiment {
         hosts,
@@ -45,11 +45,11 @@ fn of(experiment: &Experiment) -> Vec<Effect> {
         factors: _,
         cells: _,
         quick: _,
-        // These name hosts and loads of the file alone.
+        // Names of hosts and loads of the file alone.
         links: _,
         background: _,
         control: _,
-        // These are words, amounts and judgements.
+        // Words, amounts and judgements.
         question: _,
         schema: _,
         description: _,
@@ -92,7 +92,7 @@ fn of(experiment: &Experiment) -> Vec<Effect> {
 
 fn of_host(experiment: &Experiment, name: &str, host: &Host) -> Vec<Effect> {
     let Host {
-        // What the kind does with these is its own to tell.
+        // The kind lists its own effects on these.
         kind,
         kernel: _,
         memory: _,
@@ -104,7 +104,7 @@ fn of_host(experiment: &Experiment, name: &str, host: &Host) -> Vec<Effect> {
         before_each: _,
         after_each: _,
         cleanup: _,
-        // These stay inside of the host.
+        // Settings inside of the host.
         forward: _,
         cpus: _,
         addresses: _,
@@ -222,26 +222,26 @@ measure = "some"
         Plan::read("test", text, &Settings::default()).unwrap().effects()
     }
 
-    fn told(text: &str, kind: EffectKind) -> Vec<String> {
+    fn of_kind(text: &str, kind: EffectKind) -> Vec<String> {
         effects(text).into_iter().filter(|effect| effect.kind == kind).map(|effect| effect.what).collect()
     }
 
     #[test]
-    fn programs_settings_and_variables_are_told_and_nothing_reaches_the_terminal_raw() {
-        assert_eq!(told(TEXT, EffectKind::Program), ["MODE=x ./server \"a b\" \"\\u{1b}[31m\\rls\""]);
-        assert_eq!(told(TEXT, EffectKind::Setting), ["vm.swappiness = 10"]);
-        assert_eq!(told(TEXT, EffectKind::Secret), ["TOKEN"]);
+    fn programs_settings_and_variables_are_listed_and_nothing_reaches_the_terminal_raw() {
+        assert_eq!(of_kind(TEXT, EffectKind::Program), ["MODE=x ./server \"a b\" \"\\u{1b}[31m\\rls\""]);
+        assert_eq!(of_kind(TEXT, EffectKind::Setting), ["vm.swappiness = 10"]);
+        assert_eq!(of_kind(TEXT, EffectKind::Secret), ["TOKEN"]);
         let asked = effects(TEXT).into_iter().filter_map(|effect| effect.allow);
         assert_eq!(asked.collect::<Vec<_>>(), [Consent::Secrets, Consent::Machine]);
     }
 
     #[test]
-    fn a_program_of_any_level_is_told() {
+    fn a_program_of_any_level_is_listed() {
         let factor = "[factors.which]\nset = \"services.own.exec\"\nlevels = [[\"./one\"], [\"./two\", \"-x\"]]\n\
                       [factors.rights]\nset = \"services.own.privileged\"\nlevels = [false, true]\n";
         let found = effects(&format!("{TEXT}{factor}"));
         let programs: Vec<_> = found.iter().filter(|effect| effect.kind == EffectKind::Program).collect();
-        let told: Vec<_> = programs.iter().map(|effect| (effect.what.as_str(), effect.allow)).collect();
+        let listed: Vec<_> = programs.iter().map(|effect| (effect.what.as_str(), effect.allow)).collect();
         let all_rights = Some(Consent::Privileged);
         let expected = [
             ("MODE=x ./one", None),
@@ -249,11 +249,11 @@ measure = "some"
             ("MODE=x ./two -x", None),
             ("MODE=x ./two -x", all_rights),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(listed, expected);
     }
 
     #[test]
-    fn words_are_told_apart_and_what_cannot_be_seen_is_shown() {
+    fn words_are_separated_and_what_cannot_be_seen_is_shown() {
         for (text, shown) in [
             ("plain-word.sh", "plain-word.sh"),
             ("", "\"\""),
@@ -268,7 +268,7 @@ measure = "some"
     }
 
     #[test]
-    fn devices_and_what_is_done_to_all_of_the_machine_are_told() {
+    fn devices_and_what_is_done_to_all_of_the_machine_are_listed() {
         let text = r#"
 question = "what does it do?"
 [hosts.a]
@@ -295,12 +295,12 @@ measure = "all"
 name = "file"
 measure = "file"
 "#;
-        let devices = told(text, EffectKind::Device);
+        let devices = of_kind(text, EffectKind::Device);
         assert_eq!(devices.len(), 4, "{devices:?}");
         assert!(devices.iter().any(|what| what.contains("/dev/sdz is overwritten")), "{devices:?}");
-        assert_eq!(told(text, EffectKind::Program), ["mkfs.ext4 on it"]);
-        assert_eq!(told(text, EffectKind::Setting), ["scheduler = none of its loop device"]);
-        assert_eq!(told(text, EffectKind::Machine).len(), 2);
+        assert_eq!(of_kind(text, EffectKind::Program), ["mkfs.ext4 on it"]);
+        assert_eq!(of_kind(text, EffectKind::Setting), ["scheduler = none of its loop device"]);
+        assert_eq!(of_kind(text, EffectKind::Machine).len(), 2);
         let all = effects(text);
         let needless: Vec<_> = all.iter().filter(|effect| effect.needs.is_none()).collect();
         assert_eq!(needless.len(), 3, "the runs, the file of the loop device, and the sync: {needless:?}");
@@ -444,7 +444,7 @@ service = "site"
         let plan = |quick| Plan::read("test", &text, &Settings { quick, ..Settings::default() }).unwrap();
         let all = plan(false).effects_with_quick(&plan(true));
         let only_quick = |effect: &&Effect| effect.quick;
-        let told: Vec<&str> = all.iter().filter(only_quick).map(|effect| effect.what.as_str()).collect();
+        let listed: Vec<&str> = all.iter().filter(only_quick).map(|effect| effect.what.as_str()).collect();
         for what in [
             "vm.dirty_ratio",
             "./quick-hook",
@@ -457,7 +457,7 @@ service = "site"
             "/dev/sdy is read",
             "./quick-load",
         ] {
-            assert!(told.iter().any(|one| one.contains(what)), "{what} is not in {told:?}");
+            assert!(listed.iter().any(|one| one.contains(what)), "{what} is not in {listed:?}");
         }
         let usual = all.iter().filter(|effect| !effect.quick).cloned().collect::<Vec<_>>();
         assert_eq!(usual, effects(EVERYTHING));

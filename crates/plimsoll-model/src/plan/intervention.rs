@@ -9,7 +9,7 @@ use super::{Cell, is_of};
 use crate::cause::CauseId;
 use crate::experiment::{Action, Experiment, Factor, FileError, Metric, Override, Paths, Phase};
 
-/// What the factor is called.
+/// Name of the factor.
 pub const FACTOR: &str = "intervention";
 /// Its level where nothing is done.
 pub const NONE: &str = "none";
@@ -44,7 +44,7 @@ pub struct Intervention {
     pub compared: Compared,
 }
 
-/// What an intervention is to mend.
+/// Subject of an intervention.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Compared {
@@ -75,7 +75,7 @@ impl Intervention {
         }
     }
 
-    /// What of the whole experiment follows from it: the factor, and how often all cells are carried out.
+    /// Parts of the whole experiment that follow from it: the factor, and how often all cells are carried out.
     pub(super) fn extend(&self, experiment: &mut Experiment) {
         let levels = [NONE, APPLIED].map(Value::from).to_vec();
         experiment.factors.insert(FACTOR.to_owned(), Factor { set: Paths::Several(Vec::new()), levels });
@@ -191,7 +191,7 @@ levels = [1, 2]
         };
         let settings = Settings { intervention: Some(intervention), ..Settings::default() };
         let plan = Plan::read("test", TEXT, &settings).unwrap();
-        let told: Vec<_> = plan
+        let cells: Vec<_> = plan
             .cells
             .iter()
             .map(|cell| {
@@ -205,13 +205,13 @@ levels = [1, 2]
             ("none", "1", 1, vec!["all"]),
             ("applied", "1", 4096, vec!["intervention", "all"]),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(cells, expected);
         assert_eq!(plan.experiment.run.max_trials, BLOCKS_OF_SIDES);
     }
 
     #[test]
     fn an_action_from_a_strangers_store_is_checked_as_one_of_a_file() {
-        let told = |text: &str, host: &str| {
+        let result = |text: &str, host: &str| {
             let intervention = Intervention {
                 cause: CauseId::NetRuleChain,
                 run: "r".to_owned(),
@@ -224,9 +224,9 @@ levels = [1, 2]
             let settings = Settings { intervention: Some(intervention), ..Settings::default() };
             Plan::read("test", text, &settings).map(|_| ()).map_err(|error| error.to_string())
         };
-        assert_eq!(told(TEXT, "a"), Ok(()));
+        assert_eq!(result(TEXT, "a"), Ok(()));
         let local = TEXT.replace("[hosts.a]", "[hosts.a]\nkind = \"local\"");
-        assert!(told(&local, "a").unwrap_err().contains("it would be changed for everybody"));
-        assert!(told(TEXT, "nowhere").unwrap_err().contains("there is no host `nowhere`"));
+        assert!(result(&local, "a").unwrap_err().contains("it would be changed for everybody"));
+        assert!(result(TEXT, "nowhere").unwrap_err().contains("there is no host `nowhere`"));
     }
 }

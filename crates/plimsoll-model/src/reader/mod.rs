@@ -20,7 +20,7 @@ pub type Figures = BTreeMap<String, f64>;
 /// Why what a program printed cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// Something that is always there is not.
+    /// A required value is missing.
     #[error("the output of {program} has no {what}")]
     Missing {
         /// The program.
@@ -102,7 +102,7 @@ readers! {
 }
 
 impl Reader {
-    /// The figures that its output may have; the first is what it is about.
+    /// The figures that its output may have; the first is the main one.
     pub fn metrics(self) -> impl Iterator<Item = NamedMetric> {
         self.program().metrics()
     }

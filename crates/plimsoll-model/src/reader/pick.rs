@@ -71,7 +71,7 @@ impl Pick {
     /// Checks the pattern itself, whatever a program prints.
     ///
     /// # Errors
-    /// When it does not tell one place, or its pattern is none.
+    /// When it does not name exactly one place, or its pattern is none.
     pub fn check(&self) -> Result<(), PickError> {
         match (&self.regex, &self.json, &self.csv) {
             (Some(pattern), None, None) => compiled(pattern).map(drop),

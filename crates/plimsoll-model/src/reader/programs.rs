@@ -12,16 +12,16 @@ pub(super) struct Program {
     name: &'static str,
     /// The figure without which there is no result.
     always: &'static str,
-    /// What its output has where it has that figure.
+    /// Text in its output where it has that figure.
     looked_for: &'static str,
     /// The series of which a run has one value, where several would be those of several tests.
     once: Option<&'static str>,
-    /// Its figures; the first is what it is about.
-    figures: &'static [Known],
+    /// Its figures; the first is the main one.
+    figures: &'static [PrintedFigure],
 }
 
 /// A figure of a program.
-struct Known {
+struct PrintedFigure {
     name: &'static str,
     unit: &'static str,
     better: Better,
@@ -29,12 +29,12 @@ struct Known {
     of: fn(&Printed) -> Option<f64>,
 }
 
-const fn higher(name: &'static str, unit: &'static str, of: fn(&Printed) -> Option<f64>) -> Known {
-    Known { name, unit, better: Better::Higher, of }
+const fn higher(name: &'static str, unit: &'static str, of: fn(&Printed) -> Option<f64>) -> PrintedFigure {
+    PrintedFigure { name, unit, better: Better::Higher, of }
 }
 
-const fn lower(name: &'static str, unit: &'static str, of: fn(&Printed) -> Option<f64>) -> Known {
-    Known { name, unit, better: Better::Lower, of }
+const fn lower(name: &'static str, unit: &'static str, of: fn(&Printed) -> Option<f64>) -> PrintedFigure {
+    PrintedFigure { name, unit, better: Better::Lower, of }
 }
 
 impl Program {
@@ -79,7 +79,7 @@ fn first(printed: &Printed, wanted: &str) -> Option<f64> {
     values(printed, wanted).first().copied()
 }
 
-/// What all values add up to; 0 where there are none.
+/// Sum of all values; 0 where there are none.
 fn sum(printed: &Printed, wanted: &str) -> f64 {
     values(printed, wanted).iter().fold(0.0, |sum, value| sum + value)
 }
@@ -88,7 +88,7 @@ fn sum(printed: &Printed, wanted: &str) -> f64 {
 fn ms(printed: &Printed, wanted: &str) -> Option<f64> {
     let series = printed.all(wanted).into_iter().next()?;
     let ms = series.points.first()?.value * factor(&series.unit, "ms")?;
-    // What was written with a few decimals has a few decimals in another unit, too.
+    // A figure with a few decimals keeps a few decimals in another unit, too.
     Some((ms * 1e9).round() / 1e9)
 }
 
@@ -99,13 +99,13 @@ fn mb_per_second(printed: &Printed, wanted: &str) -> Option<f64> {
 }
 
 /// Figures that several programs have.
-const LATENCY_MEAN: Known = lower("latency_mean", "ms", |printed| ms(printed, "latency,stat=mean"));
-const LATENCY_P50: Known = lower("latency_p50", "ms", |printed| ms(printed, "latency,percentile=50"));
-const LATENCY_P95: Known = lower("latency_p95", "ms", |printed| ms(printed, "latency,percentile=95"));
-const LATENCY_P99: Known = lower("latency_p99", "ms", |printed| ms(printed, "latency,percentile=99"));
-const LATENCY_MAX: Known = lower("latency_max", "ms", |printed| ms(printed, "latency,stat=max"));
-const REQUESTS: Known = higher("rate", "per second", |printed| first(printed, "requests_per_second"));
-const TRANSFER: Known = higher("transfer", "MB/s", |printed| mb_per_second(printed, "throughput"));
+const LATENCY_MEAN: PrintedFigure = lower("latency_mean", "ms", |printed| ms(printed, "latency,stat=mean"));
+const LATENCY_P50: PrintedFigure = lower("latency_p50", "ms", |printed| ms(printed, "latency,percentile=50"));
+const LATENCY_P95: PrintedFigure = lower("latency_p95", "ms", |printed| ms(printed, "latency,percentile=95"));
+const LATENCY_P99: PrintedFigure = lower("latency_p99", "ms", |printed| ms(printed, "latency,percentile=99"));
+const LATENCY_MAX: PrintedFigure = lower("latency_max", "ms", |printed| ms(printed, "latency,stat=max"));
+const REQUESTS: PrintedFigure = higher("rate", "per second", |printed| first(printed, "requests_per_second"));
+const TRANSFER: PrintedFigure = higher("transfer", "MB/s", |printed| mb_per_second(printed, "throughput"));
 
 pub(super) const AB: Program = Program {
     name: "ab",
@@ -195,7 +195,7 @@ pub(super) const WRK: Program = Program {
         lower("latency_p90", "ms", |printed| ms(printed, "latency,percentile=90")),
         LATENCY_P99,
         LATENCY_MAX,
-        // All kinds; what did not happen is not told.
+        // All kinds; absent ones did not happen.
         lower("errors", "requests", |printed| Some(sum(printed, "errors"))),
     ],
 };

@@ -1,4 +1,4 @@
-//! What a run was measured on, and what the machine did meanwhile.
+//! The environment of a run, and the machine's state during the run.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::observation::PhaseKind;
 
-/// What a run was measured on: the machines, the programs, and the experiment itself.
+/// The environment of a run: the machines, the programs, and the experiment itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// The version of Plimsoll that measured; null where the run did not store it.
@@ -33,13 +33,13 @@ pub struct Machine {
     pub hosts: Vec<String>,
     /// The kernel's release (`uname -r`).
     pub kernel: Option<String>,
-    /// What the kernel was compiled and linked with, in its own words; absent where that is not known.
+    /// The kernel's compiler and linker, in its own words; absent where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compiler: Option<String>,
-    /// What the kernel was started with; absent where that is not known.
+    /// The kernel's command line; absent where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_line: Option<String>,
-    /// How the kernel was built; absent where neither it nor the distribution tells.
+    /// How the kernel was built; absent where neither it nor the distribution says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_config: Option<KernelConfig>,
     /// The operating system's name and version (os-release(5), PRETTY_NAME).
@@ -52,18 +52,18 @@ pub struct Machine {
     pub memory_bytes: u64,
     /// Swap space, in bytes.
     pub swap_bytes: u64,
-    /// What the hypervisor calls itself, or the system's maker and name; null on metal or where neither is known.
+    /// The hypervisor's own name, or the system's maker and name; null on metal or where neither is known.
     pub virtualization: Option<String>,
     /// Settings of the kernel that are not what it sets by itself, by name.
     pub changed_sysctls: BTreeMap<String, String>,
-    /// All that was found, as `plimsoll inventory` tells it: schema `plimsoll.inventory/1`.
+    /// All facts, as `plimsoll inventory` prints them: schema `plimsoll.inventory/1`.
     pub inventory: serde_json::Value,
 }
 
 /// The configuration that a kernel was built with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelConfig {
-    /// The file that tells it: `/proc/config.gz`, which is the running kernel's own, or a distribution's for this release.
+    /// Source file: `/proc/config.gz`, which is the running kernel's own, or a distribution's for this release.
     pub source: String,
     /// The SHA-256 of its text, unpacked, in hexadecimal digits.
     pub sha256: String,
@@ -79,7 +79,7 @@ pub struct KernelConfig {
 pub struct ProgramVersion {
     /// The program's file.
     pub path: String,
-    /// Its version in its own words; null where it tells none.
+    /// Its version in its own words; null where it prints none.
     pub version: Option<String>,
 }
 
@@ -88,18 +88,18 @@ pub struct ProgramVersion {
 pub struct LinkReport {
     /// The two hosts.
     pub between: [String; 2],
-    /// What happens to packets from the first to the second, such as `rate 100Mbit, delay 10ms`; empty where nothing does.
+    /// Effects on packets from the first to the second, such as `rate 100Mbit, delay 10ms`; empty where there are none.
     pub there: String,
     /// Settings of the direction back.
     pub back: String,
 }
 
-/// What vmstat(8) shows of a machine, over one phase: means of its samples, and rates of its counters from the first to the last.
+/// A machine over one phase, as vmstat(8) shows it: means of its samples, and rates of its counters from the first to the last.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VmstatReport {
     /// The phase.
     pub phase: String,
-    /// What it was for.
+    /// Purpose of the phase.
     pub kind: PhaseKind,
     /// The cycle, from 1; 0 outside of any.
     pub cycle: u32,

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::observation::Arm;
 pub use crate::recovery::{EventRecovery, RecoveryOutcome};
 
-/// Something that was done in the middle of a trial.
+/// An action in the middle of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventReport {
-    /// What it is called.
+    /// Name of the event.
     pub name: String,
     /// The step in words.
     pub what: String,

@@ -15,7 +15,7 @@ pub struct Finding {
     /// The verdict.
     #[serde(flatten)]
     pub verdict: Verdict,
-    /// What it rests on, by the kind of the claim; null where there is nothing to show.
+    /// Evidence of the verdict, by the kind of the claim; null where there is nothing to show.
     pub details: Option<Details>,
 }
 
@@ -45,7 +45,7 @@ impl<'de> Deserialize<'de> for Finding {
             details: Option<serde_json::Value>,
         }
         let Table { claim_number, verdict, details } = Table::deserialize(deserializer)?;
-        // What the details are, the kind of the claim says.
+        // The kind of the claim decides the type of the details.
         let details = details.map(|details| Details::read(&verdict.claim, details)).transpose();
         Ok(Self { claim_number, verdict, details: details.map_err(D::Error::custom)? })
     }

@@ -13,11 +13,11 @@ use crate::observation::{FrameKind, ProfileClock, ServiceMember, TracedCall};
 /// Where the CPUs' time went, before and after, or on the better side and on the worse.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileReport {
-    /// What made the samples.
+    /// Source of the samples.
     pub clock: ProfileClock,
     /// Samples per second and CPU.
     pub hertz: u32,
-    /// What times are divided by: `connection` or `operation`.
+    /// Divisor of times: `connection` or `operation`.
     pub per: String,
     /// Before, or on the better side.
     pub before: ProfileSide,
@@ -57,7 +57,7 @@ pub struct ProfileReport {
     /// Control groups that were stopped more often by their quota of CPU time.
     #[serde(default)]
     pub throttling: Vec<GrownThrottling>,
-    /// Limits of what control groups may ask of block devices, that are lower.
+    /// Limits of control groups on block devices that are lower.
     #[serde(default)]
     pub io_limits: Vec<LowerIoLimit>,
     /// States of processes that rose: priority, CPUs that they may not use, locks that they hold.
@@ -75,7 +75,7 @@ pub struct ComparedProfile {
     pub phase: String,
     /// The levels of the better side that the worse one differs in.
     pub better: BTreeMap<String, String>,
-    /// Those of the worse side.
+    /// Levels of the worse side.
     pub worse: BTreeMap<String, String>,
     /// CPU time that was added there.
     pub profile: ProfileReport,
@@ -87,7 +87,7 @@ impl ProfileReport {
         self.grew || self.narrowest.is_some()
     }
 
-    /// What CPU time was added, less what was added on the control, in microseconds: all of it, and the kernel's.
+    /// Added CPU time, less the time added on the control, in microseconds: all of it, and the kernel's.
     pub fn added_us(&self) -> (f64, f64) {
         let change = |before: &ProfileSide, after: &ProfileSide| {
             (after.cpu_us - before.cpu_us, after.kernel_us - before.kernel_us)
@@ -103,7 +103,7 @@ impl ProfileReport {
 pub struct GrownCalls {
     /// The call.
     pub call: TracedCall,
-    /// What the process belongs to: a host of the run, the kernel, or the rest of the machine.
+    /// Owner of the process: a host of the run, the kernel, or the rest of the machine.
     pub owner_kind: FrameKind,
     /// Its name.
     pub owner: String,
@@ -146,7 +146,7 @@ pub struct GrownFunction {
     pub before_us: f64,
     /// Its time after, in microseconds.
     pub after_us: f64,
-    /// Its share of what all functions together grew by.
+    /// Its share of the growth of all functions together.
     pub share: f64,
     /// Where most of its time belongs: the host and the process, or `softirq`.
     pub owner: Vec<String>,

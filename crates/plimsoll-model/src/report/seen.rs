@@ -1,4 +1,4 @@
-//! What processes did more of on one of the two sides that a verdict compares: wait, fail, ask block devices, use CPUs.
+//! Increases of processes on one of the two sides that a verdict compares: waits, failures, requests to block devices, CPU use.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::observation::{FrameKind, StateKind, WaitSite};
 /// A process, or all of one name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Who {
-    /// What it belongs to: a host of the run, the kernel, or the rest of the machine.
+    /// Owner of the process: a host of the run, the kernel, or the rest of the machine.
     pub owner_kind: FrameKind,
     /// Its name.
     pub owner: String,
@@ -16,7 +16,7 @@ pub struct Who {
     pub process: String,
 }
 
-/// What a wait is for, as its functions tell.
+/// Purpose of a wait, by its functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitFor {
@@ -43,12 +43,12 @@ pub enum WaitFor {
 /// A wait that became longer for each connection or operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GrownWait {
-    /// Who waits.
+    /// The waiting process.
     #[serde(flatten)]
     pub who: Who,
     /// Where.
     pub site: WaitSite,
-    /// What for.
+    /// Purpose of the wait.
     pub wait_for: WaitFor,
     /// Time for each connection or operation before, in microseconds, over all threads.
     pub before_us: f64,
@@ -99,7 +99,7 @@ pub struct GrownBlockIo {
 /// A process that used more of the CPUs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GrownCpuUse {
-    /// Who.
+    /// The calling process.
     #[serde(flatten)]
     pub who: Who,
     /// How many CPUs it used before, on average.
@@ -125,7 +125,7 @@ pub struct GrownThrottling {
     pub after_us: f64,
 }
 
-/// A limit of what a control group may ask of a block device, that is lower on the worse side.
+/// A limit of a control group on a block device that is lower on the worse side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LowerIoLimit {
     /// The host that its processes are of.
@@ -145,7 +145,7 @@ pub struct LowerIoLimit {
 /// A state of a process that rose: it may use fewer CPUs, or holds more locks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RaisedState {
-    /// Who.
+    /// The process.
     #[serde(flatten)]
     pub who: Who,
     /// The state.

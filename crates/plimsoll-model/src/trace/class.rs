@@ -36,7 +36,7 @@ pub enum Class {
     Rto,
     /// A loss that duplicate acknowledgements or SACK brought to light.
     FastRetransmit,
-    /// The last segment of a flight was lost, and only a timer could tell.
+    /// The last segment of a flight was lost, and only a timer could notice.
     TailLoss,
     /// The path delayed packets, and the sender sent again what had not been lost.
     PathDelay,
@@ -54,7 +54,7 @@ pub enum Class {
     ServerThink,
     /// The client had nothing to ask.
     ClientIdle,
-    /// The capture lacks the packets that would tell.
+    /// The capture lacks the packets that would decide.
     CaptureGap,
 }
 
@@ -67,7 +67,7 @@ impl Class {
         self.into()
     }
 
-    /// Whether somebody had something to send in it. Else a side worked, or had nothing to say, or the packets do not
+    /// Whether a side had something to send in it. Else a side worked, or had nothing to say, or the packets do not
     /// show it.
     pub const fn held_up(self) -> bool {
         !matches!(self, Self::Unanswered | Self::ServerThink | Self::ClientIdle | Self::CaptureGap)

@@ -1,4 +1,4 @@
-//! What the packets of connections tell: the JSON of a trace, and what is drawn of a connection.
+//! Results from the packets of connections: the JSON of a trace, and what is drawn of a connection.
 
 mod class;
 mod pair;
@@ -45,7 +45,7 @@ pub struct TraceReport {
     pub lifetime_s: f64,
     /// Share of the connections' lifetimes (summed over all of them) that each class of stall took, 0 to 1.
     pub time_share: BTreeMap<Class, f64>,
-    /// Share of the connections' lifetimes in stalls of other classes that the packets alone cannot tell from each of these.
+    /// Share of the connections' lifetimes in stalls of other classes that the packets alone cannot distinguish from each of these.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub may_be_share: BTreeMap<Class, f64>,
 }
@@ -84,9 +84,9 @@ pub struct ConnectionReport {
     pub handshake: HandshakeReport,
     /// Reports of routers that its segments were too big for the next link; `null` without any.
     pub packets_too_big: Option<PacketsTooBig>,
-    /// What the client sent.
+    /// Direction from the client.
     pub from_client: DirectionReport,
-    /// What the server sent.
+    /// Direction from the server.
     pub from_server: DirectionReport,
     /// Time in stalls, in seconds; never more than `duration_s`.
     pub stalled_s: f64,
@@ -125,9 +125,9 @@ pub struct DirectionReport {
     pub bytes: u64,
     /// Segments sent again, as Wireshark's `tcp.analysis.retransmission` counts them, fast and spurious ones included.
     pub retransmissions: u64,
-    /// Those right after duplicate acknowledgements, as `tcp.analysis.fast_retransmission`.
+    /// Retransmissions right after duplicate acknowledgements, as `tcp.analysis.fast_retransmission`.
     pub fast_retransmissions: u64,
-    /// Those of data acknowledged before, as `tcp.analysis.spurious_retransmission`.
+    /// Retransmissions of data acknowledged before, as `tcp.analysis.spurious_retransmission`.
     pub spurious_retransmissions: u64,
     /// As `tcp.analysis.out_of_order`.
     pub out_of_order: u64,
@@ -157,11 +157,11 @@ pub struct Stall {
     pub length_ms: f64,
     /// Why.
     pub class: Class,
-    /// What else it may be, where the packets alone cannot tell.
+    /// Another possible class, where the packets alone cannot decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_be: Option<Class>,
-    /// Who had to act.
+    /// The side that had to act.
     pub waiting_for: Actor,
-    /// What in the packets shows it.
+    /// Packets that show it.
     pub evidence: String,
 }

@@ -10,7 +10,7 @@ use super::Stall;
 /// The name and version of the JSON form. The number rises when a field changes its meaning or goes away.
 pub const PAIR_SCHEMA: &str = "plimsoll.trace_pair/1";
 
-/// What two captures of the same connections show together.
+/// Result of two captures of the same connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PairReport {
     /// [`PAIR_SCHEMA`].
@@ -46,7 +46,7 @@ pub struct Clocks {
     pub ahead_ms: Option<f64>,
     /// Half of `shortest_round_trip_ms`: no split of the shortest round trip moves `ahead_ms` by more.
     pub ahead_error_ms: Option<f64>,
-    /// How much faster the second clock ran, in parts per million; `null` where the packets cannot tell it.
+    /// How much faster the second clock ran, in parts per million; `null` where the packets do not show it.
     pub drift_ppm: Option<f64>,
     /// Half of the difference between the drifts that the two directions show, or the scatter of the shortest delays over the time; a drift
     /// is stated if it is more than twice this.
@@ -72,9 +72,9 @@ pub struct PairedConnection {
     pub translated: Option<[String; 2]>,
     /// The capture that was made nearer to the client: 0 is the first.
     pub nearer_to_client: usize,
-    /// What the client sent.
+    /// Direction from the client.
     pub from_client: PairedDirection,
-    /// What the server sent.
+    /// Direction from the server.
     pub from_server: PairedDirection,
     /// Silences that were stalls at either point, in the order of their ends.
     pub silences: Vec<SidedSilence>,
@@ -125,7 +125,7 @@ pub struct SidedSilence {
     pub stall: Stall,
     /// Where it began.
     pub began: Side,
-    /// What shows it.
+    /// Packets that show it.
     pub because: String,
 }
 

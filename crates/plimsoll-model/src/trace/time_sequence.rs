@@ -12,9 +12,9 @@ pub struct TimeSequence {
     pub place: String,
     /// The connection.
     pub connection: ConnectionReport,
-    /// What the client sent.
+    /// Direction from the client.
     pub from_client: DirectionSeries,
-    /// What the server sent.
+    /// Direction from the server.
     pub from_server: DirectionSeries,
 }
 

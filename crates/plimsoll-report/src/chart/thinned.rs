@@ -35,15 +35,15 @@ pub(crate) fn thinned(mut points: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
     kept.into_iter().map(|at| points[at]).collect()
 }
 
-/// The points as a trace of markers, as many as are drawn, each of which tells this when it is pointed at.
+/// A trace of markers for the points, as many as are drawn. `hover` makes the text that a pointer shows.
 pub(crate) fn markers(
     name: &str,
     points: Vec<[f64; 2]>,
     (color, symbol): (&'static str, MarkerSymbol),
-    told: impl Fn([f64; 2]) -> String,
+    hover: impl Fn([f64; 2]) -> String,
 ) -> Box<dyn Trace> {
     let points = thinned(points);
-    let text = points.iter().copied().map(told).collect();
+    let text = points.iter().copied().map(hover).collect();
     let (xs, ys): (Vec<f64>, Vec<f64>) = points.into_iter().map(|[x, y]| (x, drawn(y))).unzip();
     Scatter::new(xs, ys)
         .name(name)

@@ -1,4 +1,4 @@
-//! What became of mail.
+//! Fate of mail.
 
 use plimsoll_model::experiment::claim::delivery::{DeliveryClaim, DeliveryDetails};
 

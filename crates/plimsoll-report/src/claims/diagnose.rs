@@ -40,7 +40,7 @@ fn title(found: &DiagnoseDetails) -> String {
     wording::titled(&wanted, &found.cell)
 }
 
-/// What stands in the table for one check.
+/// Row of the table for one check.
 fn cells(check: &CheckReport) -> [String; 5] {
     let verdict = match check.passes {
         Some(true) => "passes",
@@ -61,12 +61,12 @@ fn cells(check: &CheckReport) -> [String; 5] {
     ]
 }
 
-/// What to do about a check, with its name.
+/// Advice on a check, with its name.
 fn advice(check: &CheckReport) -> String {
     format!("{}: {}.", check.check.replace('_', " "), check.advice)
 }
 
-/// What TCP did here.
+/// TCP's rate here.
 fn carried(found: &DiagnoseDetails) -> String {
     let reaches = figure(found.reaches_bits_per_second / 1e6);
     let here = match (found.tcp_bits_per_second, found.rtt_ms) {

@@ -220,9 +220,9 @@ mod tests {
         let Drawing::One(plot) = &chart.drawing else { panic!("one drawing") };
         assert_eq!(plot.json()["data"][0]["y"], serde_json::json!([0.75]), "of 0 there is no ratio");
         let row = row(&found).expect("both sides have figures");
-        let told = row.cells.join(" | ");
+        let cells = row.cells.join(" | ");
         assert_eq!(
-            told,
+            cells,
             "pipes | requests_per_second | kernel = 6.1 | 200 ± 0.50 % | -25.00 % | 150 ± 2.00 % | kernel = 6.12"
         );
     }

@@ -95,11 +95,11 @@ fn points(growth: &GrowthDetails) -> Box<dyn Trace> {
         .mode(Mode::Markers)
         .marker(Marker::new().color(TREATMENT).size(9))
         .error_y(range)
-        .hover_text_array(growth.points.iter().map(told).collect())
+        .hover_text_array(growth.points.iter().map(point_in_words).collect())
         .hover_info(HoverInfo::Text)
 }
 
-fn told(point: &GrowthPointReport) -> String {
+fn point_in_words(point: &GrowthPointReport) -> String {
     format!(
         "{} workers: {} ms ({} to {} in {} trials)",
         point.workers,
@@ -113,7 +113,7 @@ fn told(point: &GrowthPointReport) -> String {
 fn description(growth: &GrowthDetails) -> String {
     let mut text = String::from("The time of a round over the number of workers.");
     for point in &growth.points {
-        text.push_str(&format!(" {}.", told(point)));
+        text.push_str(&format!(" {}.", point_in_words(point)));
     }
     if let Some(kind) = &growth.kind {
         text.push_str(&format!(" Growth: {kind}."));

@@ -39,7 +39,7 @@ fn title(path: &HopsDetails) -> String {
     wording::titled(&format!("Hops, {}", path.phase), &path.cell)
 }
 
-/// What stands in the table for one hop.
+/// Row of the table for one hop.
 fn cells(hop: &HopReport) -> [String; 8] {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
     let interval = |lo: f64, hi: f64| format!("{} to {}", figure(lo), figure(hi));
@@ -124,7 +124,7 @@ fn link(hop: &HopReport, color: &'static str) -> Vec<Box<dyn Trace>> {
     let bar = Scatter::new(vec![place - 0.42, place, place + 0.42], vec![rate; 3])
         .mode(Mode::Lines)
         .line(Line::new().color(color).width(9.0).dash(dash))
-        .hover_text(told(hop))
+        .hover_text(hop_in_words(hop))
         .hover_info(HoverInfo::Text);
     let Some(interval) = hop.rate_interval else { return vec![bar] };
     let error = ErrorData::new(ErrorType::Data)
@@ -158,7 +158,7 @@ fn labels(path: &HopsDetails) -> Box<dyn Trace> {
     .hover_info(HoverInfo::Skip)
 }
 
-fn told(hop: &HopReport) -> String {
+fn hop_in_words(hop: &HopReport) -> String {
     let rate = rate(hop).unwrap_or_default();
     let address = hop.address.as_deref().unwrap_or("silent");
     let latency = hop.latency_ms.map_or_else(String::new, |ms| format!(", {} ms", figure(ms)));
@@ -168,7 +168,7 @@ fn told(hop: &HopReport) -> String {
 fn description(path: &HopsDetails) -> String {
     let mut text = String::from("The rate and the latency of each hop.");
     for hop in &path.hops {
-        text.push_str(&format!(" {}.", told(hop)));
+        text.push_str(&format!(" {}.", hop_in_words(hop)));
     }
     text
 }

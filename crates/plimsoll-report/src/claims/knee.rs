@@ -83,18 +83,18 @@ fn points(knee: &KneeDetails) -> Box<dyn Trace> {
         .name("measured")
         .mode(Mode::Markers)
         .marker(Marker::new().color(TREATMENT).size(9))
-        .hover_text_array(knee.points.iter().map(told).collect())
+        .hover_text_array(knee.points.iter().map(point_in_words).collect())
         .hover_info(HoverInfo::Text)
 }
 
-fn told(point: &KneePointReport) -> String {
+fn point_in_words(point: &KneePointReport) -> String {
     format!("{} % lost at {} Mbit/s", percent(point.loss), figure(point.offered_bits_per_second / 1e6))
 }
 
 fn description(knee: &KneeDetails) -> String {
     let mut text = String::from("The share of datagrams that is lost, over the rate that is offered.");
     for point in &knee.points {
-        text.push_str(&format!(" {}.", told(point)));
+        text.push_str(&format!(" {}.", point_in_words(point)));
     }
     text
 }

@@ -133,7 +133,7 @@ fn title(search: &SearchDetails) -> String {
     wording::titled(&format!("The search for the limit, {}", search.phase), &search.cell)
 }
 
-/// What its probes were asked.
+/// Question of its probes.
 fn how_to_read(search: &SearchDetails) -> String {
     let percent = figure((search.share * 1e4).round() / 100.0);
     format!(
@@ -143,7 +143,7 @@ fn how_to_read(search: &SearchDetails) -> String {
     )
 }
 
-/// What light load says of the limit, beside what the search says; nothing where nobody asked.
+/// Prediction of the limit from light load, beside the result of the search; nothing where it was not requested.
 fn prediction(search: &SearchDetails, verdict: Option<&Verdict>) -> Option<String> {
     let predicted = search.predicted.as_ref()?;
     let range = |interval: Interval| format!("{} to {}", figure(interval.lo()), figure(interval.hi()));
@@ -158,12 +158,12 @@ fn prediction(search: &SearchDetails, verdict: Option<&Verdict>) -> Option<Strin
         return Some(format!("Predicted from {from}: the bound breaks even when idle."));
     };
     let around = predicted.interval.map_or_else(String::new, |interval| format!(" ({})", range(interval)));
-    let told = format!("Predicted from {from}: {}/s{around}.", figure(rate));
+    let prediction = format!("Predicted from {from}: {}/s{around}.", figure(rate));
     let measured = verdict.and_then(|verdict| Some((verdict.estimate?, verdict.interval?)));
-    let Some((found, interval)) = measured else { return Some(told) };
+    let Some((found, interval)) = measured else { return Some(prediction) };
     let apart = predicted.interval.is_some_and(|own| own.lo() > interval.hi() || own.hi() < interval.lo());
     let verdict = if apart { "they disagree: something else than this queue decides" } else { "they agree" };
-    Some(format!("{told} Measured: {}/s ({}); {verdict}.", figure(found), range(interval)))
+    Some(format!("{prediction} Measured: {}/s ({}); {verdict}.", figure(found), range(interval)))
 }
 
 const HEIGHT: usize = 400;
@@ -171,7 +171,7 @@ const HEIGHT: usize = 400;
 /// The chart; absent where no probe was made.
 fn chart(number: usize, found: &SearchDetails, verdict: &Verdict) -> Option<Figure> {
     let slowest = found.probes.iter().filter_map(|probe| probe.took_ms).fold(found.at_most_ms, f64::max);
-    // What was never answered is drawn above everything that was.
+    // A request without an answer is drawn above all others.
     let ceiling = slowest * 2.0;
     let findings = [
         (ProbeFinding::Held, "held", CONTROL, MarkerSymbol::Circle),
@@ -329,11 +329,11 @@ mod tests {
             interval: Some(Interval(lo, hi)),
             ..Verdict::bare("limit", "requests_per_second", Outcome::Estimated, 3, "")
         };
-        let told = prediction(&search, Some(&limit(380.0, 420.0))).unwrap();
+        let sentence = prediction(&search, Some(&limit(380.0, 420.0))).unwrap();
         assert!(
-            told.contains("410/s (395 to 430)")
-                && told.ends_with("Measured: 400/s (380 to 420); they agree."),
-            "{told}"
+            sentence.contains("410/s (395 to 430)")
+                && sentence.ends_with("Measured: 400/s (380 to 420); they agree."),
+            "{sentence}"
         );
         assert!(prediction(&search, Some(&limit(300.0, 320.0))).unwrap().contains("they disagree"));
         assert!(prediction(&search, None).unwrap().ends_with("(395 to 430)."));

@@ -92,11 +92,11 @@ fn points(curve: &LossCurveDetails) -> Box<dyn Trace> {
         .name("measured")
         .mode(Mode::Markers)
         .marker(Marker::new().color(TREATMENT).size(9))
-        .hover_text_array(curve.points.iter().map(told).collect())
+        .hover_text_array(curve.points.iter().map(point_in_words).collect())
         .hover_info(HoverInfo::Text)
 }
 
-fn told(point: &LossPointReport) -> String {
+fn point_in_words(point: &LossPointReport) -> String {
     format!(
         "{} Mbit/s at {} % loss and {} ms",
         figure(point.bits_per_second / 1e6),
@@ -108,7 +108,7 @@ fn told(point: &LossPointReport) -> String {
 fn description(curve: &LossCurveDetails) -> String {
     let mut text = String::from("The rate of TCP over the loss of the path.");
     for point in &curve.points {
-        text.push_str(&format!(" {}.", told(point)));
+        text.push_str(&format!(" {}.", point_in_words(point)));
     }
     text
 }

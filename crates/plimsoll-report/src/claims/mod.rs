@@ -1,4 +1,4 @@
-//! What each kind of claim has to show: how its verdicts are put into words, and what stands beside them. One file for each kind, of its name.
+//! Presentation of each kind of claim: its verdicts in words, and the charts beside them. One file for each kind, of its name.
 
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::{self, Details};
@@ -55,7 +55,7 @@ trait Shown {
     /// Details of its verdict.
     type Details;
 
-    /// The heading of what is shown.
+    /// The heading of the section.
     const TITLE: &'static str;
 
     /// Whether its verdicts stand in a table of the answer, and get no sentence each.
@@ -76,12 +76,12 @@ trait Shown {
         Vec::new()
     }
 
-    /// What belongs into the short answer beside the verdicts.
+    /// Sentences for the short answer beside the verdicts.
     fn answers(_found: &[Judged<'_, Self::Details>]) -> Vec<String> {
         Vec::new()
     }
 
-    /// What stands beside the verdicts: charts, tables and sentences.
+    /// Charts, tables and sentences beside the verdicts.
     fn sections(_found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
         Vec::new()
     }
@@ -97,7 +97,7 @@ trait Shown {
     }
 }
 
-/// What a kind shows.
+/// Presentation of a kind.
 pub(crate) struct Group {
     /// The kind's name.
     pub(crate) id: &'static str,
@@ -111,7 +111,7 @@ macro_rules! define {
     ($($(#[$_of_kind:meta])* $key:ident: $kind:ident($claim:ident) finds $details:ident,)+) => {
         $(mod $key;)+
 
-        /// What the findings of a report show, kind by kind; nothing of kinds that have nothing to show.
+        /// Sections of a report's findings, kind by kind; nothing of kinds that have nothing to show.
         pub(crate) fn groups(report: &RunReport) -> Vec<Group> {
             let mut groups = vec![$(Group {
                 id: stringify!($key),
@@ -123,7 +123,7 @@ macro_rules! define {
             groups
         }
 
-        /// What belongs into the short answer beside the verdicts.
+        /// Sentences for the short answer beside the verdicts.
         pub(crate) fn answers(report: &RunReport) -> Vec<String> {
             [$(claim::$claim::answers(&$key(report)),)+].concat()
         }

@@ -53,7 +53,7 @@ const HISTOGRAM: &str = "How many measurements gave each figure. Bars are as wid
 const ORDER: &str = "Each measurement at its place in the order of carrying out; squares are those beside a background load. A mode that stays for \
 a while has another cause than one that takes turns.";
 
-/// The two charts of what one claim found in one cell.
+/// The two charts of one claim in one cell.
 pub(crate) fn charts(number: usize, facts: &ModesDetails) -> Vec<Figure> {
     if facts.values.is_empty() {
         return Vec::new();

@@ -40,13 +40,13 @@ impl Shown for RecoveryClaim {
     }
 
     fn answers(found: &[Judged<'_, Self::Details>]) -> Vec<String> {
-        let told = |found: &Judged<'_, RecoveryDetails>| {
+        let sentences = |found: &Judged<'_, RecoveryDetails>| {
             let cell = wording::cell_title(&found.details.cell);
             let place = if cell.is_empty() { cell } else { format!("{cell}: ") };
             let both = [time_to_recover(found), trend(found.details)];
             both.into_iter().flatten().map(move |sentence| format!("{place}{sentence}")).collect::<Vec<_>>()
         };
-        found.iter().flat_map(told).collect()
+        found.iter().flat_map(sentences).collect()
     }
 
     fn arithmetic(found: &Judged<'_, Self::Details>, cells: &[CellRows]) -> Option<String> {
@@ -84,10 +84,10 @@ fn quotient(found: &Judged<'_, RecoveryDetails>, rows: &[Row]) -> Option<String>
     };
     let [above, below] = sides.map(|(rate, control)| rate / control.unwrap_or(1.0));
     let found = found.verdict.estimate.filter(|_| below > 0.0 && above.is_finite())?;
-    let told = format!("{} / {} = {}", written(sides[0]), written(sides[1]), ratio(above / below));
+    let division = format!("{} / {} = {}", written(sides[0]), written(sides[1]), ratio(above / below));
     Some(match (above / below - found).abs() <= CLOSE {
-        true => format!("{told}."),
-        false => format!("{told}; compared window by window and by trial: {}.", ratio(found)),
+        true => format!("{division}."),
+        false => format!("{division}; compared window by window and by trial: {}.", ratio(found)),
     })
 }
 

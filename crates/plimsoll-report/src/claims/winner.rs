@@ -66,7 +66,7 @@ fn section(winners: &[&WinnerDetails]) -> Option<Section> {
     Some(section.say(meaning).say_all(doubts))
 }
 
-/// What the lead of a winner is worth.
+/// Value of a winner's lead.
 fn lead(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Faster => "better than the next",

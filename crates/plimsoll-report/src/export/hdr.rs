@@ -15,7 +15,7 @@ const TICKS: u32 = 5;
 /// Times are kept in microseconds and written in milliseconds.
 const US_PER_MS: f64 = 1000.0;
 
-/// What the latencies of a block have in common.
+/// Common keys of the latencies of a block.
 type Key<'t> = (&'t BTreeMap<String, String>, &'t str, Arm);
 
 /// Writes a block for each cell, phase and arm that has latencies: a line that names it, and the distribution over all of its slices.

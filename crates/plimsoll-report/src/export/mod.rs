@@ -1,6 +1,6 @@
 //! A run for other programs: what was measured, as rows.
 //!
-//! Each row has one value, with what tells it apart from the others. [`csv`], [`jsonl`], [`openmetrics`] and [`parquet`] write the same rows; [`hdr`] writes
+//! Each row has one value and its keys. [`csv`], [`jsonl`], [`openmetrics`] and [`parquet`] write the same rows; [`hdr`] writes
 //! latencies as HdrHistogram does. What stands in another [`Table`], such as imported figures, is written by the same writers.
 
 mod csv;

@@ -70,7 +70,7 @@ fn write(out: &mut dyn Write, families: BTreeMap<String, Family>) -> io::Result<
 /// All points of a metric.
 #[derive(Default)]
 struct Family {
-    /// What it is called elsewhere.
+    /// Name elsewhere.
     metric: String,
     /// By their labels.
     points: BTreeMap<String, String>,

@@ -7,7 +7,7 @@ use plimsoll_model::observation::{Arm, PhaseRecord, Slice, TrialRecord};
 use plimsoll_model::report::RunReport;
 use serde::Serialize;
 
-/// What of a run is written.
+/// The exported part of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rows {
     /// The figures of each slice of each load.
@@ -22,7 +22,7 @@ pub enum Rows {
 /// Which of these are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// What kind.
+    /// Kind of the value.
     pub rows: Rows,
     /// Only these metrics or counters; all where there are none.
     pub metrics: Vec<String>,
@@ -57,7 +57,7 @@ pub struct Exported<'r> {
     pub wanted: &'r Selection,
 }
 
-/// One value, with what tells it apart. What does not apply is absent.
+/// One value with its keys. What does not apply is absent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row<'r> {
     /// The run's id.
@@ -82,7 +82,7 @@ pub struct Row<'r> {
     pub host: Option<&'r str>,
     /// When, in seconds since the trial's start; of counters, since its first sample.
     pub at_s: f64,
-    /// What it is.
+    /// Kind of the value.
     pub metric: &'r str,
     /// How much. Units stand in the name of a metric; counts have none.
     pub value: f64,

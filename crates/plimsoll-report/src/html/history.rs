@@ -1,4 +1,4 @@
-//! Charts of what goes on for longer than a run: an experiment over its runs, a machine over its weeks.
+//! Charts beyond one run: an experiment over its runs, a machine over its weeks.
 
 use maud::Markup;
 

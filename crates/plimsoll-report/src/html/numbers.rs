@@ -13,7 +13,7 @@ use super::{page, sections, tables};
 use crate::section::Block;
 use crate::wording;
 
-/// What stands on the page, from the answer down.
+/// Content of the page, from the answer down.
 #[derive(Clone, Copy, Debug)]
 pub struct NumbersPage<'p> {
     /// Name of the file that was read, or of several.
@@ -22,9 +22,9 @@ pub struct NumbersPage<'p> {
     pub asked: &'p str,
     /// The answer, where something was judged.
     pub verdict: Option<&'p Verdict>,
-    /// What the chart shows: what it is called, and the numbers.
+    /// Charts: a name, and the numbers.
     pub numbers: &'p [(String, Numbers)],
-    /// What else the test says, by name.
+    /// Other results of the test, by name.
     pub facts: &'p [(String, String)],
     /// The numbers in tables.
     pub tables: &'p [Rows],
@@ -35,7 +35,7 @@ pub struct NumbersPage<'p> {
 /// Rows below titles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
-    /// What stands in them.
+    /// Rows of cells.
     pub name: String,
     /// The titles of the columns, and whether figures stand below.
     pub columns: Vec<(&'static str, bool)>,
@@ -47,23 +47,23 @@ pub struct Rows {
 ///
 /// # Errors
 /// Those of the writer.
-pub fn judged(out: &mut dyn Write, told: &NumbersPage<'_>, bundle: Bundle) -> io::Result<()> {
-    page::write(out, &format!("{}: {}", told.title, told.asked), &body(told), bundle)
+pub fn judged(out: &mut dyn Write, content: &NumbersPage<'_>, bundle: Bundle) -> io::Result<()> {
+    page::write(out, &format!("{}: {}", content.title, content.asked), &body(content), bundle)
 }
 
-pub(super) fn body(told: &NumbersPage<'_>) -> Markup {
-    let metric = told.verdict.map_or("value", |verdict| verdict.metric.as_str());
+pub(super) fn body(content: &NumbersPage<'_>) -> Markup {
+    let metric = content.verdict.map_or("value", |verdict| verdict.metric.as_str());
     let charts = (1..)
-        .zip(told.numbers)
+        .zip(content.numbers)
         .map(|(n, (name, numbers))| numbers::section(n, name, &wording::metric(metric), numbers));
     let charts: Vec<_> = charts.collect();
     html! {
         header .page {
-            h1 { (told.title) }
-            p .question { (told.asked) }
+            h1 { (content.title) }
+            p .question { (content.asked) }
         }
         main #content {
-            @if let Some(verdict) = told.verdict {
+            @if let Some(verdict) = content.verdict {
                 section #answer aria-label="Answer" { (sections::verdict_box(&Finding::bare(verdict.clone()))) }
             }
             noscript { p { "The charts need JavaScript. Every figure also stands in the tables below." } }
@@ -78,19 +78,19 @@ pub(super) fn body(told: &NumbersPage<'_>) -> Markup {
                     @for section in &charts { details { summary { (section.title) " in figures" } (tables::in_figures(section)) } }
                 }
             }
-            @if !told.facts.is_empty() {
+            @if !content.facts.is_empty() {
                 section #facts aria-label="What else was found" {
                     h2 { "What else was found" }
                     (page::table("What else was found", "", &html! {
-                        tbody { @for (name, text) in told.facts { tr { th scope="row" { (name.replace('_', " ")) } td { (text) } } } }
+                        tbody { @for (name, text) in content.facts { tr { th scope="row" { (name.replace('_', " ")) } td { (text) } } } }
                     }))
                 }
             }
-            @for table in told.tables { (rows(table)) }
+            @for table in content.tables { (rows(table)) }
         }
         footer {
             p { "The same again:" }
-            pre { code { (told.again) } }
+            pre { code { (content.again) } }
         }
     }
 }
@@ -118,7 +118,7 @@ mod tests {
 
     fn page(numbers: Numbers) -> String {
         let verdict = Verdict::bare("modes", "value", Outcome::OneMode, 3, "why <b>");
-        let told = NumbersPage {
+        let judged_page = NumbersPage {
             title: "a<b>.txt",
             asked: "judge modes",
             verdict: Some(&verdict),
@@ -132,7 +132,7 @@ mod tests {
             again: "plimsoll judge modes 'a<b>.txt'",
         };
         let mut out = Vec::new();
-        judged(&mut out, &told, Bundle::Beside).unwrap();
+        judged(&mut out, &judged_page, Bundle::Beside).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -152,7 +152,7 @@ mod tests {
                 x: "workers".into(),
                 y: "time".into(),
                 logarithmic: [true, true],
-                told: "measured",
+                legend: "measured",
                 points: vec![[1.0, 2.0], [2.0, 4.5]],
                 curves: vec![("linear".into(), vec![[1.0, 2.0], [2.0, 4.0]])],
             }),
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn nothing_to_draw_is_a_page_too() {
-        let told = NumbersPage {
+        let judged_page = NumbersPage {
             title: "a.txt",
             asked: "read",
             verdict: None,
@@ -199,7 +199,7 @@ mod tests {
             again: "plimsoll import a.txt",
         };
         let mut out = Vec::new();
-        judged(&mut out, &told, Bundle::Beside).unwrap();
+        judged(&mut out, &judged_page, Bundle::Beside).unwrap();
         assert!(!String::from_utf8(out).unwrap().contains("data-figure="));
     }
 }

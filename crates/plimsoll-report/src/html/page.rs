@@ -1,4 +1,4 @@
-//! What every page has: its head, its style, its script.
+//! Common parts of every page: its head, its style, its script.
 
 use std::io::{self, Write};
 
@@ -10,11 +10,11 @@ use super::places;
 pub(super) const STYLE: &str = include_str!("style.css");
 pub(super) const SCRIPT: &str = include_str!("page.js");
 
-/// Nothing may be loaded from anywhere; what is in the page may run. Images are what Plotly makes in the page itself.
+/// Nothing may be loaded from anywhere; scripts in the page may run. Images are those that Plotly makes in the page itself.
 fn policy(bundle: Bundle) -> String {
     let scripts = match bundle {
         Bundle::Inside => "'unsafe-inline'",
-        // Where the page is opened as a file, browsers differ on what its own origin is.
+        // Where the page is opened as a file, browsers differ on its own origin.
         Bundle::Beside => "'unsafe-inline' 'self' file:",
     };
     format!("default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data: blob:")
@@ -71,7 +71,7 @@ pub(super) fn served(title: &Markup, above: &Markup, body: &Markup, charts: bool
     }
 }
 
-/// What stands in a page that [`write`] made with the bundle beside it: its title and its body, as HTML. Nothing where another version made it, whose style
+/// Content of a page that [`write`] made with the bundle beside it: its title and its body, as HTML. Nothing where another version made it, whose style
 /// or script was another.
 pub(super) fn inside(page: &str) -> Option<(&str, &str)> {
     let (head, rest) = page.split_once("<body>")?;
@@ -81,7 +81,7 @@ pub(super) fn inside(page: &str) -> Option<(&str, &str)> {
     Some((title, &rest[..rest.rfind("<script src=\"")?]))
 }
 
-/// Which version makes pages: its style and its script tell, by the hash FNV-1a.
+/// Version of the style and the script that make pages: a hash by FNV-1a.
 fn generator() -> String {
     let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let of = [STYLE, SCRIPT].concat().bytes().fold(0xcbf2_9ce4_8422_2325, hash);

@@ -1,4 +1,4 @@
-//! Where a server has what pages share, and what they lead to.
+//! Addresses of a server's shared files, and of its other pages.
 
 use super::bundle;
 

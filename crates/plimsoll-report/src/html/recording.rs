@@ -1,4 +1,4 @@
-//! The page of a recording of a machine: what limits it or what changed, its figures over time, and where its CPUs' time went.
+//! The page of a recording of a machine: its limits or its changes, its figures over time, and where its CPUs' time went.
 
 use maud::{Markup, html};
 use plimsoll_model::cause::Cause;
@@ -9,12 +9,12 @@ use super::chart::{bars, stacks};
 use super::history::{Stretch, of_machine};
 use super::sections;
 
-/// What stands on the page, from the answer down.
+/// Content of the page, from the answer down.
 #[derive(Clone, Debug, Default)]
 pub struct RecordingPage {
     /// The machine and how long it was recorded; of both recordings where two are compared.
     pub title: String,
-    /// What limits the machine, and what a reader has to know.
+    /// The machine's limits, and notes to the reader.
     pub sentences: Vec<String>,
     /// Named explanations, the likeliest first.
     pub causes: Vec<Cause>,
@@ -31,7 +31,7 @@ pub struct RecordingPage {
 /// A figure over time.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// What it is.
+    /// Name of the series.
     pub name: String,
     /// Its unit: `share`, `bytes`, `bytes/s`, `1/s`.
     pub unit: &'static str,

@@ -13,8 +13,8 @@ use super::{COUNTER_PICKER, Drawn, TRIAL_PICKER, levels, packets, page, places, 
 use crate::chart::Figure;
 use crate::findings;
 use crate::number::{figure, median};
-use crate::profile as told;
-use crate::section::Section as Found;
+use crate::profile as cpu_profile;
+use crate::section::Section as TextSection;
 use crate::seen;
 use crate::summary::{self, CellRows};
 use crate::tone::Tone;
@@ -88,7 +88,7 @@ pub(super) fn body(report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_
 fn short_answer(report: &RunReport) -> Markup {
     html! {
         section #answer aria-label="Answer" {
-            @for finding in answer::told_in_words(report) { (verdict_box(finding)) }
+            @for finding in answer::in_sentences(report) { (verdict_box(finding)) }
             @let facts = answer::short_answer(report);
             @if !facts.is_empty() {
                 ul .facts { @for fact in facts { li { (fact) } } }
@@ -208,7 +208,7 @@ fn rates(report: &RunReport, cells: &[CellRows], records: &[TrialRecord]) -> Opt
     figures("rate", "Rate", charts)
 }
 
-/// What loads met that go up and down in steps.
+/// Results of loads that go up and down in steps.
 fn up_and_down(report: &RunReport) -> Option<Section> {
     let all = crate::steps::all(report);
     let charts = (1..).zip(&all).flat_map(|(n, stepped)| steps::charts(n, stepped));
@@ -234,7 +234,7 @@ fn with_tables(
     id: &'static str,
     title: &'static str,
     figures: impl IntoIterator<Item = Figure>,
-    findings: impl IntoIterator<Item = Found>,
+    findings: impl IntoIterator<Item = TextSection>,
 ) -> Option<Section> {
     let charts = figures.into_iter().map(|figure| figure.markup());
     let tables = findings.into_iter().map(|finding| tables::in_figures(&finding));
@@ -287,7 +287,7 @@ fn over_time(report: &RunReport, records: &[TrialRecord]) -> Option<Section> {
     })
 }
 
-/// What the kernels of the hosts counted, one counter at a time; without scripts all of them in a table.
+/// Counters of the hosts' kernels, one at a time; without scripts all of them in a table.
 fn of_hosts(records: &[TrialRecord]) -> Option<Section> {
     let trials: Vec<&TrialRecord> = records.iter().collect();
     let seen = counters::seen(&trials);
@@ -348,9 +348,9 @@ fn profile(report: &RunReport, drawn: Option<&[Profile; 2]>) -> Option<Section> 
     let drawn = drawn.filter(|_| found.tells());
     let several = report.profiles.iter().map(|compared| {
         html! {
-            h3 { (told::heading(compared)) }
+            h3 { (cpu_profile::heading(compared)) }
             (grown(&compared.profile, (before, after)))
-            p .soft { (told::made(&compared.profile)) }
+            p .soft { (cpu_profile::made(&compared.profile)) }
         }
     });
     Some(Section {
@@ -360,24 +360,24 @@ fn profile(report: &RunReport, drawn: Option<&[Profile; 2]>) -> Option<Section> 
             @if report.profiles.is_empty() { (grown(found, (before, after))) }
             @for compared in several { (compared) }
             @if let Some(drawn) = drawn { (stacks::chart(found, drawn).markup()) }
-            @if report.profiles.is_empty() || drawn.is_some() { p .soft { (told::made(found)) } }
+            @if report.profiles.is_empty() || drawn.is_some() { p .soft { (cpu_profile::made(found)) } }
         },
     })
 }
 
-/// What CPU time was added, in sentences and as a table of functions.
+/// Added CPU time, in sentences and as a table of functions.
 pub(super) fn grown(found: &ProfileReport, (before, after): (&'static str, &'static str)) -> Markup {
-    let columns = told::columns(before, after);
+    let columns = cpu_profile::columns(before, after);
     let titles: Vec<(&str, bool)> =
         (0..).zip(columns).map(|(n, title)| (title, (2..5).contains(&n))).collect();
     html! {
-        @for sentence in told::sentences(found, (before, after)) { p { (sentence) } }
+        @for sentence in cpu_profile::sentences(found, (before, after)) { p { (sentence) } }
         @if !found.functions.is_empty() {
-            (page::table(told::HEADING, "", &html! {
+            (page::table(cpu_profile::HEADING, "", &html! {
                 (page::head(&titles))
                 tbody {
                     @for function in &found.functions {
-                        tr { @for (n, cell) in told::cells(function).iter().enumerate() {
+                        tr { @for (n, cell) in cpu_profile::cells(function).iter().enumerate() {
                             td .num[(2..5).contains(&n)] { (cell) }
                         } }
                     }

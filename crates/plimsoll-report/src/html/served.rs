@@ -20,7 +20,7 @@ pub fn charts() -> &'static str {
     page::SCRIPT
 }
 
-/// A page of this title: what stands over all pages, and what is its own.
+/// A page of this title: the part over all pages, and its own.
 pub fn page(title: &str, above: &Markup, body: &Markup, charts: bool) -> Markup {
     page::served(&html! { (title) }, above, body, charts)
 }
@@ -52,14 +52,14 @@ pub fn runs_together(names: [&str; 2], reports: [&RunReport; 2], records: [&[Tri
     html! { @for figure in &figures { (figure.markup()) } }
 }
 
-/// A page of what was read from other tools' output, or judged, with the same content as [`super::judged`] writes to a file.
-pub fn judged(above: &Markup, told: &NumbersPage<'_>) -> Markup {
-    page(&format!("{}: {}", told.title, told.asked), above, &numbers::body(told), true)
+/// A page of figures from other tools' output, or of judged ones, with the same content as [`super::judged`] writes to a file.
+pub fn judged(above: &Markup, content: &NumbersPage<'_>) -> Markup {
+    page(&format!("{}: {}", content.title, content.asked), above, &numbers::body(content), true)
 }
 
 /// The page of a recording.
-pub fn recording(above: &Markup, told: &RecordingPage) -> Markup {
-    page(&format!("{} – Plimsoll", told.title), above, &recording::body(told), true)
+pub fn recording(above: &Markup, content: &RecordingPage) -> Markup {
+    page(&format!("{} – Plimsoll", content.title), above, &recording::body(content), true)
 }
 
 /// A table that scrolls sideways by itself where the page is too narrow for it. Each column has its title, and whether figures stand in it.

@@ -13,13 +13,13 @@ pub(super) struct Span {
 pub(super) enum Shade {
     /// Not at all.
     None,
-    /// To tell it from its neighbours.
+    /// In contrast to its neighbours.
     Plain,
     /// Under the flood.
     Flood,
 }
 
-/// Something that happened at one place of the horizontal axis.
+/// An event at one place of the horizontal axis.
 pub(super) struct Moment {
     pub(super) name: String,
     pub(super) at: f64,

@@ -34,7 +34,7 @@ pub(super) fn found(
     (!markup.is_empty()).then(|| Section { id, title, content: html! { @for m in &markup { (m) } } })
 }
 
-/// What a kind of claim shows: all charts, and below them what they show in figures.
+/// Section of a kind of claim: all charts, and below them their figures.
 pub(super) fn group(group: &Group) -> Section {
     let charts = group.sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
         Block::Chart(figure) => Some(figure.markup()),
@@ -122,7 +122,7 @@ fn of_rig(row: &Row, rig: &str, f: &Figures, first: bool) -> Markup {
     }
 }
 
-/// What the run was measured on, and the experiment to take away.
+/// The environment of the run, and the experiment to take away.
 pub(super) fn environment(report: &RunReport) -> Option<Section> {
     let lines = environment::lines(report);
     let file = &report.environment.experiment;

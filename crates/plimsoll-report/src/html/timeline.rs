@@ -15,7 +15,7 @@ use crate::number::{median, sorted};
 pub(super) const TRIALS_DRAWN: usize = 100;
 /// Points over all trials for each curve, which keeps the page of the largest run to a few megabytes.
 const POINTS: usize = 30_000;
-/// Points of one trial for each curve: a screen has no room for more, and fewer tell nothing.
+/// Points of one trial for each curve: a screen has no room for more, and fewer show nothing.
 const POINTS_OF_TRIAL: (usize, usize) = (150, 800);
 /// Windows of a phase at most, and how often a load was counted in each: its rate is the mean, so that slices in turns make no comb.
 const WINDOWS: usize = 40;
@@ -37,7 +37,7 @@ const CPU_COUNTERS: [(&str, &[&str]); 6] = [
     ("idle", &["machine.stat.cpu.idle"]),
 ];
 
-/// What CPU time goes to, from the bottom of the stack to its top.
+/// Kinds of CPU time, from the bottom of the stack to its top.
 pub(super) fn cpu_kinds() -> impl Iterator<Item = &'static str> {
     CPU_COUNTERS.iter().map(|(kind, _)| *kind)
 }
@@ -124,7 +124,7 @@ fn windows(rates: impl IntoIterator<Item = Option<f64>>, start_s: f64, step_s: f
     rates.filter_map(|(n, rate)| Some(Window { from_s: at(n), to_s: at(n + 1), rate: rate? })).collect()
 }
 
-/// A stretch that a load only touched has too little to tell a rate by.
+/// Rate in each step; nothing where a load covered less than a twentieth of it.
 fn rates(counted: &[(f64, f64)], step_s: f64) -> Vec<Option<f64>> {
     counted.iter().map(|&(n, covered)| (covered > step_s * 0.05).then(|| n / covered)).collect()
 }
@@ -218,7 +218,7 @@ pub(super) fn cpu(trial: &TrialRecord, points: usize) -> Option<CpuSeries> {
     (stretches > 0).then_some(series)
 }
 
-/// What the clock of the load's host showed when the trial started: each slice has its start on both scales.
+/// Time of the load's host when the trial started: each slice has its start on both scales.
 pub(super) fn origin_ns(trial: &TrialRecord) -> Option<u64> {
     let slices = trial.phases.iter().flat_map(|p| &p.slices);
     let origins = slices.filter_map(|s| s.result.started_ns.checked_sub(s.at_ns)).map(|ns| ns as f64);

@@ -1,4 +1,4 @@
-//! The streams of bulk loads: what they moved, and what TCP waited for.
+//! The streams of bulk loads: their bytes, and TCP's waits.
 
 use plimsoll_model::observation::{BulkFacts, Stream, TcpState};
 use plimsoll_model::report::RunReport;
@@ -57,7 +57,7 @@ fn row(cell: String, phase: &str, streams: &[Stream]) -> Row {
     ])
 }
 
-/// What each stream moved one way, in Mbit/s; nothing where it moved nothing that way.
+/// Rates of the streams in one direction, in Mbit/s; nothing where no bytes went that way.
 fn rate(streams: &[Stream], bytes: fn(&Stream) -> u64) -> String {
     let moved: u64 = streams.iter().map(bytes).sum();
     let seconds = streams.iter().map(|stream| stream.elapsed_ns).sum::<u64>() as f64 / 1e9;

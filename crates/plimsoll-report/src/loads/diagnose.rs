@@ -1,4 +1,4 @@
-//! What a path let through of what was sent to diagnose it, and what TCP may use at its ends.
+//! Datagrams that a path let through for its diagnosis, and TCP's limits at its ends.
 
 use plimsoll_model::observation::{DiagnoseFacts, TcpLimits, Train};
 use plimsoll_model::report::RunReport;
@@ -21,7 +21,7 @@ impl Shown for DiagnoseFacts {
         ];
         let all = pooled(found);
         let section = Section::new("What the path let through").table(columns, all.iter().flat_map(rows));
-        let told = all.iter().map(|of| {
+        let sentences = all.iter().map(|of| {
             let path = &of.facts.path;
             format!(
                 "{}: the sender has {}; the receiver {}.",
@@ -30,7 +30,7 @@ impl Shown for DiagnoseFacts {
                 limits(&path.receiver)
             )
         });
-        (!found.is_empty()).then(|| section.say_all(told)).into_iter().collect()
+        (!found.is_empty()).then(|| section.say_all(sentences)).into_iter().collect()
     }
 }
 
@@ -51,7 +51,7 @@ fn rows(of: &Pooled<'_, DiagnoseFacts>) -> Vec<Row> {
     trains.map(row).collect()
 }
 
-/// What TCP may use on one host, in words.
+/// TCP's limits on one host, in words.
 fn limits(of: &TcpLimits) -> String {
     let with = |has: bool, what: &str| format!("{} {what}", if has { "with" } else { "without" });
     format!(

@@ -1,4 +1,4 @@
-//! What became of questions of DNS.
+//! Fate of questions of DNS.
 
 use plimsoll_model::experiment::load::dns::DnsFacts;
 use plimsoll_model::report::RunReport;

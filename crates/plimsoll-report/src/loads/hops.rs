@@ -1,4 +1,4 @@
-//! Who answered the probes of a path.
+//! Hops of a path that answered its probes.
 
 use plimsoll_model::observation::{ProbedHop, ProbedPath};
 use plimsoll_model::report::RunReport;

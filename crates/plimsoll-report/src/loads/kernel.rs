@@ -1,4 +1,4 @@
-//! What paths through the kernel led past.
+//! Objects that paths through the kernel led past.
 
 use plimsoll_model::experiment::load::kernel::KernelFacts;
 use plimsoll_model::report::RunReport;

@@ -1,4 +1,4 @@
-//! What the workers of messaging loads did, and the memory that they need.
+//! Rounds of messaging loads, and the memory of their workers.
 
 use plimsoll_model::experiment::load::messaging::{MessagingFacts, WorkersMemory};
 use plimsoll_model::report::RunReport;

@@ -1,4 +1,4 @@
-//! What each kind of load has to show beside its rate and its times: one file for each kind that finds something of its own, of its name.
+//! Presentation of each kind of load beside its rate and its times: one file for each kind with results of its own, of its name.
 
 mod sweep;
 
@@ -11,7 +11,7 @@ use crate::claims::Group;
 use crate::section::Section;
 use crate::wording;
 
-/// What a load found in a phase, on one rig of one trial.
+/// Results of a load in a phase, on one rig of one trial.
 struct LoadFigures<'r, F> {
     cell: String,
     phase: &'r PhaseReport,
@@ -20,7 +20,7 @@ struct LoadFigures<'r, F> {
 
 /// Interface of the facts of every kind of load.
 trait Shown: Sized {
-    /// The heading of what is shown.
+    /// The heading of the section.
     const TITLE: &'static str;
 
     /// Its tables and sentences; nothing where no such load ran.
@@ -32,7 +32,7 @@ trait Shown: Sized {
     }
 }
 
-/// What the loads of a phase found together, on the rig that something is done to.
+/// Results of the loads of a phase together, on the rig that something is done to.
 struct Pooled<'r, F> {
     cell: String,
     phase: &'r str,
@@ -60,7 +60,7 @@ macro_rules! define {
             mod $key;
         )?)+
 
-        /// What loads found, kind by kind; nothing of kinds that have nothing to show. Charts are drawn where there are records.
+        /// Sections of the loads' results, kind by kind; nothing of kinds that have nothing to show. Charts are drawn where there are records.
         pub(crate) fn groups(report: &RunReport, records: &[TrialRecord]) -> Vec<Group> {
             let mut groups = vec![$($(
                 group::<load::$key::$facts>(concat!("load-", stringify!($key)), report, records),
@@ -82,7 +82,7 @@ fn group<F: Shown + OfKind>(id: &'static str, report: &RunReport, records: &[Tri
     Group { id, title: F::TITLE, sections, open: false }
 }
 
-/// What loads of one kind found, in order; what only warms up is left out.
+/// Facts of the loads of one kind, in order, without warm-ups.
 fn found<F: OfKind>(report: &RunReport) -> Vec<LoadFigures<'_, F>> {
     let of_trial = report.trials.iter().flat_map(|trial| {
         let counts = trial.phases.iter().filter(|phase| phase.kind != PhaseKind::WarmUp);

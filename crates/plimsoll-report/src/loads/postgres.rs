@@ -1,4 +1,4 @@
-//! What became of transactions on PostgreSQL.
+//! Fate of transactions on PostgreSQL.
 
 use plimsoll_model::experiment::load::postgres::PostgresFacts;
 use plimsoll_model::report::RunReport;

@@ -1,4 +1,4 @@
-//! What became of mail: acknowledged against arrived, what disks did for it, and how long each command took.
+//! Fate of mail: acknowledged against arrived, the disks' work for it, and how long each command took.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ const WAITS: [&str; 9] = [
     "kB written back",
 ];
 
-/// What a row is of: a cell, a phase, and a device or a service.
+/// Key of a row: a cell, a phase, and a device or a service.
 type Of<'r> = (String, &'r str, &'r str);
 
 /// The measured and driven phases of the treatment, each with its cell.
@@ -92,7 +92,7 @@ fn middle<T>(of: &[T], figure: impl Fn(&T) -> f64) -> f64 {
     median(&sorted(of.iter().map(figure))).unwrap_or(0.0)
 }
 
-/// What disks did for each message, medians over trials; the two levels of a factor stand below each other.
+/// Work of disks for each message, medians over trials; the two levels of a factor stand below each other.
 fn disks(report: &RunReport) -> Vec<Vec<String>> {
     let mut all: BTreeMap<Of<'_>, Vec<DiskPerMessage>> = BTreeMap::new();
     for (cell, phase) in phases(report) {
@@ -115,7 +115,7 @@ fn disks(report: &RunReport) -> Vec<Vec<String>> {
     rows.collect()
 }
 
-/// How long relays waited for what they made durable themselves, and everybody for disks; medians over trials.
+/// How long relays waited for their own flushes, and for disks in all; medians over trials.
 fn waits(report: &RunReport) -> Vec<Vec<String>> {
     let mut all: BTreeMap<Of<'_>, Vec<(FlushReport, &PhaseReport)>> = BTreeMap::new();
     for (cell, phase) in phases(report) {
@@ -138,7 +138,7 @@ fn waits(report: &RunReport) -> Vec<Vec<String>> {
     rows.collect()
 }
 
-/// What became of the mail, a row for each trial, sink and rig.
+/// Fate of the mail, a row for each trial, sink and rig.
 fn balances(report: &RunReport) -> Vec<Vec<String>> {
     let rows =
         report.trials.iter().flat_map(|trial| trial.mail.iter().map(move |balance| (trial.number, balance)));
@@ -163,8 +163,8 @@ fn balances(report: &RunReport) -> Vec<Vec<String>> {
 
 /// How long each command took in the last trial's measured and driven phases.
 fn commands(report: &RunReport) -> Vec<Vec<String>> {
-    let told = |trial: &&TrialReport| trial.phases.iter().any(|phase| !phase.commands_us.is_empty());
-    let Some(trial) = report.trials.iter().rev().find(told) else { return Vec::new() };
+    let has_commands = |trial: &&TrialReport| trial.phases.iter().any(|phase| !phase.commands_us.is_empty());
+    let Some(trial) = report.trials.iter().rev().find(has_commands) else { return Vec::new() };
     let counts = |phase: &&PhaseReport| phase.kind != PhaseKind::WarmUp && phase.arm == Arm::Treatment;
     let rows = trial.phases.iter().filter(counts).flat_map(|phase| {
         phase.commands_us.iter().map(|(command, times)| {

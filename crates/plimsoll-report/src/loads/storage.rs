@@ -1,4 +1,4 @@
-//! What storage loads did beside their rate: how slow the slowest operations were, and what came from the device.
+//! Figures of storage loads beside their rate: how slow the slowest operations were, and what came from the device.
 
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::observation::{StorageFacts, TrialRecord};
@@ -13,7 +13,7 @@ impl Shown for StorageFacts {
     const TITLE: &'static str = "Storage";
 
     fn sections(_report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
-        // A cell is a number of threads, say: what it did is not what another did.
+        // A cell may be a number of threads: its results are not those of another.
         let mut places: Vec<(&str, &str)> = Vec::new();
         for place in found.iter().map(place) {
             if !places.contains(&place) {

@@ -1,4 +1,4 @@
-//! What became of datagrams.
+//! Fate of datagrams.
 
 use plimsoll_model::observation::Datagrams;
 use plimsoll_model::report::RunReport;

@@ -71,13 +71,13 @@ pub(super) fn write(
 
 /// The verdicts in words, those that do not hold first, and what belongs to them.
 fn answers(report: &RunReport, width: usize) -> Vec<Line> {
-    let mut told: Vec<&Verdict> = answer::told_in_words(report).map(|finding| &finding.verdict).collect();
-    told.sort_by_key(|verdict| verdict.standing() == Standing::Holds);
-    let most = if told.len() == 1 { VERDICT_LINES } else { VERDICT_LINES - 1 };
-    let shown = told.iter().take(VERDICTS_SHOWN);
+    let mut verdicts: Vec<&Verdict> = answer::in_sentences(report).map(|finding| &finding.verdict).collect();
+    verdicts.sort_by_key(|verdict| verdict.standing() == Standing::Holds);
+    let most = if verdicts.len() == 1 { VERDICT_LINES } else { VERDICT_LINES - 1 };
+    let shown = verdicts.iter().take(VERDICTS_SHOWN);
     let mut lines: Vec<Line> = shown.flat_map(|verdict| Line::of_verdict(verdict, width, most)).collect();
-    if told.len() > VERDICTS_SHOWN {
-        lines.push(Line::from(format!("({} more answers: --details)", told.len() - VERDICTS_SHOWN)));
+    if verdicts.len() > VERDICTS_SHOWN {
+        lines.push(Line::from(format!("({} more answers: --details)", verdicts.len() - VERDICTS_SHOWN)));
     }
     let rest = answer::short_answer(report);
     lines
@@ -149,7 +149,7 @@ fn fitted(mut table: Table, room: usize, options: &TextOptions) -> io::Result<(T
     Ok((table, hidden))
 }
 
-/// What disturbed the measurement, and what explains its result.
+/// Disturbances of the measurement, and explanations of its result.
 fn reasons(report: &RunReport, width: usize) -> Vec<Line> {
     let mut disturbed = wording::faults(report);
     let others = report.notes.iter().filter(|note| note.kind == NoteKind::OtherProcesses);
@@ -164,18 +164,18 @@ fn reasons(report: &RunReport, width: usize) -> Vec<Line> {
     let mut why: Vec<String> = causes.flat_map(|it| clipped(&cause(it), width, 2, each)).collect();
     if let (true, Some(evidence)) = (why.is_empty(), report.evidence.first().filter(|_| fails(report))) {
         let change = format!("{} → {} {}", figure(evidence.before), figure(evidence.after), evidence.unit);
-        let told = format!(
+        let change = format!(
             "No known cause fits. The strongest change, on {}: {}, {change}",
             evidence.host, evidence.metric
         );
-        why.extend(clipped(&format!("{}.", told.trim_end()), width, 2, CAUSE_LINES));
+        why.extend(clipped(&format!("{}.", change.trim_end()), width, 2, CAUSE_LINES));
     }
     why.truncate(CAUSE_LINES);
     lines.extend(why);
     lines.into_iter().map(Line::from).collect()
 }
 
-/// What each remedy brought the figure to.
+/// Effect of each remedy.
 fn remedies(report: &RunReport) -> Option<String> {
     let each = report.remedies.iter().map(|remedy| {
         let ratio = remedy.estimate.map_or_else(|| wording::rung_outcome(remedy).to_owned(), ratio);
@@ -262,10 +262,10 @@ fn of_several(verdicts: &[&Verdict]) -> (String, Standing) {
         (Standing::Open, of(Standing::Open), ["stays open", "stay open"]),
         (Standing::Holds, of(Standing::Holds), ["holds", "hold"]),
     ];
-    let told = counts.iter().filter(|(_, number, _)| *number > 0);
-    let told: Vec<String> =
-        told.map(|(_, number, verb)| format!("{number} {}", verb[usize::from(*number > 1)])).collect();
+    let parts = counts.iter().filter(|(_, number, _)| *number > 0);
+    let parts: Vec<String> =
+        parts.map(|(_, number, verb)| format!("{number} {}", verb[usize::from(*number > 1)])).collect();
     let worst =
         counts.iter().find(|(_, number, _)| *number > 0).map_or(Standing::Open, |(standing, ..)| *standing);
-    (format!("of {} claims, {}", verdicts.len(), told.join(", ")), worst)
+    (format!("of {} claims, {}", verdicts.len(), parts.join(", ")), worst)
 }

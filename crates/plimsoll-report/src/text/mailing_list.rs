@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use plimsoll_model::report::RunReport;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{Page, TextOptions, found, told};
+use super::{Page, TextOptions, found, write_verdict};
 use crate::escape::terminal;
 use crate::html::NumbersPage;
 use crate::section::{Column, Row, Section, left, right};
@@ -43,7 +43,7 @@ fn numbers(page: &mut Page<'_>, judged: &NumbersPage<'_>) -> io::Result<()> {
     page.paragraph(&format!("{}: {}", judged.title, judged.asked), 0)?;
     if let Some(verdict) = judged.verdict {
         writeln!(page.out)?;
-        told(page, verdict)?;
+        write_verdict(page, verdict)?;
     }
     if !judged.facts.is_empty() {
         page.heading("What else was found")?;

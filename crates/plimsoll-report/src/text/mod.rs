@@ -114,11 +114,11 @@ pub fn details(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -
     sections::provenance(&mut page, report)
 }
 
-/// All that a run found, and what a reader must know of it.
+/// All findings of a run, and its notes to the reader.
 fn found(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
     writeln!(page.out)?;
-    for finding in answer::told_in_words(report) {
-        told(page, &finding.verdict)?;
+    for finding in answer::in_sentences(report) {
+        write_verdict(page, &finding.verdict)?;
     }
     for sentence in answer::short_answer(report) {
         page.paragraph(&sentence, 0)?;
@@ -134,22 +134,22 @@ fn found(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
 /// Those of the writer.
 pub fn explanation(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io::Result<()> {
     let mut page = Page::new(out, options);
-    for finding in answer::told_in_words(report) {
-        told(&mut page, &finding.verdict)?;
+    for finding in answer::in_sentences(report) {
+        write_verdict(&mut page, &finding.verdict)?;
     }
     let why = Why { causes: &report.causes, profile: report.profile.as_ref(), evidence: &report.evidence };
     let sides = answer::evidence_sides(report);
     reasons(&mut page, sides, &why, findings::profiles(sides, report))
 }
 
-/// What explains the difference between two sides.
+/// Explanation of the difference between two sides.
 #[derive(Clone, Copy, Debug)]
 pub struct Why<'r> {
     /// Named explanations, the likeliest first.
     pub causes: &'r [Cause],
     /// Where the CPUs' time went.
     pub profile: Option<&'r ProfileReport>,
-    /// What changed, the strongest first.
+    /// Changes, the strongest first.
     pub evidence: &'r [Evidence],
 }
 
@@ -188,9 +188,9 @@ fn reasons(
 /// # Errors
 /// Those of the writer.
 pub fn verdict(out: &mut dyn Write, verdict: &Verdict, options: &TextOptions) -> io::Result<()> {
-    told(&mut Page::new(out, options), verdict)
+    write_verdict(&mut Page::new(out, options), verdict)
 }
 
-fn told(page: &mut Page<'_>, verdict: &Verdict) -> io::Result<()> {
+fn write_verdict(page: &mut Page<'_>, verdict: &Verdict) -> io::Result<()> {
     page.lines(Line::of_verdict(verdict, page.width, usize::MAX))
 }

@@ -1,4 +1,4 @@
-//! What only the text for a terminal says in its own form: what was measured on, notes, and how to do it again.
+//! Sections with a form of their own in a terminal: the environment, notes, and how to repeat the run.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use super::Page;
 use crate::environment;
 use crate::wording;
 
-/// What the run was measured on.
+/// The environment of the run.
 pub(super) fn environment(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
     let lines = environment::lines(report);
     if lines.is_empty() {
@@ -28,7 +28,7 @@ pub(super) fn notes(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
     notes.iter().try_for_each(|note| page.item(note))
 }
 
-/// What sampling cost, which run it was, and how to do it again.
+/// Cost of sampling, the run's id, and how to repeat it.
 pub(super) fn provenance(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
     writeln!(page.out)?;
     if let Some(cost) = wording::sampling(&report.sampling) {

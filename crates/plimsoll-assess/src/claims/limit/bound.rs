@@ -61,7 +61,7 @@ fn judged(claim: &BoundClaim, trials: &[&TrialRecord]) -> Verdict {
     let place = centre(&sample.figures, CONFIDENCE);
     let (mut estimate, mut interval) = (place.estimate, Interval(place.lo.max(0.0), place.hi));
     if let Some((share, of_counts)) = counted(metric, &slices::of_sound(trials, &claim.phase)) {
-        // Slices that all failed alike, or not at all, scatter too little to tell how sure a share is: the number of requests tells.
+        // Slices that all failed alike, or not at all, scatter too little to show how sure a share is: the number of requests shows it.
         estimate = share;
         interval = Interval(interval.lo().min(of_counts.lo()), interval.hi().max(of_counts.hi()));
     }
@@ -80,11 +80,11 @@ fn judged(claim: &BoundClaim, trials: &[&TrialRecord]) -> Verdict {
         metric.name(),
         claim.phase,
         claim.side.name(),
-        unit.told(bound),
-        unit.told(estimate),
-        unit.told(interval.lo()),
-        unit.told(interval.hi()),
-        sample.told()
+        unit.with_unit(bound),
+        unit.with_unit(estimate),
+        unit.with_unit(interval.lo()),
+        unit.with_unit(interval.hi()),
+        sample.in_words()
     );
     Verdict {
         estimate: Some(estimate),
@@ -112,7 +112,7 @@ impl Sample {
             None => contrast::figure(trial, phase, metric),
         };
         let of_trials: Vec<f64> = sound.iter().filter_map(of_trial).collect();
-        // Packets tell of a whole phase and not of its slices.
+        // Packets belong to a whole phase and not to its slices.
         if of_trials.len() >= ENOUGH_TRIALS || metric == Metric::StallShare {
             return Self { trials: of_trials.len(), figures: of_trials, of_slices: false };
         }
@@ -127,7 +127,7 @@ impl Sample {
         Self { figures, trials: sound.len(), of_slices: true }
     }
 
-    fn told(&self) -> String {
+    fn in_words(&self) -> String {
         match (self.of_slices, self.trials) {
             (false, trials) => format!("over {trials} trials"),
             (true, 1) => format!(

@@ -12,7 +12,7 @@ use crate::{quantiles, slices};
 /// Seed of the simulation, so that the same run always gets the same report.
 const SEED: u64 = 1;
 
-/// What the light load of these trials says; nothing where the claim does not ask, or there is too little of it.
+/// Prediction from the light load of these trials; nothing where the claim does not ask, or there is too little of it.
 pub(super) fn predicted<'t>(
     experiment: &Experiment,
     claim: &SearchClaim,
@@ -46,7 +46,7 @@ fn steps<'t>(phase: &'t str, trial: &'t TrialRecord) -> impl Iterator<Item = &'t
     slices.filter_map(|slice| slice.result.offer.as_ref()).flat_map(|offer| &offer.steps)
 }
 
-/// The rate that really came, and the mean of what it met.
+/// The real rate, and the mean response time at it.
 fn point(step: &Step) -> Option<LightPoint> {
     let times = &step.latency;
     let rate = step.due_per_second().filter(|_| !times.is_empty())?;
@@ -125,7 +125,7 @@ limit = { phase = "search", at_most = "20ms", predict = { from = "light" } }
     }
 
     #[test]
-    fn the_steps_of_a_light_phase_tell_the_limit_that_was_never_tried() {
+    fn the_steps_of_a_light_phase_predict_the_limit_that_was_never_tried() {
         let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
         let steps = (0..).zip([20.0, 60.0, 100.0, 140.0]).map(|(n, rate)| step(n, rate)).collect();
         let offer = Offer { steps, ..Offer::default() };

@@ -32,7 +32,7 @@ impl Request for FactorsRequest {
         let mut wrong = Vec::new();
         let mut field = |row: usize, column: usize| {
             let (name, text) = (&names[column], table.text(row, column));
-            let is = |told: String| format!("{} {told}", table.cell(row, column));
+            let is = |objection: String| format!("{} {objection}", table.cell(row, column));
             let field = if name != value {
                 if text.is_empty() {
                     wrong.push(is("is empty: expected a level".into()));

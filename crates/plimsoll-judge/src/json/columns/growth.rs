@@ -33,7 +33,7 @@ impl Request for GrowthRequest {
             x: "workers".into(),
             y: self.metric.clone().unwrap_or_else(|| "time".into()),
             logarithmic: [true, true],
-            told: "measured",
+            legend: "measured",
             points: self.rows.iter().map(|point| [point.n, point.time]).collect(),
             curves: vec![(found.kind.name().to_owned(), found.drawn())],
         }))

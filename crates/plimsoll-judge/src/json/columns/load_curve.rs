@@ -65,7 +65,7 @@ impl Request for LoadCurveRequest {
             x: "CPU time used, %".into(),
             y: self.metric.clone().unwrap_or_else(|| "load".into()),
             logarithmic: [false, true],
-            told: "measured",
+            legend: "measured",
             points: self.rows.iter().map(|row| [100.0 * row.utilisation, row.load]).collect(),
             curves: other.into_iter().chain(queues).map(percent).collect(),
         }))

@@ -81,7 +81,7 @@ impl Request for LossRequest {
             x: "share of packets lost".into(),
             y: "window, segments (rate x round trip / segment)".into(),
             logarithmic: [true, true],
-            told: if end.is_some() { "what the path must keep to" } else { "measured" },
+            legend: if end.is_some() { "what the path must keep to" } else { "measured" },
             curves: curves.into_iter().collect(),
             points,
         }))

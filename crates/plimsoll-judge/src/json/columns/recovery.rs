@@ -92,9 +92,9 @@ fn by_column(table: &Table<'_>) -> Result<Sides, JudgeError> {
             Some(BeforeAfter { baseline, after })
         }
         _ => {
-            let told =
+            let message =
                 format!("expected both `{}` and `{}`: found {}", CONTROL[0], CONTROL[1], table.found());
-            return Err(JudgeError::Table(told));
+            return Err(JudgeError::Table(message));
         }
     };
     Ok((treatment, control))

@@ -38,7 +38,7 @@ impl Request for ScalingRequest {
             x: "workers".into(),
             y: self.metric.clone().unwrap_or_else(|| "throughput".into()),
             logarithmic: [false, false],
-            told: "measured",
+            legend: "measured",
             points: self.rows.iter().map(|point| [point.n, point.throughput]).collect(),
             curves: vec![
                 ("fitted".into(), curve(&|n| law.throughput(n))),

@@ -64,7 +64,7 @@ impl Profile {
         inside * (beyond / inside).powf((self.most - less) / (more - less))
     }
 
-    /// By what twice as many workers multiply the time at the largest number: at each place of the knee, as far as the squares that it leaves allow.
+    /// The factor of the time for twice as many workers, at the largest number: at each place of the knee, as far as the squares that it leaves allow.
     pub(super) fn doubling(&self, points: &[GrowthPoint], largest: f64) -> Interval {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for (_, curve, squares) in &self.curves {

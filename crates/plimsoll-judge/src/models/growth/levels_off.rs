@@ -17,7 +17,7 @@ const STEPS: usize = 80;
 /// The powers that are tried reach from minus to plus this.
 const MOST: f64 = 2.0;
 
-/// Whether the points tell a logarithm from a climb to a level and from a power.
+/// Whether the points show a logarithm, and neither a climb to a level nor a power.
 pub(super) fn is_logarithm(logarithm: &Curve, points: &[GrowthPoint], [smallest, largest]: [f64; 2]) -> bool {
     let squares = logarithm.squares(points);
     let freedom = points.len() as f64 - 3.0;

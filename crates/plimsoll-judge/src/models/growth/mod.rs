@@ -16,7 +16,7 @@ mod knee;
 mod levels_off;
 #[cfg(test)]
 mod tests;
-mod told;
+mod verdict;
 
 pub use kind::Kind;
 
@@ -36,7 +36,7 @@ const RESAMPLES: usize = 500;
 const EARNS: f64 = 4.0;
 /// The fewest different numbers of workers: with fewer a knee has no line on either side.
 const LEAST_NUMBERS: usize = 5;
-/// Residuals below this, on ln(time), are those of the arithmetic, and tell nothing of the kind.
+/// Residuals below this, on ln(time), are those of the arithmetic, and do not show the kind.
 const EXACT: f64 = 1e-6;
 /// A fit is believed when its residuals, on ln(time), stay below this.
 const BELIEVED: f64 = 0.3;
@@ -75,7 +75,7 @@ pub struct GrowthFit {
     pub aicc: f64,
     /// The leave-one-out error, a root mean square on ln(time).
     pub left_out_error: f64,
-    /// By what it multiplies the time when the number of workers is doubled, at the largest number measured.
+    /// The factor of the time when the number of workers is doubled, at the largest number measured.
     pub doubling: f64,
     /// The time at ten times the largest number measured.
     #[serde(skip)]
@@ -85,7 +85,7 @@ pub struct GrowthFit {
     squares: f64,
 }
 
-/// What the chosen kind leaves unexplained, beside chance.
+/// Part that the chosen kind leaves unexplained, beside chance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LackOfFit {
     /// The chance of such residuals where the kind is right.
@@ -119,9 +119,9 @@ pub struct Growth {
     pub is_described: bool,
     /// Whether the points leave open if the time goes with the logarithm, with a small power, or towards a level.
     pub may_level_off: bool,
-    /// What it leaves unexplained.
+    /// Unexplained part.
     pub lack_of_fit: LackOfFit,
-    /// By what the time is multiplied when the number of workers is doubled, at the largest number measured.
+    /// The factor of the time when the number of workers is doubled, at the largest number measured.
     pub doubling: f64,
     /// Its interval.
     pub doubling_interval: Interval,
@@ -194,7 +194,7 @@ pub fn fit_growth(points: &[GrowthPoint]) -> Result<Growth, JudgeError> {
     let curve = curves[kind as usize].1;
     let resampled = |kind: Kind, of: &dyn Fn(&Curve) -> f64| bootstrap(kind, points, &curves, of);
     let profile = (kind == Kind::Knee).then(|| Profile::of(points, &numbers));
-    // What does not grow has no curve of its own that could scatter: it is the power that does.
+    // A constant has no curve of its own that could scatter: the power scatters.
     let scattering = if kind == Kind::Constant { Kind::Power } else { kind };
     let residuals = curve.residuals(points);
     let beside: Vec<(f64, f64)> = points.iter().map(|point| point.n).zip(residuals.iter().copied()).collect();
@@ -289,8 +289,8 @@ fn check(points: &[GrowthPoint]) -> Result<Vec<f64>, JudgeError> {
     positive("time", &column(|point| point.time))?;
     let numbers = different(points);
     if numbers.len() < LEAST_NUMBERS {
-        let told = format!("{} different `n`: expected {LEAST_NUMBERS} or more", numbers.len());
-        return Err(JudgeError::Table(told));
+        let message = format!("{} different `n`: expected {LEAST_NUMBERS} or more", numbers.len());
+        return Err(JudgeError::Table(message));
     }
     Ok(numbers)
 }

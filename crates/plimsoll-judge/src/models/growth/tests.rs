@@ -13,7 +13,7 @@ fn measured(time: impl Fn(f64) -> f64, noise: f64, seed: u64) -> Vec<GrowthPoint
 }
 
 #[test]
-fn each_kind_is_told_from_the_others() {
+fn each_kind_is_distinguished_from_the_others() {
     for seed in 0..5 {
         let kind = |time: &dyn Fn(f64) -> f64| {
             let found = fit_growth(&measured(time, 0.05, seed)).unwrap();
@@ -91,7 +91,7 @@ fn exact_points_are_of_the_simplest_kind_that_fits() {
 }
 
 #[test]
-fn a_knee_is_found_where_it_is_and_doubling_is_told_at_the_end() {
+fn a_knee_is_found_where_it_is_and_doubling_is_reported_at_the_end() {
     let found = fit_growth(&measured(|n| 0.2 * n + 0.4 * (n - 700.0).max(0.0), 0.0, 1)).unwrap();
     assert!((found.knee.unwrap() / 700.0 - 1.0).abs() < 0.03, "{found:?}");
     assert!((found.steeper.unwrap() - 3.0).abs() < 0.1, "{found:?}");
@@ -167,14 +167,14 @@ fn a_climb_to_a_level_without_repeats_is_no_logarithm() {
 }
 
 #[test]
-fn what_few_points_cannot_tell_is_said() {
+fn rivals_that_few_points_allow_are_named() {
     // Over a factor of 16, n log n is a power to within the scatter.
-    let told = (0..20).filter(|seed| {
+    let named = (0..20).filter(|seed| {
         let reason = single(5, 2.0, |n| n * n.ln(), 0.03, *seed).verdict("time").reason;
         reason.contains("fits about as well")
     });
-    let told = told.count();
-    assert!(told >= 15, "{told}");
+    let named = named.count();
+    assert!(named >= 15, "{named}");
 }
 
 #[test]

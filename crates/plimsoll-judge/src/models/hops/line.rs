@@ -14,7 +14,7 @@ const NORMAL: f64 = 1.4826;
 /// The coefficients of `K` columns that describe `y`: least absolute deviations first, which no outlier moves far, then least squares with
 /// Tukey's weights around them.
 ///
-/// Zeros where the columns do not tell them apart.
+/// Zeros where the columns do not determine them.
 pub(super) fn robust_fit<const K: usize>(columns: &[[f64; K]], y: &[f64]) -> [f64; K] {
     let weighted = |weights: &[f64]| weighted(columns, y, weights).unwrap_or([0.0; K]);
     let mut weights = vec![1.0; y.len()];
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_do_not_tell_coefficients_apart_give_none() {
+    fn columns_that_do_not_determine_coefficients_give_none() {
         assert_eq!(robust_fit(&[[1.0, 2.0]; 4], &[1.0, 2.0, 3.0, 4.0]), [0.0, 0.0]);
     }
 }

@@ -18,7 +18,7 @@ use crate::stats::rng::SmallRng;
 use crate::stats::{median, middle, quantile_sorted, sorted};
 use plimsoll_model::verdict::Interval;
 
-/// What stands for the probes of a size: this quantile of their times.
+/// Quantile of the times of a size's probes that represents them.
 const FLOOR: f64 = 0.1;
 /// The header of a frame on Ethernet, in bytes: it takes its time as well.
 const FRAME: f64 = 14.0;
@@ -97,7 +97,7 @@ pub fn hops(path: &[Vec<SizeProbes>], seed: u64) -> Result<Vec<Hop>, JudgeError>
     Ok((0..path.len()).map(hop).collect())
 }
 
-/// What a router answered, by size.
+/// Answers of a router, by size.
 struct Router<'p> {
     sizes: Vec<&'p SizeProbes>,
     sorted: Vec<Vec<f64>>,
@@ -125,7 +125,7 @@ impl<'p> Router<'p> {
         })
     }
 
-    /// What stands for each size.
+    /// Representative time of each size.
     fn floors(&self) -> Vec<f64> {
         self.sorted.iter().map(|rtts| quantile_sorted(rtts, FLOOR)).collect()
     }
@@ -246,9 +246,9 @@ mod tests {
     use super::*;
 
     /// A link: bit/s in each direction, and seconds one way.
-    type Known = (f64, f64, f64);
+    type TrueLink = (f64, f64, f64);
 
-    const CHAIN: [Known; 4] =
+    const CHAIN: [TrueLink; 4] =
         [(200e6, 200e6, 0.0002), (50e6, 50e6, 0.002), (5e6, 5e6, 0.02), (20e6, 20e6, 0.005)];
 
     fn sizes() -> Vec<f64> {
@@ -258,7 +258,7 @@ mod tests {
 
     /// Probes of a chain. Each crossing of a link takes `noise` seconds longer, on average, exponentially; one probe in ten waits for
     /// much longer somewhere.
-    fn probed(chain: &[Known], probes: usize, noise: f64, seed: u64) -> Vec<Vec<SizeProbes>> {
+    fn probed(chain: &[TrueLink], probes: usize, noise: f64, seed: u64) -> Vec<Vec<SizeProbes>> {
         let mut rng = SmallRng::new(seed);
         let mut exponential = |mean: f64| -mean * (1.0 - rng.uniform()).ln();
         let mut router = |n: usize| {
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_is_faster_on_the_way_back_is_told_from_one_that_is_not() {
+    fn a_link_that_is_faster_on_the_way_back_is_distinguished_from_one_that_is_not() {
         let chain = [(1e6, 16e6, 0.01), (100e6, 100e6, 0.001), (20e6, 4e6, 0.001)];
         let found = hops(&probed(&chain, 100, 10e-6, 5), 1).unwrap();
         assert!(off(found[0].rate.unwrap().value, 1e6) < 0.05, "{found:?}");

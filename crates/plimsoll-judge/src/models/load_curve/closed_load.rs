@@ -50,7 +50,7 @@ mod tests {
         assert!((busy - (1.0 - idle)).abs() < 1e-9);
         // Little: the users who think are as many as jobs are done while one thinks.
         assert!((jobs - (5.0 - busy / 0.25)).abs() < 1e-9);
-        // As many servers as users: nobody waits, and each is busy for ratio / (1 + ratio).
+        // As many servers as users: no user waits, and each is busy for ratio / (1 + ratio).
         assert!((closed_load(3, 3, 0.4) - 1.2).abs() < 1e-9);
         // Many users who seldom come are as good as an open queue.
         assert!((closed_load(1, 20_000, 0.5) - 1.0).abs() < 0.01);

@@ -70,10 +70,10 @@ impl QueueFit {
     }
 }
 
-/// Who makes the jobs of a model.
+/// Source of the jobs of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Users {
-    /// They come by themselves.
+    /// Arrivals at random, independent of the answers.
     Open,
     /// As many as each point says; where it says none, they come by themselves.
     Given,
@@ -228,7 +228,7 @@ fn refined<const K: usize>(
         let Some(step) = least_squares::weighted(&slopes, &residuals, &weights) else { return at };
         let before = cost(rows, now);
         let tried = (0..8).map(|halvings| std::array::from_fn(|k| at[k] + step[k] * 0.5_f64.powi(halvings)));
-        // A load below -1 has no logarithm, and is no less than what was measured.
+        // A load below -1 has no logarithm, and is never below the measured one.
         let Some(better) = tried.into_iter().find(|tried| cost(rows, figures(*tried)) < before) else {
             return at;
         };

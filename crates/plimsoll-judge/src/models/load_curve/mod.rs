@@ -8,7 +8,7 @@
 //! A queue that was watched for some time had a mean length that is not the one of the long run. For M/M/1 the variance of that mean is
 //! 2ρ(1+ρ)/((1-ρ)⁴μT) after a time T (Reynolds 1975, Whitt 1989, *Planning queueing simulations*), so that on ln(1 + load) it goes with
 //! ρ(1+ρ)/(1-ρ)²: a point at 88 % is 17 times as uncertain as one at 20 %, as long as both were watched for as long. Points are weighed by that,
-//! beside an uncertainty that all of them share; otherwise chance at the busiest ones hides what the others tell.
+//! beside an uncertainty that all of them share; otherwise chance at the busiest ones hides what the others show.
 //!
 //! Those are the loads with exponential service times. The jobs that wait go with (1 + C²)/2, where C² is the squared coefficient of variation
 //! of the service times (Pollaczek 1930, Khinchine 1932). C² is fitted, with an interval by the jackknife; where that excludes 1, and 1 describes
@@ -29,7 +29,7 @@ mod no_queue;
 mod queue;
 #[cfg(test)]
 mod tests;
-mod told;
+mod verdict;
 mod weight;
 
 pub use closed_load::closed_load;
@@ -48,10 +48,10 @@ use weight::{by_utilisation, spread};
 /// The confidence of intervals.
 const CONFIDENCE: f64 = 0.95;
 /// A model whose criterion is at most this much worse than the best is not ruled out (Burnham & Anderson 2002).
-const TELLS: f64 = 4.0;
+const RIVAL: f64 = 4.0;
 /// A fit is believed when its residuals, on ln(1 + load), stay below this.
 const BELIEVED: f64 = 0.25;
-/// The fewest points that can tell models apart.
+/// The fewest points that can distinguish models.
 const LEAST_POINTS: usize = 5;
 /// The least utilisation of the busiest point before a queue is named: one job per server waits there.
 const LEAST_BUSY: f64 = 0.5;
@@ -99,18 +99,18 @@ pub struct LoadCurve {
     pub busiest: f64,
     /// By how much 10 % more work than at the busiest point would lengthen the response time; absent when it would not fit at all.
     pub next_tenth: Option<f64>,
-    /// What the best model is off by: a weighed root mean square on ln(1 + load).
+    /// Deviation of the best model: a weighed root mean square on ln(1 + load).
     pub error: f64,
     /// A curve that describes the points better than any queue does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_queue: Option<NoQueue>,
-    /// The chance that residuals of a queue stand in such an order, and how large what the order tells is, on ln(1 + load).
+    /// The chance that residuals of a queue stand in such an order, and the size of that order, on ln(1 + load).
     pub structure: Order,
     /// How many points there are.
     pub n: usize,
 }
 
-/// What the order of residuals by utilisation says.
+/// Evidence from the order of residuals by utilisation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Order {
     /// The chance of such an order where there is none.
@@ -120,8 +120,8 @@ pub struct Order {
 }
 
 impl Order {
-    /// Whether it is more than chance, and worth a word.
-    fn is_told(&self) -> bool {
+    /// Whether the order is more than chance, and large enough to report.
+    fn is_reported(&self) -> bool {
         self.p < ORDERED && self.size > STRUCTURE
     }
 }
@@ -139,11 +139,11 @@ pub fn fit_load_curve(points: &[LoadPoint], cpus: usize) -> Result<LoadCurve, Ju
     let order = Order { p: found.p, size: found.size };
     let no_queue = no_queue::no_queue(points).filter(|(_, aicc)| *aicc < best.aicc).map(|(curve, _)| curve);
     let busiest = points.iter().map(|p| p.utilisation).fold(0.0, f64::max);
-    // What is no queue has no place where it begins to hurt.
+    // Without a queue there is no place where it begins to hurt.
     let is_open = best.users.is_none()
         && no_queue.is_none()
         && error <= BELIEVED
-        && !order.is_told()
+        && !order.is_reported()
         && busiest >= LEAST_BUSY;
     let hurts = is_open.then(|| hurts(best, cpus)).filter(|hurts| hurts.utilisation <= BEYOND * busiest);
     let response = |u: f64| (best.queue.general_load(u, cpus, best.service_variation) + best.background) / u;
@@ -172,14 +172,14 @@ fn fits(points: &[LoadPoint], cpus: usize) -> Vec<QueueFit> {
     let mut fits: Vec<QueueFit> = queues.iter().map(|&queue| model(queue, Users::Open, false)).collect();
     let exponential = least(&fits);
     let general = queues.iter().map(|&queue| model(queue, Users::Open, true));
-    fits.extend(general.filter(|fit| fit.aicc < exponential - TELLS && fit.is_general()));
+    fits.extend(general.filter(|fit| fit.aicc < exponential - RIVAL && fit.is_general()));
     let repaired = || queues.iter().copied().filter(|queue| *queue != Queue::Separate);
     if points.iter().any(|point| point.users.is_some()) {
         fits.extend(repaired().map(|queue| model(queue, Users::Given, false)));
     } else if points.iter().filter(|point| point.utilisation >= FLAT).count() > 1 {
         let open = least(&fits);
         let found = repaired().filter_map(|queue| closed(queue, points, cpus));
-        fits.extend(found.filter(|fit| fit.aicc < open - TELLS));
+        fits.extend(found.filter(|fit| fit.aicc < open - RIVAL));
     }
     fits.sort_by(|a, b| a.aicc.total_cmp(&b.aicc));
     fits
@@ -230,18 +230,19 @@ fn check(points: &[LoadPoint], cpus: usize) -> Result<(), JudgeError> {
     }
     for (i, point) in points.iter().enumerate() {
         if !(0.0..1.0).contains(&point.utilisation) {
-            let told = format!("row {}: utilisation is {}: expected 0 to below 1", i + 1, point.utilisation);
-            return Err(JudgeError::Table(told));
+            let message =
+                format!("row {}: utilisation is {}: expected 0 to below 1", i + 1, point.utilisation);
+            return Err(JudgeError::Table(message));
         }
         if let Some(users) = point.users
             && !((1.0..=USERS).contains(&users) && users.fract() == 0.0 && point.load <= users)
         {
-            let told = format!(
+            let message = format!(
                 "row {}: users is {users}, and load {}: expected a whole number of users from 1 to {USERS}, and no more load than users",
                 i + 1,
                 point.load
             );
-            return Err(JudgeError::Table(told));
+            return Err(JudgeError::Table(message));
         }
         if !(point.load >= 0.0 && point.load.is_finite()) {
             return Err(JudgeError::Table(format!(

@@ -11,7 +11,7 @@ const EARNS: f64 = 4.0;
 /// Steps of Gauss and Newton.
 const ROUNDS: usize = 40;
 
-/// What a load does that is no queue's.
+/// A load that is no queue's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
@@ -32,7 +32,7 @@ pub struct NoQueue {
     pub level: f64,
     /// How much the load, or its logarithm, rises up to full utilisation.
     pub rise: f64,
-    /// What it is off by: a weighed root mean square on ln(1 + load).
+    /// Deviation: a weighed root mean square on ln(1 + load).
     pub error: f64,
 }
 
@@ -43,7 +43,7 @@ impl NoQueue {
     }
 
     /// The curve in words.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn in_words(&self) -> String {
         let (level, rise) = (figure(self.level), self.rise);
         match self.form {
             Form::Level => format!("a load of {level} at any utilisation"),

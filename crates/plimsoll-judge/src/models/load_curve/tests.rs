@@ -17,7 +17,7 @@ fn measured(queue: Queue, cpus: usize, background: f64, seed: u64) -> Vec<LoadPo
 }
 
 #[test]
-fn each_model_is_told_from_the_others() {
+fn each_model_is_distinguished_from_the_others() {
     for queue in [Queue::Single, Queue::Shared, Queue::Separate] {
         for seed in 0..10 {
             let curve = fit_load_curve(&measured(queue, 2, 0.0, seed), 2).unwrap();
@@ -81,20 +81,20 @@ fn a_load_that_does_not_grow_as_a_queue_is_refused_with_the_line_that_it_is() {
         ("changes evenly by", &|u| 1.0 + 2.0 * u),
         ("changes evenly by -", &|u| 5.0 - 3.0 * u),
     ];
-    for (told, load) in shapes {
+    for (words, load) in shapes {
         for cpus in [1, 2, 8] {
             for seed in 0..5 {
                 let verdict = fit_load_curve(&seen(load, 0.03, seed), cpus).unwrap().verdict("load");
-                assert_eq!((verdict.outcome, verdict.estimate), (Outcome::Undecided, None), "{told} {cpus}");
+                assert_eq!((verdict.outcome, verdict.estimate), (Outcome::Undecided, None), "{words} {cpus}");
                 assert!(verdict.reason.starts_with("no queue: a load of"), "{}", verdict.reason);
-                assert!(verdict.reason.contains(told), "{}", verdict.reason);
+                assert!(verdict.reason.contains(words), "{}", verdict.reason);
             }
         }
     }
 }
 
 #[test]
-fn users_who_wait_for_their_answers_are_told_from_jobs_that_come_by_themselves() {
+fn users_who_wait_for_their_answers_are_distinguished_from_jobs_that_come_by_themselves() {
     for (cpus, users) in [(1, 12), (2, 20)] {
         let queue = if cpus == 1 { Queue::Single } else { Queue::Shared };
         let load = |u| queue.closed_load(u, cpus, users);
@@ -110,9 +110,9 @@ fn users_who_wait_for_their_answers_are_told_from_jobs_that_come_by_themselves()
             point.users = Some(users as f64);
             point.load = point.load.min(users as f64);
         }
-        let told = fit_load_curve(&points, cpus).unwrap();
-        assert_eq!(told.fits[0].name, format!("M/M/{cpus}//{users}"), "{told:?}");
-        let verdict = told.verdict("load");
+        let curve = fit_load_curve(&points, cpus).unwrap();
+        assert_eq!(curve.fits[0].name, format!("M/M/{cpus}//{users}"), "{curve:?}");
+        let verdict = curve.verdict("load");
         assert_eq!((verdict.outcome, verdict.estimate), (Outcome::Estimated, Some(users as f64)));
     }
     for queue in [Queue::Single, Queue::Shared] {
@@ -191,7 +191,7 @@ fn simulated(rates: &[f64], service: Service, jobs: usize, seed: u64) -> LoadCur
 const RATES: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
 #[test]
-fn service_times_that_vary_less_or_more_than_exponential_ones_are_told_with_their_variation() {
+fn service_times_that_vary_less_or_more_than_exponential_ones_are_reported_with_their_variation() {
     for (service, truth) in [(fixed as Service, 0.0), (erlang_2, 0.5), (two_sorts, 5.5)] {
         for seed in 0..8 {
             let curve = simulated(&RATES, service, 30_000, seed);

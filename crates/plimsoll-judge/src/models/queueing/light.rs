@@ -2,8 +2,8 @@
 //!
 //! Each point, a rate and the mean response time at it, implies a service time: the one at which the queue of the rig has that response time.
 //! Their geometric mean is the fit, and their scatter its interval. How single jobs spread about it is taken from the response times of the lightest
-//! point. Capacity is then what [`Rig::capacity_in_probes`] finds at that service time, for probes as long as those that are to be
-//! predicted, and its interval reaches over those at both ends of it.
+//! point. Capacity is then what [`Rig::capacity_in_probes`] finds at that service time, for probes as long as the predicted
+//! ones, and its interval reaches over those at both ends of it.
 
 use serde::Serialize;
 
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn light_points_tell_where_a_bound_breaks_that_was_never_reached() {
+    fn light_points_predict_where_a_bound_breaks_that_was_never_reached() {
         // M/D/1 with 2 ms: what a simulation with the known time says.
         let known = Rig { service: Times::Fixed(0.002), ..rig(1, Discipline::Queue) };
         let truth = known.capacity(BOUND.share, BOUND.within, 20_000, 9).unwrap().unwrap().value;

@@ -26,7 +26,7 @@ const CARRIES: f64 = 0.995;
 const WARM_UP: f64 = 0.2;
 /// The most jobs of a probe that are simulated: more take long, and the queue has long grown to its length, but where it hardly ever does.
 const MOST_JOBS: usize = 20_000;
-/// The share of what the processors carry that leaves them idle.
+/// The share of the processors' capacity that leaves them idle.
 const IDLE: f64 = 1e-4;
 
 /// How long a job keeps a processor busy, in seconds.
@@ -94,7 +94,7 @@ pub enum Arrivals {
     },
 }
 
-/// Who is served when more jobs than processors are on a host.
+/// Order of service when more jobs than processors are on a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Discipline {
@@ -127,7 +127,7 @@ pub struct Rig {
     pub service: Times,
     /// Where jobs come from.
     pub arrivals: Arrivals,
-    /// Who is served first.
+    /// Order of service.
     pub discipline: Discipline,
     /// Which host a job goes to.
     pub dispatch: Dispatch,
@@ -154,7 +154,7 @@ impl Figure {
     }
 }
 
-/// What a rig would do.
+/// Prediction for a rig.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prediction {
     /// The formula, or `simulation`.
@@ -167,7 +167,7 @@ pub struct Prediction {
     pub load: Figure,
     /// The mean response time in seconds.
     pub response: Figure,
-    /// Half of the answers take at most so long, in seconds.
+    /// Half of the answers take at most this time, in seconds.
     pub p50: Figure,
     /// 95 % of the answers.
     pub p95: Figure,
@@ -485,11 +485,10 @@ mod tests {
     fn the_simulation_agrees_with_every_formula() {
         for (cpus, rate) in [(1, 50.0), (2, 140.0), (4, 340.0)] {
             let rig = rig(cpus, Times::Exponential(0.01), rate);
-            let (told, simulated) = (rig.predict(JOBS, 1).unwrap(), rig.simulated(JOBS, 2).unwrap());
-            near(simulated.utilisation, told.utilisation.value, 0.02);
+            let (law, simulated) = (rig.predict(JOBS, 1).unwrap(), rig.simulated(JOBS, 2).unwrap());
+            near(simulated.utilisation, law.utilisation.value, 0.02);
             near(simulated.throughput, rate, 0.02);
-            for (a, b) in [(simulated.load, told.load), (simulated.p50, told.p50), (simulated.p95, told.p95)]
-            {
+            for (a, b) in [(simulated.load, law.load), (simulated.p50, law.p50), (simulated.p95, law.p95)] {
                 near(a, b.value, 0.06);
             }
         }

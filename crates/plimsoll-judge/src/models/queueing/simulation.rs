@@ -93,7 +93,7 @@ struct Host {
     discipline: Discipline,
     /// How much service each running job has had since the start.
     served: f64,
-    /// What `served` will be when a running job is done, and when the job came.
+    /// Value of `served` at the end of a running job, and the job's arrival.
     running: BinaryHeap<Reverse<(At, At)>>,
     /// When a waiting job came, and how long it will take.
     waiting: VecDeque<(f64, f64)>,
@@ -133,7 +133,7 @@ impl Host {
         }
     }
 
-    /// Ends the job that is done first, and tells when it came.
+    /// Ends the job that is done first. The result is its arrival time.
     fn finish(&mut self) -> Option<f64> {
         let Reverse((At(end), At(came))) = self.running.pop()?;
         self.served = self.served.max(end);

@@ -21,7 +21,7 @@ pub struct ChangeLink {
     /// Whether no packet passes at all, as where a switch on the way has failed: neither host sees its own end go down. `false` lets
     /// them pass again.
     pub down: Option<bool>,
-    /// Whether the link is again as the file has it, except for what stands beside this.
+    /// Whether the link is again as the file has it, except for the other keys of this action.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reset: bool,
 }
@@ -38,7 +38,7 @@ impl ChangeLink {
         all.filter(|(_, link)| joins(link)).map(|(place, _)| place).collect()
     }
 
-    /// The link after it, where `now` is what it was before and `first` what the file says.
+    /// The link after the action, where `now` is the link before it and `first` that of the file.
     pub fn applied(&self, now: &LinkState, first: &Link) -> LinkState {
         let mut after = if self.reset { LinkState::of(first) } else { now.clone() };
         // A packet cannot travel for less than no time.
@@ -51,7 +51,7 @@ impl ChangeLink {
         link.delay = self.delay.or(link.delay);
         link.jitter = shortened(link.jitter);
         link.loss = self.loss.or(link.loss);
-        // What is said of the way back alone would hide the change there.
+        // Settings of the way back alone would hide the change there.
         if let Some(back) = &mut link.back {
             back.rate = self.rate.or(back.rate);
             back.delay = self.delay.or(back.delay);
@@ -63,17 +63,17 @@ impl ChangeLink {
     }
 }
 
-/// What a link is at a moment of a trial.
+/// State of a link at a moment of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkState {
-    /// What it does to packets.
+    /// Effects on packets.
     pub link: Link,
     /// Whether it lets none pass.
     pub down: bool,
 }
 
 impl LinkState {
-    /// What it is at the beginning.
+    /// State at the beginning.
     #[must_use]
     pub fn of(link: &Link) -> Self {
         Self { link: link.clone(), down: false }
@@ -89,7 +89,7 @@ impl LinkState {
     }
 }
 
-/// What a link is in the course of a trial, one after the other, whatever the order in which its changes come: the first is that of the
+/// States of a link in the course of a trial, one after the other, whatever the order in which its changes come: the first is that of the
 /// file.
 pub fn states(experiment: &Experiment, place: usize) -> Vec<LinkState> {
     let first = &experiment.links[place];
@@ -134,14 +134,14 @@ impl ActionType for ChangeLink {
 
     fn describe(&self) -> String {
         let [a, b] = &self.between;
-        let told = [
+        let changes = [
             self.reset.then(|| "as it was".to_owned()),
             self.rate.map(|rate| format!("rate {rate}")),
             self.delay.map(|delay| format!("delay {delay}")),
             self.loss.map(|loss| format!("loss {loss}")),
             self.down.map(|down| if down { "down".to_owned() } else { "up".to_owned() }),
         ];
-        format!("link {a} - {b}: {}", told.into_iter().flatten().collect::<Vec<_>>().join(", "))
+        format!("link {a} - {b}: {}", changes.into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
 
     fn effects(&self, _: &str) -> Vec<Effect> {

@@ -86,7 +86,7 @@ pub trait ActionType {
         None
     }
 
-    /// What it does to the machine, where `by`, a path into the file, asks for it.
+    /// Effects on the machine, where `by`, a path into the file, asks for them.
     fn effects(&self, by: &str) -> Vec<Effect>;
 
     /// Whether it changes what only a host with namespaces has to itself.
@@ -139,7 +139,7 @@ impl Action {
         Self { name: None, at: None, skip: false, kind: kind.into() }
     }
 
-    /// What it is called in the timeline.
+    /// Name in the timeline.
     pub fn title(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.kind.describe())
     }
@@ -162,7 +162,7 @@ impl Action {
         self.kind.needs_namespaces()
     }
 
-    /// What it does to the machine.
+    /// Effects on the machine.
     pub(super) fn effects(&self, by: &str) -> Vec<Effect> {
         if self.skip { Vec::new() } else { self.kind.effects(by) }
     }

@@ -30,7 +30,7 @@ impl RunProgram {
         self.command.iter().map(|argument| word(argument)).collect::<Vec<_>>().join(" ")
     }
 
-    /// What it does to the machine, where `by` asks for it.
+    /// Effects on the machine, where `by` asks for them.
     pub(in crate::experiment) fn effect(&self, by: &str) -> Effect {
         let whom = if self.privileged { AsWhom::Caller } else { AsWhom::Nobody };
         let variables: String =

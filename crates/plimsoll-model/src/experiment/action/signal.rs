@@ -35,7 +35,7 @@ pub enum SignalName {
 }
 
 impl SignalName {
-    /// The name that everybody knows it by.
+    /// Its usual name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stop => "SIGSTOP",

@@ -31,7 +31,7 @@ impl DeliveryClaim {
 expectations! {
     /// Expected outcome of a delivery claim.
     DeliveryExpect {
-        /// All that was acknowledged arrives.
+        /// All acknowledged mail arrives.
         Delivered "delivered": Delivered,
         /// Some of it does not.
         NotDelivered "not_delivered": NotDelivered,
@@ -57,7 +57,7 @@ impl ClaimKind for DeliveryClaim {
     }
 }
 
-/// What became of the mail, over all trials.
+/// Fate of the mail, over all trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeliveryDetails {
     /// The sink.
@@ -66,12 +66,12 @@ pub struct DeliveryDetails {
     pub cell: BTreeMap<String, String>,
     /// Messages that were acknowledged.
     pub acknowledged: u64,
-    /// Those of them that arrived.
+    /// Acknowledged messages that arrived.
     pub arrived: u64,
-    /// Those that did not.
+    /// Acknowledged messages that did not arrive.
     pub lost: u64,
-    /// Those that arrived more than once.
+    /// Messages that arrived more than once.
     pub doubled: u64,
-    /// Those that did not arrive as they were sent.
+    /// Messages that did not arrive as they were sent.
     pub corrupted: u64,
 }

@@ -62,9 +62,9 @@ pub struct DiagnoseDetails {
     pub target_bits_per_second: f64,
     /// The round-trip time for which it is wanted, in milliseconds.
     pub target_rtt_ms: f64,
-    /// What TCP would reach over such a round trip, by the worst of the checks, in bit/s; no more than is wanted.
+    /// TCP's predicted rate over such a round trip, by the worst of the checks, in bit/s; no more than is wanted.
     pub reaches_bits_per_second: f64,
-    /// What TCP carried over this path, in bit/s; null where it carried nothing.
+    /// TCP's measured rate over this path, in bit/s; null where it carried nothing.
     pub tcp_bits_per_second: Option<f64>,
     /// The shortest round-trip time of this path, in milliseconds.
     pub rtt_ms: Option<f64>,
@@ -74,14 +74,14 @@ pub struct DiagnoseDetails {
     pub checks: Vec<CheckReport>,
 }
 
-/// What one check of a path found.
+/// Result of one check of a path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckReport {
     /// `rate`, `loss`, `buffer`, `send_buffer`, `receive_buffer` or `window_scaling`.
     pub check: String,
     /// Whether it is good enough; null where that is not sure.
     pub passes: Option<bool>,
-    /// What there is, in `unit`.
+    /// Measured value, in `unit`.
     pub measured: f64,
     /// Needed value, in the same unit.
     pub needed: f64,
@@ -89,6 +89,6 @@ pub struct CheckReport {
     pub unit: String,
     /// The check's result in words.
     pub told: String,
-    /// What to do about it; empty where it passes.
+    /// Advice; empty where it passes.
     pub advice: String,
 }

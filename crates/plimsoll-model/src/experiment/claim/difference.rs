@@ -96,7 +96,7 @@ impl ClaimKind for DifferenceClaim {
     compares_one_figure!();
 }
 
-/// What a verdict on a difference compares: B against A.
+/// Sides of a verdict on a difference: B against A.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DifferenceDetails {
     /// The measured phase.

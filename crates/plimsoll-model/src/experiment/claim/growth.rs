@@ -18,7 +18,7 @@ pub struct GrowthClaim {
 }
 
 impl GrowthClaim {
-    /// The fewest levels, over all of its factors, that tell kinds of growth apart.
+    /// The fewest levels, over all of its factors, that distinguish kinds of growth.
     pub const LEAST_LEVELS: usize = 5;
 }
 
@@ -34,7 +34,7 @@ impl ClaimKind for GrowthClaim {
         if levels < Self::LEAST_LEVELS {
             return Err(problem(
                 at.key("over"),
-                format!("{levels} points do not tell how something grows"),
+                format!("{levels} points do not show how something grows"),
                 format!("factors with at least {} combinations of levels", Self::LEAST_LEVELS),
             ));
         }
@@ -54,7 +54,7 @@ impl ClaimKind for GrowthClaim {
 /// The time of messaging over the number of workers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GrowthDetails {
-    /// The levels of the factors that tell this curve from others.
+    /// The levels of the factors that set this curve apart.
     pub cell: BTreeMap<String, String>,
     /// The measured phase.
     pub phase: String,
@@ -65,15 +65,15 @@ pub struct GrowthDetails {
     /// The interval of the knee.
     pub knee_interval: Option<Interval>,
     /// Memory that each further worker needs before it sends anything, in bytes: the median of the slopes between points. Null where the kernel
-    /// does not tell.
+    /// does not report it.
     pub bytes_per_worker: Option<f64>,
     /// The cells, by rising number of workers.
     pub points: Vec<GrowthPointReport>,
-    /// Pairs of workers and milliseconds of what was fitted, to be drawn.
+    /// Pairs of workers and milliseconds of the fitted curve, to draw it.
     pub curve: Vec<[f64; 2]>,
 }
 
-/// What workers of one number took, over all trials.
+/// Times of one number of workers, over all trials.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GrowthPointReport {
     /// How many workers there were.

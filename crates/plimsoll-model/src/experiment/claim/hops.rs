@@ -54,7 +54,7 @@ pub struct HopsDetails {
 pub struct HopReport {
     /// Its place, from 1.
     pub hop: u32,
-    /// Who answered; null where nobody did. What a silent hop takes is counted in the next that answers.
+    /// Address that answered; null without an answer. The time of a silent hop is counted in the next that answers.
     pub address: Option<String>,
     /// The share of probes that were not answered; null where none was sent.
     pub unanswered: Option<f64>,

@@ -80,7 +80,7 @@ impl ClaimKind for HysteresisClaim {
     }
 }
 
-/// What a verdict on the two ways of a load is about.
+/// Subject of a verdict on the two ways of a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HysteresisDetails {
     /// The measured phase.

@@ -28,7 +28,7 @@ pub struct InteractionClaim {
 expectations! {
     /// Expected outcome for factors.
     InteractionExpect {
-        /// They do not act on each other.
+        /// The factors do not act on each other.
         Additive "additive": Additive,
         /// The effect of one depends on the level of another.
         Interaction "interaction": Interaction,
@@ -84,7 +84,7 @@ pub struct InteractionDetails {
     pub measured: Vec<MeasuredCell>,
 }
 
-/// What a trial measured.
+/// Figure of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuredCell {
     /// The level of each factor, in the order of the factors.

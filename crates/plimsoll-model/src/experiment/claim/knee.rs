@@ -37,7 +37,7 @@ impl ClaimKind for KneeClaim {
 /// The loss of datagrams over the rate that was offered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KneeDetails {
-    /// The levels of the factors that tell this curve from others.
+    /// The levels of the factors that set this curve apart.
     pub cell: BTreeMap<String, String>,
     /// The measured phase.
     pub phase: String,
@@ -51,12 +51,12 @@ pub struct KneeDetails {
     pub curve: Vec<[f64; 2]>,
 }
 
-/// What became of datagrams at one rate.
+/// Fate of datagrams at one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KneePointReport {
     /// Rate that was sent, in bit/s of datagrams.
     pub offered_bits_per_second: f64,
-    /// What arrived, likewise.
+    /// Arrived rate, likewise.
     pub arrived_bits_per_second: f64,
     /// The share that did not arrive.
     pub loss: f64,

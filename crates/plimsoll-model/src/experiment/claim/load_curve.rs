@@ -16,7 +16,7 @@ pub struct LoadCurveClaim {
 }
 
 impl LoadCurveClaim {
-    /// The fewest different steps that tell models apart.
+    /// The fewest different steps that distinguish models.
     pub const LEAST_STEPS: usize = 5;
 }
 
@@ -61,7 +61,7 @@ pub struct LoadCurveDetails {
 /// One step of a load, as the CPUs saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadPointReport {
-    /// Requests per second that were to be offered.
+    /// Requested rate, in requests per second.
     pub offered_per_second: f64,
     /// The share of the CPUs' time that was used, 0 to 1.
     pub utilisation: f64,

@@ -39,7 +39,7 @@ impl ClaimKind for LossCurveClaim {
 /// TCP's rate over the loss of a path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LossCurveDetails {
-    /// The levels of the factors that tell this curve from others.
+    /// The levels of the factors that set this curve apart.
     pub cell: BTreeMap<String, String>,
     /// The measured phase.
     pub phase: String,
@@ -53,7 +53,7 @@ pub struct LossCurveDetails {
     pub points: Vec<LossPointReport>,
 }
 
-/// What one stream did at one loss.
+/// Rate of one stream at one loss.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LossPointReport {
     /// The share of segments at which the sender noticed a loss.
@@ -64,8 +64,8 @@ pub struct LossPointReport {
     pub mss: f64,
     /// The rate of one stream.
     pub bits_per_second: f64,
-    /// What Mathis' formula says, in bit/s.
+    /// Rate by Mathis' formula, in bit/s.
     pub mathis: Option<f64>,
-    /// What Padhye's formula says, in bit/s.
+    /// Rate by Padhye's formula, in bit/s.
     pub padhye: Option<f64>,
 }

@@ -53,7 +53,7 @@ macro_rules! each_claim {
     };
 }
 
-/// What a claim answers that compares one figure of one phase between cells.
+/// Answers of a claim that compares one figure of one phase between cells.
 macro_rules! compares_one_figure {
     () => {
         fn expected(&self) -> Option<$crate::verdict::Expected> {
@@ -90,7 +90,7 @@ macro_rules! define {
         $(pub use $key::*;)+
 
         kinds! {
-            /// Something to be judged. Exactly one of the kinds is given.
+            /// A claim to judge. Exactly one of the kinds is given.
             #[schemars(transform = with_load)]
             pub enum Claim, a table that is "the claim", read as ClaimTable {
                 $($(#[$of_kind])* $key: $kind($claim),)+
@@ -193,7 +193,7 @@ pub trait ClaimKind {
         Vec::new()
     }
 
-    /// Fills in what the file leaves out because it follows from the rest of it. `says` tells whether the file has a key of this claim.
+    /// Fills in what the file leaves out because it follows from the rest of it. `says` says whether the file has a key of this claim.
     fn complete(&mut self, _experiment: &Experiment, _says: &dyn Fn(&str) -> bool) {}
 
     /// Whether it compares cells with each other.
@@ -226,7 +226,7 @@ impl Claim {
         if let Some(load) = load
             && let Some(metric) = self.metric_mut()
         {
-            *metric = load.kind.told_of(*metric);
+            *metric = load.kind.completed(*metric);
         }
     }
 
@@ -348,7 +348,7 @@ impl<'e> ClaimPlace<'e> {
     }
 }
 
-/// Takes what is usually asked of the load of a phase, unless the file says what is compared.
+/// Chooses the usual metric of the load of a phase, unless the file names one.
 fn usual_metric(metric: &mut Metric, phase: &str, experiment: &Experiment, says: &dyn Fn(&str) -> bool) {
     if !says("metric") {
         *metric = experiment.usual_metric(phase).unwrap_or(*metric);
@@ -401,14 +401,14 @@ measure = "some"
                        better, or worse by less than 2 %";
         assert_eq!(difference(""), default);
         let all = ["not_slower", "same", "faster", "slower", "any"];
-        let told: std::collections::BTreeSet<String> =
+        let descriptions: std::collections::BTreeSet<String> =
             all.iter().map(|expect| difference(&format!(", expect = \"{expect}\""))).collect();
-        assert_eq!(told.len(), all.len(), "{told:?}");
+        assert_eq!(descriptions.len(), all.len(), "{descriptions:?}");
     }
 
     #[test]
-    fn a_bound_is_told_as_the_file_has_it() {
-        let told = words(r#"limit = { metric = "p99_ms", below = "50ms" }"#);
-        assert_eq!(told, "p99_ms in all lies below 50ms");
+    fn a_bound_is_written_as_the_file_has_it() {
+        let description = words(r#"limit = { metric = "p99_ms", below = "50ms" }"#);
+        assert_eq!(description, "p99_ms in all lies below 50ms");
     }
 }

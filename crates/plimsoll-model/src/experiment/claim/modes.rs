@@ -12,7 +12,7 @@ pub struct ModesClaim {
     /// Metric whose values are searched for modes.
     #[serde(default = "ModesClaim::default_metric")]
     pub metric: Metric,
-    /// Places that lie nearer to each other than this share of the figure count as one (0 to less than 1): what differs by less matters to nobody.
+    /// Places that lie nearer to each other than this share of the figure count as one (0 to less than 1): smaller differences do not matter.
     #[serde(default = "Share::percent::<2>")]
     pub apart: Share,
     /// Expected outcome; the claim holds when the verdict has it.
@@ -32,9 +32,9 @@ impl ModesClaim {
 expectations! {
     /// Expected number of modes.
     ModesExpect {
-        /// They gather in one place.
+        /// Measurements gather in one place.
         OneMode "one_mode": OneMode,
-        /// They gather in two places or more.
+        /// Measurements gather in two places or more.
         SeveralModes "several_modes": SeveralModes,
         /// Whichever it is: the claim holds when it is known.
         Any "any": OneMode | SeveralModes,
@@ -73,7 +73,7 @@ impl ClaimKind for ModesClaim {
     }
 }
 
-/// What a claim about modes found.
+/// Results of a claim about modes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModesDetails {
     /// The measured phase.

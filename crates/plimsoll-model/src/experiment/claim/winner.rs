@@ -81,7 +81,7 @@ pub struct WinnerDetails {
     pub outcome: Outcome,
     /// The figure of every level: the geometric mean over blocks.
     pub figures: BTreeMap<String, f64>,
-    /// What puts another level first, in words: the medians, or the ratios block by block.
+    /// Evidence that puts another level first, in words: the medians, or the ratios block by block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
 }

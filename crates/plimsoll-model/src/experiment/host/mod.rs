@@ -1,4 +1,4 @@
-//! What a host is made of: a file for each kind, and the list of all.
+//! Kinds of hosts: a file for each kind, and the list of all.
 
 mod local;
 mod namespace;
@@ -17,7 +17,7 @@ pub use reach::{Address, Allow, Kubernetes, Reach, Slurm};
 pub(super) use remote::refuse_settings_of_remote;
 pub use vm::GuestClock;
 
-/// What a kind of host has to itself. What it has not is the machine's.
+/// Resources that a kind of host has to itself. All others are the machine's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Own {
     /// Interfaces, links, addresses, routes, and the settings of the network.
@@ -28,28 +28,28 @@ pub struct Own {
     pub files: bool,
 }
 
-/// What each kind of host says of itself.
+/// Properties of each kind of host.
 trait HostType {
-    /// What its hosts have to themselves.
+    /// Resources that its hosts have to themselves.
     fn own(&self) -> Own;
 
-    /// What a host is made of, in words.
+    /// Description of the kind, in words.
     fn describe(&self) -> &'static str;
 
-    /// What stands for it in a table.
+    /// Key of its table.
     fn title(&self) -> &'static str;
 
-    /// What of this host makes no sense on this kind.
+    /// First setting of this host that this kind does not support.
     fn check(&self, experiment: &Experiment, name: &str, host: &Host) -> Checked;
 
-    /// What such a host does to the machine.
+    /// Effects of such a host on the machine.
     fn effects(&self, experiment: &Experiment, name: &str, host: &Host) -> Vec<Effect>;
 }
 
-/// Makes, from one list, the enum of the kinds of hosts, and the way from each to what it says of itself.
+/// Makes, from one list, the enum of the kinds of hosts, and the conversion from each to its properties.
 macro_rules! host_kinds {
     ($($(#[$doc:meta])* $name:literal $kind:ident: $type:expr,)+) => {
-        /// What a host is made of.
+        /// Kind of a host.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum HostKind {
@@ -88,7 +88,7 @@ host_kinds! {
 }
 
 impl HostKind {
-    /// What its hosts have to themselves.
+    /// Resources that its hosts have to themselves.
     pub fn own(self) -> Own {
         self.of().own()
     }
@@ -98,17 +98,17 @@ impl HostKind {
         self.of().describe()
     }
 
-    /// What stands for it in a table.
+    /// Key of its table.
     pub fn title(self) -> &'static str {
         self.of().title()
     }
 
-    /// What of this host makes no sense on its kind.
+    /// First setting of this host that its kind does not support.
     pub(super) fn check(self, experiment: &Experiment, name: &str, host: &Host) -> Checked {
         self.of().check(experiment, name, host)
     }
 
-    /// What such a host does to the machine.
+    /// Effects of such a host on the machine.
     pub(crate) fn effects(self, experiment: &Experiment, name: &str, host: &Host) -> Vec<Effect> {
         self.of().effects(experiment, name, host)
     }

@@ -29,7 +29,7 @@ impl HostType for Namespace {
     }
 }
 
-/// What limiting the memory of processes of this machine does to it.
+/// Effect on this machine of limiting the memory of processes.
 pub(super) fn memory_limit(name: &str, host: &Host) -> Option<Effect> {
     let what =
         format!("a control group that holds the host to {} of memory, removed afterwards", host.memory?);

@@ -133,7 +133,7 @@ fn check_addresses(experiment: &Experiment, name: &str, host: &Host) -> Checked 
     Ok(())
 }
 
-/// What cannot be done with machines that stay.
+/// Settings that are impossible on machines that stay.
 fn check_experiment(experiment: &Experiment, name: &str) -> Checked {
     let made = experiment.hosts.iter().find(|(_, host)| host.kind != HostKind::Remote);
     if let Some((other, host)) = made {
@@ -189,7 +189,7 @@ fn check_allowed(experiment: &Experiment, name: &str, host: &Host) -> Checked {
     }
 }
 
-/// What only a machine can have that is there already, on a host that is none.
+/// Settings of machines that are there already, on a host that is none.
 pub(in crate::experiment) fn refuse_settings_of_remote(name: &str, host: &Host) -> Checked {
     let given = [
         ("reach", host.reach.is_some()),
@@ -307,8 +307,8 @@ measure = "flood"
             ("kind = \"local\"", "is made here (this machine)"),
         ];
         for (more, expected) in cases {
-            let told = refused(web, &format!("{web}\n{more}"));
-            assert!(told.contains(expected), "{more}: {told}");
+            let message = refused(web, &format!("{web}\n{more}"));
+            assert!(message.contains(expected), "{more}: {message}");
         }
         let cases = [
             ("[control]\nidle_in = []", "there is only one"),
@@ -317,8 +317,8 @@ measure = "flood"
             ("[volumes.v]\non = \"web\"\nfolder = { }", "no volume is made"),
         ];
         for (more, expected) in cases {
-            let told = refused("[[phases]]", &format!("{more}\n[[phases]]"));
-            assert!(told.contains(expected), "{more}: {told}");
+            let message = refused("[[phases]]", &format!("{more}\n[[phases]]"));
+            assert!(message.contains(expected), "{more}: {message}");
         }
         assert!(
             refused("reach = { command = [\"plimsoll\", \"agent\"] }", "kind = \"remote\"")

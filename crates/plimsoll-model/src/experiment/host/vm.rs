@@ -15,20 +15,20 @@ const LEAST_MEMORY: u64 = 128 << 20;
 const LARGEST_VOLUME: u64 = 256 << 20;
 /// The kernel takes no more than 2048 bytes (COMMAND_LINE_SIZE of x86), some of which are Plimsoll's own.
 const LONGEST_APPEND: usize = 1500;
-/// What programs may ask the kernel for that it would load by modprobe(8) elsewhere: rules of nftables.
+/// Modules of the kernel that modprobe(8) would load elsewhere: rules of nftables.
 const OF_PROGRAMS: [&str; 1] = ["nf_tables"];
 /// How long a guest may take to boot that says nothing of it: a few seconds on a quiet machine, and several guests may boot at once.
 const BOOT_WITHIN_S: u64 = 120;
 
-/// What a guest takes for time.
+/// Clock of a guest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GuestClock {
     /// The machine's time.
     #[default]
     Real,
-    /// The number of instructions that it has executed, 2 ns each, on one processor: whatever else the machine does is not to be seen, and
-    /// figures repeat. They tell the length of the path through program and kernel, without caches, memory or contention; they are no speed.
+    /// The number of instructions that it has executed, 2 ns each, on one processor: other work of the machine has no influence, and
+    /// figures repeat. They show the length of the path through program and kernel, without caches, memory or contention; they are no speed.
     Virtual,
 }
 
@@ -120,7 +120,7 @@ fn check_append(host: &Host, here: [Part; 3]) -> Checked {
     Ok(())
 }
 
-/// What a guest has of the machine is files alone, which it cannot write to.
+/// A guest shares only files with the machine, and cannot write to them.
 fn check_files(experiment: &Experiment, name: &str) -> Checked {
     for (volume, of) in experiment.volumes.iter().filter(|(_, volume)| volume.on == name) {
         check_volume(path!["volumes", volume, "on"], name, of)?;
@@ -178,14 +178,14 @@ fn check_clock(experiment: &Experiment, name: &str, host: &Host) -> Checked {
     Ok(())
 }
 
-/// What on a host needs files of the machine: programs, and what is built in and reads some.
+/// Parts of a host that need files of the machine: programs, and built-in parts that read some.
 fn machine_files(experiment: &Experiment, name: &str) -> Vec<Effect> {
     let mut own = effects_on(experiment, name);
     own.retain(|effect| matches!(effect.kind, EffectKind::Program | EffectKind::Reads));
     own
 }
 
-/// What only a guest can have, on a host that is none.
+/// Settings of guests, on a host that is none.
 pub(super) fn refuse_guest_settings(name: &str, host: &Host) -> Checked {
     let given = [
         ("kernel", host.kernel.is_some()),
@@ -279,8 +279,8 @@ mod tests {
             (format!("{kernel}clock = \"virtual\"\ncpus = 2"), "there is one processor"),
         ];
         for (host, expected) in cases {
-            let told = refusal(&host).unwrap_or_default();
-            assert!(told.contains(expected), "{host}: {told}");
+            let message = refusal(&host).unwrap_or_default();
+            assert!(message.contains(expected), "{host}: {message}");
         }
     }
 }

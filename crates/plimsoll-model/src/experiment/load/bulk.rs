@@ -27,7 +27,7 @@ pub struct BulkLoad {
     /// Send messages of this size (1 to 1G), each after the one before it was answered with one byte; without it, a stream that
     /// nobody answers. Only where `direction` is `send`.
     pub message: Option<ByteSize>,
-    /// Wait so long between two calls of a message, or of a stream (at most 10 s), as a program does that waits for its own input.
+    /// Wait this long between two calls of a message, or of a stream (at most 10 s), as a program does that waits for its own input.
     pub pause: Span,
     /// Whether the last call of a message, or of a stream, says that nothing more follows. A sender that says `more` with its last byte
     /// as well has it held back by the kernel for up to 200 ms.
@@ -97,7 +97,7 @@ pub enum SendBy {
     Splice,
     /// `splice` with `SPLICE_F_MORE`.
     SpliceMore,
-    /// send(2) with `MSG_ZEROCOPY`: the kernel sends the program's own pages, and tells when it is done with them.
+    /// send(2) with `MSG_ZEROCOPY`: the kernel sends the program's own pages, and reports when it is done with them.
     Zerocopy,
 }
 
@@ -212,7 +212,7 @@ fn ends_at_bulk(experiment: &Experiment, name: &String, to: &str) -> Checked {
     ))
 }
 
-/// What a bulk load did beside counting bytes.
+/// Results of a bulk load beside its bytes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BulkFacts {
     /// Its streams.

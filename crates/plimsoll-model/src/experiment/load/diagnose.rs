@@ -10,7 +10,7 @@ use super::{LoadKind, LoadPlace, LoadType};
 /// The most datagrams of a burst.
 const LONGEST_BURST: u32 = 100_000;
 
-/// What a path, and the hosts at its ends, have for TCP. It measures losses among datagrams that are far apart, what arrives at the rate that is
+/// Capacity of a path, and of the hosts at its ends, for TCP. It measures losses among datagrams that are far apart, what arrives at the rate that is
 /// wanted, the longest burst that a queue takes, and the limits of TCP on both hosts. The path may be a part of a longer one. Its round-trip time is
 /// then shorter than `rtt`, and it must be as good as the whole has to be (Mathis, Heffner, O'Neil & Siemsen 2008, *Pathdiag*). The service is of
 /// kind `bulk`.
@@ -98,7 +98,7 @@ impl LoadType for DiagnoseLoad {
         if at.experiment.services[&at.load.to].kind.bulk().is_none() {
             return Err(problem(
                 path!["loads", at.name, "to"],
-                format!("the service `{}` tells nothing of what arrives", at.load.to),
+                format!("the service `{}` does not report what arrives", at.load.to),
                 "a service of kind `bulk`",
             ));
         }
@@ -129,27 +129,27 @@ impl LoadType for DiagnoseLoad {
     }
 }
 
-/// What a path has for TCP, and the streams that TCP sent over it.
+/// Capacity of a path for TCP, and the streams that TCP sent over it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiagnoseFacts {
-    /// What the path has.
+    /// Capacity of the path.
     pub path: PathFacts,
-    /// What TCP made of it.
+    /// Streams of TCP.
     pub streams: Vec<Stream>,
 }
 
-/// What became of datagrams over a path, and what TCP may use on the hosts at its ends.
+/// Fate of datagrams over a path, and TCP's limits on the hosts at its ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PathFacts {
     /// The length of each datagram as an Ethernet frame, in bytes.
     pub frame_bytes: u32,
-    /// Those that were sent far apart.
+    /// Datagrams that were sent far apart.
     pub apart: Train,
-    /// Those that were sent at the rate that is wanted.
+    /// Datagrams that were sent at the wanted rate.
     pub at_rate: Train,
-    /// Those that were sent as fast as the sender can, burst by burst.
+    /// Datagrams that were sent as fast as the sender can, burst by burst.
     pub bursts: Vec<Train>,
-    /// What TCP may use on the load's host.
+    /// TCP's limits on the load's host.
     pub sender: TcpLimits,
     /// Limits on the service's host.
     pub receiver: TcpLimits,
@@ -166,7 +166,7 @@ pub struct Train {
     pub elapsed_ns: u64,
 }
 
-/// What TCP may use on a host (`/proc/sys/net/ipv4/tcp_*`, ip-sysctl in the kernel's documentation).
+/// TCP's limits on a host (`/proc/sys/net/ipv4/tcp_*`, ip-sysctl in the kernel's documentation).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpLimits {
     /// The largest send buffer that the kernel makes by itself, in bytes (`tcp_wmem`).

@@ -30,7 +30,7 @@ pub struct DnsLoad {
     pub concurrency: u32,
     /// Ask at a rate, each question when it is due, and time each from then on.
     pub open: Option<OpenLoop>,
-    /// What questions are sent over.
+    /// Transport of the questions.
     pub over: DnsTransport,
     /// How many sockets of UDP, or kept connections of TCP, each generator spreads its questions over, in turn (1 to 1000).
     pub connections: u32,
@@ -74,7 +74,7 @@ impl Default for DnsLoad {
     }
 }
 
-/// What questions of DNS are sent over.
+/// Transport of DNS questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DnsTransport {
@@ -172,7 +172,7 @@ impl fmt::Display for NoName {
 }
 
 impl Names {
-    /// What a line of `names` stands for.
+    /// Names in a line of `names`.
     ///
     /// # Errors
     /// The name that was expected.
@@ -328,7 +328,7 @@ fn times(n: u32) -> String {
     if n == 1 { "once".into() } else { format!("{n} times") }
 }
 
-/// What became of questions.
+/// Fate of questions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DnsFacts {
     /// How many replies had each response code, by its name (IANA, "DNS RCODEs").
@@ -342,7 +342,7 @@ pub struct DnsFacts {
 }
 
 impl DnsFacts {
-    /// All replies to what was asked.
+    /// All replies to the questions.
     pub fn replies(&self) -> u64 {
         self.codes.values().sum()
     }
@@ -370,7 +370,7 @@ impl FactsType for DnsFacts {
         (all > 0).then(|| number as f64 / all as f64)
     }
 
-    fn is_told(&self) -> bool {
+    fn is_in_report(&self) -> bool {
         true
     }
 }
@@ -446,9 +446,9 @@ measure = "questions"
         let experiment = parse(&FILE.replace("DNS", good), &[]).unwrap();
         let stored = serde_json::to_value(&experiment).unwrap();
         assert_eq!(serde_json::from_value::<crate::experiment::Experiment>(stored).unwrap(), experiment);
-        let told = experiment.loads["questions"].describe(&experiment, &"questions".to_owned());
+        let description = experiment.loads["questions"].describe(&experiment, &"questions".to_owned());
         assert_eq!(
-            told,
+            description,
             "DNS over UDP from client to resolver, 1 x 1s, 1 at a time, 10 names, nothing sent again"
         );
     }

@@ -19,7 +19,7 @@ const SECONDS: &str = "{seconds}";
 const OPERATIONS: &str = "{operations}";
 /// So begins what stands for the service that is aimed at.
 const TO: &str = "{to";
-/// All that stands for something in its words.
+/// All placeholders of its words.
 const PLACEHOLDERS: [&str; 6] = ["to", "to.address", "to.port", "scratch", "seconds", "operations"];
 
 /// A program, and how what it prints is read. It may also be written as the list of its words alone.
@@ -94,16 +94,16 @@ impl ExecLoad {
     pub fn words(&self, filled: impl Fn(&str) -> String) -> Vec<String> {
         let seconds = self.duration.map_or(0, |span| span.0.as_nanos().div_ceil(1_000_000_000).max(1));
         let operations = self.operations.unwrap_or(0).to_string();
-        let told =
+        let filled_in =
             |word: &String| word.replace(SECONDS, &seconds.to_string()).replace(OPERATIONS, &operations);
-        self.command.iter().map(|word| filled(&told(word))).collect()
+        self.command.iter().map(|word| filled(&filled_in(word))).collect()
     }
 
     fn has(&self, placeholder: &str) -> bool {
         self.command.iter().any(|word| word.contains(placeholder))
     }
 
-    fn told(&self) -> String {
+    fn in_words(&self) -> String {
         self.command.iter().map(|argument| word(argument)).collect::<Vec<_>>().join(" ")
     }
 }
@@ -197,22 +197,22 @@ impl LoadType for ExecLoad {
             [] => String::new(),
             named => {
                 let names: Vec<&str> = named.iter().map(|metric| &*metric.name).collect();
-                format!(", which tells {}", names.join(", "))
+                format!(", which reports {}", names.join(", "))
             }
         };
         let long = self.duration.map_or_else(String::new, |span| format!(", {span}"));
-        format!("{} {way}{long}{read}", self.told())
+        format!("{} {way}{long}{read}", self.in_words())
     }
 
     fn effects(&self, at: &LoadPlace<'_>) -> Vec<Effect> {
         let variables = self.env.iter().map(|(name, value)| format!("{}={} ", word(name), word(value)));
-        let what = variables.collect::<String>() + &self.told();
+        let what = variables.collect::<String>() + &self.in_words();
         let effect = Effect::new(EffectKind::Program, format!("loads.{}.exec", at.name), what);
         vec![effect.on(&at.load.from).run_as(AsWhom::Nobody)]
     }
 }
 
-/// Figures have names of their own, and each tells where it stands.
+/// Figures have names of their own, and each says where it stands.
 fn check_reading(reading: &Reading, at: &LoadPlace<'_>) -> Checked {
     let here = path!["loads", at.name];
     if reading.reads.is_some() && !reading.metrics.is_empty() {
@@ -237,7 +237,7 @@ fn check_reading(reading: &Reading, at: &LoadPlace<'_>) -> Checked {
     Ok(())
 }
 
-/// What a program did, run by run. Its requests are runs that ended well.
+/// Results of a program, run by run. Its requests are runs that ended well.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExecFacts {
     /// How what it printed is read.
@@ -252,7 +252,7 @@ pub struct ExecRun {
     /// How it ended, in words of the system; empty where it ended well.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub ended: String,
-    /// What it wrote to its standard output.
+    /// Text on its standard output.
     pub stdout: String,
     /// The last that it wrote to its standard error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -281,7 +281,7 @@ impl FactsType for ExecFacts {
         Some(self.reading.usual().map_or(Metric::RequestsPerSecond, |named| Metric::Named(named.into())))
     }
 
-    /// Only whoever wrote the program knows whether it is what is measured, or measures.
+    /// Only the program's author knows whether it is the measured object, or measures.
     fn measures_its_own_work(&self) -> bool {
         true
     }
@@ -360,7 +360,7 @@ CLAIM
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        for (exec, told) in [
+        for (exec, expected) in [
             ("exec = []", "the command is empty"),
             ("exec = [\"true\"]", "no argument for its target"),
             ("exec = [\"x\", \"{to}\", \"{seconds}\"]", "nothing says what `{seconds}` stands for"),
@@ -378,12 +378,12 @@ CLAIM
             ),
         ] {
             let (message, ..) = refused(exec, "");
-            assert!(message.contains(told), "{exec}: {message}");
+            assert!(message.contains(expected), "{exec}: {message}");
         }
     }
 
     #[test]
-    fn a_part_is_told_its_share_of_seconds_and_operations() {
+    fn a_part_is_given_its_share_of_seconds_and_operations() {
         let command = ["x", "-t{seconds}", "{operations}", "{to.port}"].map(str::to_owned).to_vec();
         let load =
             ExecLoad { command, duration: Some(Span::secs(5)), operations: Some(100), ..ExecLoad::default() };

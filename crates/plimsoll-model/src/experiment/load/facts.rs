@@ -1,9 +1,9 @@
-//! What a load found beside what every load counts.
+//! Results of a load beside those that every load counts.
 
 use super::streams::Stream;
 use crate::experiment::Metric;
 
-/// Makes, from one list, the enum of what loads found and the way from it to each kind: the list is the only place that knows all of them.
+/// Makes, from one list, the enum of the loads' results and its conversion to each kind: the list is the only place that knows all of them.
 macro_rules! facts {
     (
         $(#[$doc:meta])*
@@ -59,7 +59,7 @@ macro_rules! facts {
     };
 }
 
-/// What loads of one kind found.
+/// Results of loads of one kind.
 pub trait OfKind: Sized {
     /// It, where the facts are of this kind.
     fn of(facts: &super::LoadFacts) -> Option<&Self>;
@@ -78,32 +78,32 @@ pub trait FactsType {
     }
 
     /// Whether the JSON of a report gives them as they are: few numbers that say something by themselves.
-    fn is_told(&self) -> bool {
+    fn is_in_report(&self) -> bool {
         false
     }
 
-    /// Whether the generator's own work is part of what is measured, so that it may keep its CPUs busy.
+    /// Whether the generator's own work is part of the measurement, so that it may keep its CPUs busy.
     fn measures_its_own_work(&self) -> bool {
         false
     }
 
-    /// The streams of TCP that it had, of loads that tell of them.
+    /// TCP streams of the load, where it reports them.
     fn streams(&self) -> &[Stream] {
         &[]
     }
 
-    /// How many of what was to be sent at a rate were sent, and how many there should have been.
+    /// Sent and due requests of a load with a rate.
     fn offered(&self) -> Option<(u64, u64)> {
         None
     }
 
-    /// How much was done, where connections and requests do not tell; `bytes` is how many the load moved.
+    /// Number of operations, where connections and requests do not count them; `bytes` is how many the load moved.
     fn done(&self, _bytes: u64) -> Option<u64> {
         None
     }
 }
 
-/// What several slices of one load found, put together.
+/// Results of several slices of one load, put together.
 pub trait Join {
     /// Takes in what another slice found.
     fn join(&mut self, other: &Self);

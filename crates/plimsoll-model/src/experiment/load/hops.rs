@@ -19,7 +19,7 @@ pub struct HopsLoad {
     pub largest: u32,
     /// How many hops are looked for, at most (1 to 64).
     pub most_hops: u32,
-    /// The first of the ports that probes go to, one after the other (1024 to 49152). Nobody should listen there.
+    /// The first of the ports that probes go to, one after the other (1024 to 49152). No service should listen there.
     pub port: u16,
     /// The shortest time between two probes. It is longer on a path on which probes would else queue behind each other.
     pub spacing: Span,
@@ -124,7 +124,7 @@ pub struct ProbedPath {
 /// One hop: a link, and the router (or the target) behind it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbedHop {
-    /// Who answered; absent where nobody did.
+    /// Address that answered; absent without an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// Replies to the probes of each size, by rising size; empty where no router replied.

@@ -43,7 +43,7 @@ pub struct HttpLoad {
     /// else each makes a full handshake.
     #[serde(skip_serializing_if = "is_false")]
     pub resume: bool,
-    /// Who closes a connection after its last request. The side that does keeps the connection in TIME_WAIT for a minute. A
+    /// The side that closes a connection after its last request. That side keeps the connection in TIME_WAIT for a minute. A
     /// connection of HTTP/2 is closed by the client: there is no word with which to ask a server for that.
     pub close_first: Side,
     /// The path that is asked for.
@@ -107,7 +107,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// What became of the TLS handshakes of a load.
+/// Outcomes of the TLS handshakes of a load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HttpFacts {
     /// How long they took, in microseconds, from the client's first message until it may send its request.
@@ -263,7 +263,7 @@ impl LoadType for HttpLoad {
     }
 }
 
-/// What only one of the versions has, and how many streams there can be.
+/// Settings of a single version, and the number of streams.
 fn check_version(name: &String, http: &HttpLoad) -> Checked {
     let here = |key: &str| path!["loads", name, "http", key];
     if http.version == HttpVersion::Http1 {

@@ -6,10 +6,10 @@ use crate::experiment::prelude::*;
 use super::extent::{amount, check_extent};
 use super::{Carrier, LoadKind, LoadPlace, LoadType, Target};
 
-/// The most of what a path leads past.
+/// The most objects that a path leads past.
 const MOST_AMONG: u64 = 100_000;
 
-/// One path through the kernel, taken again and again by one process: its rate tells how long it is. What it leads past is made before, is not
+/// One path through the kernel, taken again and again by one process: its rate shows how long it is. What it leads past is made before, is not
 /// counted, and does not stay.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,7 +17,7 @@ const MOST_AMONG: u64 = 100_000;
 pub struct KernelLoad {
     /// Which path.
     pub path: KernelPath,
-    /// How many there are of what the path leads past: routing rules, rules of nftables, sockets in TIME_WAIT, processes that sleep (0 to 100000).
+    /// Number of objects that the path leads past: routing rules, rules of nftables, sockets in TIME_WAIT, processes that sleep (0 to 100000).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub among: u32,
     /// How often it is taken. Give this or `duration`.
@@ -57,7 +57,7 @@ pub enum KernelPath {
 }
 
 impl KernelPath {
-    /// What it leads past, where it leads past anything.
+    /// Objects that it leads past, where there are any.
     fn past(self) -> Option<&'static str> {
         match self {
             Self::RoutingRules => Some("routing rules"),
@@ -155,10 +155,10 @@ impl LoadType for KernelLoad {
     }
 }
 
-/// What a load on a path through the kernel did.
+/// Results of a load on a path through the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelFacts {
-    /// How much of what the path leads past was there when it began.
+    /// Number of these objects when the load began.
     pub among: u64,
 }
 
@@ -167,7 +167,7 @@ impl FactsType for KernelFacts {
         Some(Metric::RequestsPerSecond)
     }
 
-    fn is_told(&self) -> bool {
+    fn is_in_report(&self) -> bool {
         true
     }
 
@@ -209,8 +209,8 @@ mod tests {
             ),
         ];
         for (load, host, expected) in cases {
-            let told = refusal(load, host).unwrap_or_default();
-            assert!(told.contains(expected), "{load}: {told}");
+            let message = refusal(load, host).unwrap_or_default();
+            assert!(message.contains(expected), "{load}: {message}");
         }
     }
 }

@@ -24,9 +24,9 @@ pub struct MessagingLoad {
     pub messages: u32,
     /// Bytes in a message (1 to 1M).
     pub size: ByteSize,
-    /// What messages go through.
+    /// Channel of the messages.
     pub over: Channel,
-    /// What a worker is.
+    /// Form of a worker.
     pub workers: Workers,
     /// How many rounds there are, each with workers of its own. Give this or `duration`.
     pub rounds: Option<u64>,
@@ -64,7 +64,7 @@ impl MessagingLoad {
     }
 }
 
-/// What messages go through.
+/// Channel of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
@@ -75,7 +75,7 @@ pub enum Channel {
     Pipes,
 }
 
-/// What a worker is.
+/// Form of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Workers {
@@ -166,14 +166,14 @@ impl Workers {
     }
 }
 
-/// What a messaging load did.
+/// Results of a messaging load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessagingFacts {
     /// Workers in a round, senders and receivers.
     pub workers: u64,
     /// Rounds.
     pub rounds: u64,
-    /// The memory of all workers of the first round while they waited for its start; absent where the kernel does not tell.
+    /// The memory of all workers of the first round while they waited for its start; absent where the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<WorkersMemory>,
 }
@@ -183,7 +183,7 @@ pub struct MessagingFacts {
 pub struct WorkersMemory {
     /// Pages of the workers themselves in bytes, shared ones in equal parts (`Pss` of `/proc/PID/smaps_rollup`).
     pub own_bytes: u64,
-    /// What the kernel's stacks, page tables and other structures grew by meanwhile, in bytes (`KernelStack`, `PageTables` and `SUnreclaim` of
+    /// Growth of the kernel's stacks, page tables and other structures meanwhile, in bytes (`KernelStack`, `PageTables` and `SUnreclaim` of
     /// `/proc/meminfo`). It is that of the whole machine, so that others may be in it.
     pub kernel_bytes: u64,
 }
@@ -193,7 +193,7 @@ impl FactsType for MessagingFacts {
         Some(Metric::RequestsPerSecond)
     }
 
-    fn is_told(&self) -> bool {
+    fn is_in_report(&self) -> bool {
         true
     }
 
@@ -210,7 +210,7 @@ impl Join for MessagingFacts {
 }
 
 impl MessagingFacts {
-    /// The mean time of a round of a load that took so long, in milliseconds; absent where there was none.
+    /// The mean time of a round of a load of this duration, in milliseconds; absent where there was none.
     pub fn ms_per_round(&self, elapsed_ns: u64) -> Option<f64> {
         (self.rounds > 0).then(|| elapsed_ns as f64 / 1e6 / self.rounds as f64)
     }

@@ -34,7 +34,7 @@ macro_rules! each_load {
             udp: Udp(UdpLoad) finds Datagrams,
             /// Probes that find the hops of the path to the host of a service. The service itself is left alone.
             hops: Hops(HopsLoad) finds ProbedPath,
-            /// What the path to a service of kind `bulk` has for TCP at a rate and a round-trip time.
+            /// Capacity of the path to a service of kind `bulk` for TCP, at a rate and a round-trip time.
             diagnose: Diagnose(DiagnoseLoad) finds DiagnoseFacts,
             /// Messages over SMTP.
             smtp: Smtp(SmtpLoad) finds MailFacts,
@@ -65,7 +65,7 @@ macro_rules! define {
         }
 
         kinds! {
-            /// What a load is.
+            /// Kind of a load.
             pub enum LoadKind, a table that is "the load", each a dyn LoadType {
                 $($(#[$of_kind])* $key: $kind(kinds::$load),)+
             }
@@ -87,7 +87,7 @@ macro_rules! define {
         }
 
         facts! {
-            /// What a load found beside what every load counts.
+            /// Results of a load beside those that every load counts.
             pub enum LoadFacts {
                 $($(
                     #[doc = concat!("What a load of the kind `", stringify!($key), "` found.")]
@@ -111,7 +111,7 @@ pub trait LoadType {
     /// The load with this duration, whatever its own extent.
     fn lasting(&self, duration: Span) -> LoadKind;
 
-    /// How long it takes, where it says so; nothing where that depends on what it meets.
+    /// Its duration, where it says so; nothing where that depends on the peer.
     fn lasts(&self) -> Option<Span>;
 
     /// The load at another rate, in requests per second; absent for a load without a constant rate.
@@ -127,20 +127,20 @@ pub trait LoadType {
     /// The figures that a result of such a load has, beside those that every load has.
     fn metrics(&self) -> Vec<Metric>;
 
-    /// Those of them that have a name of the user's own.
+    /// Its metrics that have a name of the user's own.
     fn named(&self) -> Vec<NamedMetric> {
         Vec::new()
     }
 
-    /// What it tries, in the plural.
+    /// Name of its operations, in the plural.
     fn operations(&self) -> &'static str;
 
-    /// What it aims at.
+    /// Its target.
     fn target(&self) -> Target {
         Target::Service
     }
 
-    /// Who carries it out.
+    /// Threads, process or program that carries it out.
     fn carrier(&self) -> Carrier {
         Carrier::Threads
     }
@@ -156,7 +156,7 @@ pub trait LoadType {
     /// The load in words.
     fn describe(&self, at: &LoadPlace<'_>) -> String;
 
-    /// What it does to the machine. Most aim at services of the same experiment alone, and say so by an empty list.
+    /// Effects on the machine. Most loads aim at services of the same experiment alone, and say so by an empty list.
     fn effects(&self, at: &LoadPlace<'_>) -> Vec<Effect>;
 
     /// The modules of the kernel that it needs, where they are not built in.
@@ -165,7 +165,7 @@ pub trait LoadType {
     }
 }
 
-/// What a load aims at.
+/// Target of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The addresses of a service.
@@ -176,7 +176,7 @@ pub enum Target {
     Nothing,
 }
 
-/// Who carries a load out.
+/// Threads, process or program that carries a load out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
     /// Threads of the agent.
@@ -255,8 +255,8 @@ impl LoadKind {
         self.deref().named().into_iter().map(|named| Metric::Named(named.into()))
     }
 
-    /// A metric that may be known by its name alone, with all that the load says of it.
-    pub fn told_of(&self, metric: Metric) -> Metric {
+    /// Completes a metric that may be known by its name alone with the unit that the load names.
+    pub fn completed(&self, metric: Metric) -> Metric {
         self.named().find(|named| named.name() == metric.name()).unwrap_or(metric)
     }
 }
@@ -285,7 +285,7 @@ impl Load {
         self.kind.describe(&LoadPlace { experiment, name, load: self })
     }
 
-    /// What it does to the machine.
+    /// Effects on the machine.
     pub fn effects(&self, experiment: &Experiment, name: &String) -> Vec<Effect> {
         self.kind.effects(&LoadPlace { experiment, name, load: self })
     }

@@ -28,7 +28,7 @@ pub struct PostgresLoad {
     pub clients: u32,
     /// Begin transactions at a rate, each when it is due, and time each from then on.
     pub open: Option<OpenLoop>,
-    /// What a transaction does.
+    /// Statements of a transaction.
     pub script: PostgresScript,
     /// The scale that the tables were filled with: 100000 accounts, 10 tellers and a branch for each.
     pub scale: u32,
@@ -36,7 +36,7 @@ pub struct PostgresLoad {
     pub protocol: PostgresProtocol,
     /// The isolation of transactions; by default the server's own. Of `select_only`, which has no block of statements, nothing can be said.
     pub isolation: Option<Isolation>,
-    /// Whom to connect as.
+    /// User of the connections.
     pub user: String,
     /// The password, where the server asks for one (SCRAM-SHA-256, MD5 or in clear). It is stored with the run: take one that guards nothing.
     pub password: Option<String>,
@@ -69,7 +69,7 @@ impl Default for PostgresLoad {
     }
 }
 
-/// What a transaction does: the built-in scripts of pgbench.
+/// Statements of a transaction: the built-in scripts of pgbench.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PostgresScript {
@@ -95,7 +95,7 @@ pub enum PostgresProtocol {
     Prepared,
 }
 
-/// What transactions see of one another.
+/// Isolation of transactions from one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
@@ -187,7 +187,7 @@ impl LoadType for PostgresLoad {
     }
 }
 
-/// What became of transactions.
+/// Fate of transactions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PostgresFacts {
     /// Transactions that ended, committed or not.
@@ -207,7 +207,7 @@ impl PostgresFacts {
         self.aborted.get(state).copied().unwrap_or(0)
     }
 
-    /// All that were aborted.
+    /// All aborted transactions.
     pub fn all_aborted(&self) -> u64 {
         self.aborted.values().sum()
     }
@@ -219,7 +219,7 @@ impl FactsType for PostgresFacts {
         (is_known && self.transactions > 0).then(|| self.all_aborted() as f64 / self.transactions as f64)
     }
 
-    fn is_told(&self) -> bool {
+    fn is_in_report(&self) -> bool {
         true
     }
 }
@@ -268,9 +268,9 @@ limit = { metric = "aborted_share", below = "1 %" }
         assert!(refused(alone).contains("a single statement"));
         let good = "duration = \"5s\", clients = 8, scale = 10, protocol = \"prepared\", isolation = \"serializable\"";
         let experiment = parse(&FILE.replace("LOAD", good), &[]).unwrap();
-        let told = experiment.loads["transactions"].describe(&experiment, &"transactions".to_owned());
+        let description = experiment.loads["transactions"].describe(&experiment, &"transactions".to_owned());
         let expected = "PostgreSQL from client to database, 1 x 5s, 8 clients, like TPC-B, scale 10, prepared, serializable";
-        assert_eq!(told, expected);
+        assert_eq!(description, expected);
         let stored = serde_json::to_value(&experiment).unwrap();
         assert_eq!(serde_json::from_value::<crate::experiment::Experiment>(stored).unwrap(), experiment);
     }

@@ -240,7 +240,7 @@ fn is_address(address: &str) -> bool {
         && address.bytes().all(fits)
 }
 
-/// What a load of mail knows beside what every load does. Its requests are messages, its connections sessions.
+/// Results of a load of mail beside those of every load. Its requests are messages, its connections sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MailFacts {
     /// The load that it was.

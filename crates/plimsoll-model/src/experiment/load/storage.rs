@@ -26,7 +26,7 @@ pub struct StorageLoad {
     pub reads: Share,
     /// Bytes in one operation (512 to 16M; whole blocks of the device where `direct`).
     pub block: ByteSize,
-    /// What all threads work on together (a block for each thread, to 1T). The data of reads and random writes are written beforehand;
+    /// The common size of all threads' data (a block for each thread, to 1T). The data of reads and random writes are written beforehand;
     /// sequential writers begin with an empty file.
     pub size: ByteSize,
     /// Whether operations go past the page cache (`O_DIRECT`).
@@ -124,7 +124,7 @@ pub enum Access {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SyncBy {
-    /// fdatasync(2), or msync(2) of what stands in memory: the data of the thread's own file.
+    /// fdatasync(2), or msync(2) of mapped data: the data of the thread's own file.
     #[default]
     Fdatasync,
     /// fsync(2): its times and the like, too.
@@ -142,9 +142,9 @@ pub enum CacheState {
     /// Nothing.
     #[default]
     AsIs,
-    /// What the load will use is written back and dropped from the cache.
+    /// The load's data are written back and dropped from the cache.
     Dropped,
-    /// What the load will use is read once.
+    /// The load's data are read once.
     Warmed,
 }
 
@@ -285,7 +285,7 @@ fn flushed(storage: &StorageLoad) -> Option<&'static str> {
     }
 }
 
-/// What a storage load did. Its operations are the requests of the result, their bytes its bytes.
+/// Results of a storage load. Its operations are the requests of the result, their bytes its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StorageFacts {
     /// Operations that read.
@@ -305,7 +305,7 @@ pub struct StorageFacts {
     /// Operations that took more than 10 s.
     pub over_10s: u64,
     /// Bytes that the kernel had to fetch from the device for the load's threads (`read_bytes` of `/proc/thread-self/io`), read-ahead
-    /// with it; absent where the kernel does not tell.
+    /// with it; absent where the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_read_bytes: Option<u64>,
 }
@@ -335,7 +335,7 @@ impl FactsType for StorageFacts {
         Some(Metric::MegabytesPerSecond)
     }
 
-    fn is_told(&self) -> bool {
+    fn is_in_report(&self) -> bool {
         true
     }
 

@@ -1,4 +1,4 @@
-//! Streams of TCP, of the loads that tell of them.
+//! Streams of TCP, of the loads that report them.
 
 use crate::experiment::prelude::*;
 
@@ -15,7 +15,7 @@ pub struct Stream {
     pub received: u64,
     /// From its first byte to the end of its last one's transfer, in nanoseconds.
     pub elapsed_ns: u64,
-    /// What the kernel knew of the connection on the load's side, in order of time; the last is of its end.
+    /// States of the connection in the kernel on the load's side, in order of time; the last is of its end.
     pub tcp: Vec<TcpState>,
     /// State of the service's socket at the end, where the service reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -23,7 +23,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// What the kernel of the end that sent knew at the last: of the two ends, the one that was busy for longer.
+    /// Last state in the kernel of the sending end: of the two ends, the one that was busy for longer.
     pub fn sending_end(&self) -> Option<&TcpState> {
         self.tcp.last().into_iter().chain(&self.peer).max_by_key(|state| state.busy_us)
     }
@@ -37,7 +37,7 @@ impl Stream {
     }
 }
 
-/// What the kernel knows of a connection (`TCP_INFO`, struct tcp_info in linux/tcp.h).
+/// State of a connection in the kernel (`TCP_INFO`, struct tcp_info in linux/tcp.h).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpState {
     /// When it was read, in nanoseconds after the load's start.

@@ -110,7 +110,7 @@ impl LoadType for UdpLoad {
     }
 }
 
-/// What became of datagrams, as the receiver counted them.
+/// Fate of datagrams, as the receiver counted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Datagrams {
     /// How many the rate called for; as many as were sent where no rate was asked for.
@@ -150,7 +150,7 @@ impl FactsType for Datagrams {
         Some(Metric::PacketsPerSecond)
     }
 
-    fn is_told(&self) -> bool {
+    fn is_in_report(&self) -> bool {
         true
     }
 

@@ -22,7 +22,7 @@ pub(super) fn all(text: &str) -> Vec<FileError> {
         return one_a_line(text, syntax.iter().collect());
     }
     let mut wrong = Vec::new();
-    // Tables that something was taken out of: what is missing there now may be what was taken out.
+    // Tables from which something was removed: a missing key there may be the removed one.
     let mut damaged: Vec<Range<usize>> = Vec::new();
     while wrong.len() < MOST {
         let Err(error) = Experiment::deserialize(Deserializer::from(root.clone())) else { break };
@@ -63,7 +63,7 @@ fn one_a_line(text: &str, mut errors: Vec<&toml::de::Error>) -> Vec<FileError> {
     errors.into_iter().map(|error| FileError::from_toml(error, text)).collect()
 }
 
-/// Something that can be taken out of a file.
+/// A part that can be removed from a file.
 struct Removable {
     /// The span of its key, or of itself where it is an element of a list.
     id: Range<usize>,
@@ -148,13 +148,13 @@ fn value_without<'t>(value: Spanned<DeValue<'t>>, id: &Range<usize>) -> Spanned<
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Vec<(String, String)> {
+    fn found(text: &str) -> Vec<(String, String)> {
         let at = |error: &FileError| error.span.clone().map_or("", |span| &text[span]).to_owned();
         all(text).iter().map(|error| (at(error), error.message.clone())).collect()
     }
 
     #[test]
-    fn every_value_that_does_not_fit_is_told_and_what_only_follows_from_one_is_not() {
+    fn every_value_that_does_not_fit_is_named_and_what_only_follows_from_one_is_not() {
         let text = r#"
 question = "?"
 [hosts.a]
@@ -172,44 +172,44 @@ measure = 5
 [[phases]]
 measure = "some"
 "#;
-        let told = told(text);
-        let at: Vec<&str> = told.iter().map(|(at, _)| at.as_str()).collect();
-        assert_eq!(at[..5], ["forwards", "7", "\"many\"", "-1", "conections"], "{told:#?}");
-        assert_eq!(at[5], "5", "{told:#?}");
-        assert!(told[6].1.contains("missing field `name`"), "{told:#?}");
-        assert_eq!(told.len(), 7, "{told:#?}");
+        let found = found(text);
+        let at: Vec<&str> = found.iter().map(|(at, _)| at.as_str()).collect();
+        assert_eq!(at[..5], ["forwards", "7", "\"many\"", "-1", "conections"], "{found:#?}");
+        assert_eq!(at[5], "5", "{found:#?}");
+        assert!(found[6].1.contains("missing field `name`"), "{found:#?}");
+        assert_eq!(found.len(), 7, "{found:#?}");
     }
 
     #[test]
-    fn a_claim_is_of_exactly_one_kind_and_one_mistake_is_told_once() {
+    fn a_claim_is_of_exactly_one_kind_and_one_mistake_is_named_once() {
         let wrong = |claim: &str| {
-            let told = told(&format!(
+            let all = found(&format!(
                 "question = \"?\"\n[hosts.a]\n[[phases]]\nname = \"all\"\nmeasure = \"m\"\n[[claims]]\n{claim}\n"
             ));
-            assert_eq!(told.len(), 1, "{told:#?}");
-            told[0].clone()
+            assert_eq!(all.len(), 1, "{all:#?}");
+            all[0].clone()
         };
-        let (at, told) = wrong("");
-        assert_eq!((at.as_str(), told.as_str()), ("[[claims]]", "the claim does not say what it is"));
-        let (_, told) = wrong("delivery = { sink = \"a\" }\nmodes = { phase = \"all\" }");
-        assert_eq!(told, "the claim is delivery and modes at once");
-        let (at, told) = wrong("delivry = { sink = \"a\" }");
-        assert_eq!((at.as_str(), told.as_str()), ("delivry", "unknown field `delivry`"));
-        let (at, told) = wrong("delivery = { snk = \"a\" }");
-        assert_eq!((at.as_str(), told.as_str()), ("snk", "unknown field `snk`"));
+        let (at, message) = wrong("");
+        assert_eq!((at.as_str(), message.as_str()), ("[[claims]]", "the claim does not say what it is"));
+        let (_, message) = wrong("delivery = { sink = \"a\" }\nmodes = { phase = \"all\" }");
+        assert_eq!(message, "the claim is delivery and modes at once");
+        let (at, message) = wrong("delivry = { sink = \"a\" }");
+        assert_eq!((at.as_str(), message.as_str()), ("delivry", "unknown field `delivry`"));
+        let (at, message) = wrong("delivery = { snk = \"a\" }");
+        assert_eq!((at.as_str(), message.as_str()), ("snk", "unknown field `snk`"));
     }
 
     #[test]
-    fn mistakes_of_syntax_are_told_line_by_line() {
+    fn mistakes_of_syntax_are_named_line_by_line() {
         let text = "question = \"?\"\n[hosts.a\nforward = tru\n[hosts.b]\ncpus = = 1\n";
-        let told = told(text);
-        assert!(told.len() >= 2, "{told:#?}");
+        let found = found(text);
+        assert!(found.len() >= 2, "{found:#?}");
     }
 
     #[test]
-    fn a_file_that_lacks_what_every_file_has_is_told_once() {
-        let told = told("[hosts.a]\n");
-        assert_eq!(told.len(), 1, "{told:#?}");
-        assert!(told[0].1.contains("missing field"), "{told:#?}");
+    fn a_file_that_lacks_what_every_file_has_is_refused_once() {
+        let found = found("[hosts.a]\n");
+        assert_eq!(found.len(), 1, "{found:#?}");
+        assert!(found[0].1.contains("missing field"), "{found:#?}");
     }
 }

@@ -33,7 +33,7 @@ use crate::phase_kind::PhaseKind;
 use crate::units::Span;
 
 kinds! {
-    /// What happens in a phase.
+    /// Content of a phase.
     pub enum PhaseWork, a table that is "the phase", each a dyn PhaseType {
         /// Run this load and count it, or several at once. With a control the load is cut into `slices` that alternate between the two
         /// rigs.
@@ -44,7 +44,7 @@ kinds! {
         r#do: Do(DoActions),
         /// Wait until the hosts have come to rest.
         settle: Settle(Settle),
-        /// Stop this service. What is connected to it is cut off, and nobody can reach it until a later phase starts it again.
+        /// Stop this service. Its connections are cut off, and it cannot be reached until a later phase starts it again.
         stop: Stop(StopInPhase),
         /// Start this service again, where it was.
         start: Start(StartInPhase),
@@ -138,7 +138,7 @@ pub trait PhaseType {
         &[]
     }
 
-    /// What it does, one after the other.
+    /// Its actions, one after the other.
     fn actions(&self) -> &[Action] {
         &[]
     }
@@ -148,7 +148,7 @@ pub trait PhaseType {
         &[]
     }
 
-    /// What it does to the machine.
+    /// Effects on the machine.
     fn effects(&self, _phase: &Phase) -> Vec<Effect> {
         Vec::new()
     }
@@ -230,11 +230,11 @@ impl Phase {
 
     /// The phase in words.
     pub fn describe(&self) -> String {
-        let mut told = self.kind.describe(self);
+        let mut text = self.kind.describe(self);
         for action in &self.during {
-            told = format!("{told}; {}", action.describe());
+            text = format!("{text}; {}", action.describe());
         }
-        told
+        text
     }
 
     /// The phases inside it.
@@ -273,7 +273,7 @@ impl Phase {
         }
     }
 
-    /// All that is done in it, in order.
+    /// All of its actions, in order.
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
         self.kind.actions().iter().chain(&self.during)
     }
@@ -297,7 +297,7 @@ impl Phase {
         own.chain(std::iter::repeat_n(inside, times).flatten()).collect()
     }
 
-    /// What it does to the machine, without the phases inside it.
+    /// Effects on the machine, without the phases inside it.
     pub(crate) fn effects(&self) -> Vec<Effect> {
         let by = format!("phases.{}.during", self.name);
         let during = self.during.iter().flat_map(|action| action.effects(&by));
@@ -371,12 +371,12 @@ impl Experiment {
         })
     }
 
-    /// All that is done in the middle of a trial, in the order of the file.
+    /// All actions in the middle of a trial, in the order of the file.
     pub fn all_actions(&self) -> impl Iterator<Item = &Action> {
         self.all_phases().flat_map(Phase::actions)
     }
 
-    /// The load that stands behind the figures of what is recorded under this name.
+    /// The load behind the figures that are recorded under this name.
     pub fn measured_load(&self, recorded: &str) -> Option<&String> {
         let phase = self.phase_recorded_as(recorded)?;
         let place = phase.recorded_as().iter().position(|name| name == recorded)?;
@@ -457,12 +457,12 @@ modes = { phase = "peak", metric = "requests_per_second" }
 
     #[test]
     fn what_a_kind_has_no_use_for_is_refused_beside_it() {
-        let told = |from: &str, to: &str| parse(&TEXT.replace(from, to), &[]).unwrap_err().to_string();
-        assert_eq!(told("repeat = 2", "repeat = 2\nslices = 3"), "`slices` means nothing here");
+        let message = |from: &str, to: &str| parse(&TEXT.replace(from, to), &[]).unwrap_err().to_string();
+        assert_eq!(message("repeat = 2", "repeat = 2\nslices = 3"), "`slices` means nothing here");
         assert_eq!(
-            told("name = \"cut\", ", "name = \"start web\", "),
+            message("name = \"cut\", ", "name = \"start web\", "),
             "two steps of this phase are called `start web`"
         );
-        assert!(told("[\"users\", \"batch\"]", "[\"users\", \"users\"]").contains("twice at once"));
+        assert!(message("[\"users\", \"batch\"]", "[\"users\", \"users\"]").contains("twice at once"));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Phase, PhasePlace, PhaseType, PhaseWork};
 use crate::experiment::prelude::*;
 
-/// What to wait for.
+/// Condition to wait for.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -67,7 +67,7 @@ impl ServiceType for ApacheService {
     }
 
     fn programs(&self) -> Vec<&str> {
-        // Debian's name, and everybody else's.
+        // Debian's name, and the usual one.
         vec!["apache2", "httpd"]
     }
 }

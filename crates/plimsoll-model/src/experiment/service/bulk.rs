@@ -8,9 +8,9 @@ use crate::experiment::prelude::*;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BulkService {
-    /// What becomes of the bytes that come in.
+    /// Fate of incoming bytes.
     pub take: Take,
-    /// Wait so long before each read, as a reader that cannot keep up does.
+    /// Wait this long before each read, as a reader that cannot keep up does.
     pub pause: Span,
     /// How many bytes a read takes at most (1 to 16M). More than a CPU's cache holds makes copying slower.
     pub chunk: ByteSize,
@@ -33,14 +33,14 @@ impl Default for BulkService {
     }
 }
 
-/// What becomes of bytes that come in.
+/// Fate of incoming bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Take {
     /// The kernel throws them away (`MSG_TRUNC`, tcp(7)): the receiver costs as little as it can.
     #[default]
     Discard,
-    /// They are copied to the program, as by every ordinary one.
+    /// Bytes are copied to the program, as by every ordinary one.
     Copy,
 }
 

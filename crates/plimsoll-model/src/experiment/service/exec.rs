@@ -13,7 +13,7 @@ pub struct ExecService {
     pub argv: Vec<String>,
 }
 
-/// What stands for something in its words.
+/// Placeholders in its words.
 const PLACEHOLDERS: [&str; 5] = ["port", "address", "to", "scratch", "config"];
 
 impl ServiceType for ExecService {

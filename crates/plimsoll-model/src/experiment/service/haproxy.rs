@@ -10,7 +10,7 @@ use crate::experiment::prelude::*;
 pub struct HaproxyService {
     /// The service that it passes connections on to.
     pub to: String,
-    /// What it understands of what it passes on.
+    /// Protocol of the connections that it passes on.
     #[serde(default)]
     pub mode: ProxyMode,
     /// Threads (1 to 64).
@@ -39,7 +39,7 @@ impl HaproxyService {
     }
 }
 
-/// What a proxy understands of what it passes on.
+/// Protocol that a proxy understands of its connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProxyMode {
@@ -80,7 +80,7 @@ impl ServiceType for HaproxyService {
     }
 
     fn speaks_tls(&self) -> Option<bool> {
-        // What passes bytes on may pass on TLS.
+        // A proxy of bytes may pass on TLS.
         (self.tls || self.mode == ProxyMode::Http).then_some(self.tls)
     }
 

@@ -83,7 +83,7 @@ macro_rules! define {
         $(pub use self::$key::*;)+
 
         kinds! {
-            /// What a service is.
+            /// Kind of a service.
             pub enum ServiceKind, a table that is "the service", each a dyn ServiceType {
                 /// The built-in web server.
                 web: Web(WebService),
@@ -130,7 +130,7 @@ macro_rules! define {
                 /// command is replaced by where it lies.
                 #[serde(default, skip_serializing_if = "Option::is_none")]
                 pub config: Option<String>,
-                /// What `{{values.NAME}}` stands for in the configuration file: numbers or texts. Each can be a factor (`services.NAME.values.NAME`).
+                /// Values of `{{values.NAME}}` in the configuration file: numbers or texts. Each can be a factor (`services.NAME.values.NAME`).
                 #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
                 pub values: BTreeMap<String, SysctlValue>,
                 /// Further services that the configuration file names; they are started before.
@@ -181,7 +181,7 @@ pub trait ServiceType {
     /// The service in words.
     fn describe(&self) -> String;
 
-    /// What it does to the machine. No kind has a default: each says so where it does nothing.
+    /// Effects on the machine. No kind has a default: each says so where it does nothing.
     fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect>;
 
     /// The service that connections are passed on to.
@@ -214,7 +214,7 @@ pub trait ServiceType {
         Vec::new()
     }
 
-    /// Whether it can do something with all rights of whoever runs Plimsoll.
+    /// Whether it can do something with all rights of the user who runs Plimsoll.
     fn may_be_privileged(&self) -> bool {
         false
     }
@@ -299,7 +299,7 @@ impl Service {
         names.into_iter().map(cut).collect()
     }
 
-    /// Whether it speaks TLS; nothing where only its own configuration tells.
+    /// Whether it speaks TLS; nothing where only its own configuration says so.
     pub(super) fn speaks_tls(&self) -> Option<bool> {
         self.kind.speaks_tls().filter(|_| self.config.is_none())
     }
@@ -315,17 +315,17 @@ impl Service {
         self.kind.describe()
     }
 
-    /// What it does to the machine.
+    /// Effects on the machine.
     pub fn effects(&self, experiment: &Experiment, name: &String) -> Vec<Effect> {
         let Self {
             kind,
             pass_env,
             config,
             values,
-            // Each program tells these in its line.
+            // Each program's line has these.
             env: _,
             privileged: _,
-            // These stay among the services of the file.
+            // Services that stay among those of the file.
             on: _,
             port: _,
             ready: _,
@@ -419,7 +419,7 @@ impl Service {
         filled.err().map(|error| error.to_string())
     }
 
-    /// What a program is given beyond what every program has.
+    /// Settings of a program beyond those of every program.
     fn check_rights(&self, name: &String) -> Checked {
         let program = self.kind.exec().is_some();
         if self.privileged && !self.kind.may_be_privileged() {

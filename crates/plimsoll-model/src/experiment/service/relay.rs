@@ -23,7 +23,7 @@ pub struct RelayService {
     pub leak_count: u32,
 }
 
-/// What a leaking relay leaves behind for each connection.
+/// Object that a leaking relay leaves behind for each connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Leak {
@@ -32,7 +32,7 @@ pub enum Leak {
     RoutingRule,
     /// A record in the relay's own memory, that it walks at every accept. It does not outlive the relay.
     Record {
-        /// Forget a record after so long; without it, never.
+        /// Forget a record after this time; without it, never.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         forget_after: Option<Span>,
     },

@@ -14,7 +14,7 @@ pub struct SmtpSinkService {
     pub defer: Share,
     /// The share of messages that it refuses for good (550).
     pub reject: Share,
-    /// Grey-listing: a sender and recipient that were never seen together are refused for now (451), until so long after their first
+    /// Grey-listing: a sender and recipient that were never seen together are refused for now (451), until this long after their first
     /// attempt (RFC 6647).
     pub greylist: Option<Span>,
     /// A time in which it is down: connections are refused, and those that are open are reset.
@@ -52,9 +52,9 @@ impl Default for SmtpSinkService {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Outage {
-    /// So long after the first message that it was offered.
+    /// Time from the first offered message to the outage.
     pub after: Span,
-    /// So long.
+    /// Duration of the outage.
     pub length: Span,
 }
 

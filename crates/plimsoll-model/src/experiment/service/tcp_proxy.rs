@@ -30,7 +30,7 @@ impl TcpProxyService {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PassBy {
-    /// They are read and written.
+    /// Bytes are read and written.
     #[default]
     Copy,
     /// splice(2) through a pipe: they never leave the kernel.

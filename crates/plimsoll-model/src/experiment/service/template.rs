@@ -12,7 +12,7 @@ pub struct NoMeaning {
     pub line: usize,
 }
 
-/// The text with every `{{name}}` replaced by what it stands for; blanks inside the braces do not count.
+/// The text with every `{{name}}` replaced by its value; blanks inside the braces do not count.
 ///
 /// # Errors
 /// When a name stands for nothing.

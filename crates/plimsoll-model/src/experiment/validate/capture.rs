@@ -1,4 +1,4 @@
-//! What must hold of captures.
+//! Checks of captures.
 
 use super::{Checked, declared, in_range, measured, problem};
 use crate::experiment::Experiment;
@@ -30,7 +30,7 @@ pub(super) fn check(experiment: &Experiment, phases: &BTreeMap<String, Option<&s
 }
 
 fn shares_network(experiment: &Experiment, host: &str) -> bool {
-    // What is there already refuses a capture itself.
+    // A machine that is there already refuses a capture itself.
     let shares = |own: crate::experiment::Own| !own.network && !own.kernel;
     experiment.hosts.get(host).is_some_and(|host| shares(host.kind.own()))
 }
@@ -68,7 +68,7 @@ difference = { phase = "all", factor = "by", metric = "stall_share" }
     }
 
     #[test]
-    fn packets_are_captured_where_loads_run_unless_told() {
+    fn packets_are_captured_where_loads_run_by_default() {
         let capture = |plan: &Plan| plan.experiment.capture.clone().expect("it is there");
         let plan = read("", "").unwrap();
         assert_eq!(capture(&plan).hosts(&plan.experiment.loads), ["a"]);
@@ -92,7 +92,7 @@ difference = { phase = "all", factor = "by", metric = "stall_share" }
 
     #[test]
     fn hosts_phases_and_sizes_are_checked() {
-        for (setting, told) in [
+        for (setting, expected) in [
             ("on = [\"c\"]", "there is no host `c`"),
             ("towards = [\"c\"]", "there is no host `c`"),
             ("services = [\"c\"]", "there is no service `c`"),
@@ -101,7 +101,7 @@ difference = { phase = "all", factor = "by", metric = "stall_share" }
             ("ring = \"1k\"", "1024 is out of range"),
         ] {
             let error = read("[capture]", &format!("[capture]\n{setting}")).unwrap_err();
-            assert!(error.contains(told), "{setting}: {error}");
+            assert!(error.contains(expected), "{setting}: {error}");
         }
         assert!(read("[hosts.a]", "[hosts.a]\nkind = \"local\"").is_err());
     }

@@ -50,7 +50,7 @@ pub(in crate::experiment) fn check_search(
         return Err(problem(
             here("load"),
             format!(
-                "a probe at {} requests/s has {requests:.0} requests: too few to tell {}",
+                "a probe at {} requests/s has {requests:.0} requests: too few to judge {}",
                 open.rate, claim.share
             ),
             format!("at least {needed:.0}: a longer `duration` or a higher `open.rate` of the load"),

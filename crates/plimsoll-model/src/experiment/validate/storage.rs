@@ -1,4 +1,4 @@
-//! What must hold of volumes, of the loads that aim at them, and of background loads.
+//! Checks of volumes, of the loads that aim at them, and of background loads.
 
 use super::{Checked, declared, in_range, one_of, problem};
 use crate::experiment::prelude::*;
@@ -201,8 +201,8 @@ source = { phase = "read" }
             ),
         ];
         for (from, to, expected) in cases {
-            let told = refusal(from, to);
-            assert!(told.contains(expected), "expected `{expected}`, was told `{told}`");
+            let message = refusal(from, to);
+            assert!(message.contains(expected), "expected `{expected}`, was `{message}`");
         }
     }
 }

@@ -47,7 +47,7 @@ impl Counter {
         crate::number::sorted(self.courses.iter().flat_map(|course| course.values.iter().copied()))
     }
 
-    /// What the values are.
+    /// Meaning of the values.
     pub(in crate::html) fn unit(&self) -> &'static str {
         if self.grows { "per second" } else { "value" }
     }
@@ -81,7 +81,7 @@ pub(in crate::html) fn seen(trials: &[&TrialRecord]) -> Vec<Counter> {
     kept
 }
 
-/// What a counter showed at moments in seconds.
+/// Values of a counter at moments in seconds.
 struct Raw {
     trial: u32,
     control: bool,

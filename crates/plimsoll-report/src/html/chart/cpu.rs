@@ -1,4 +1,4 @@
-//! Where the machine's CPU time went over a trial, stacked as vmstat tells it, with the phases.
+//! Where the machine's CPU time went over a trial, stacked as vmstat reports it, with the phases.
 
 use plimsoll_model::observation::TrialRecord;
 use plotly::common::{Line, LineShape, Mode};

@@ -147,7 +147,7 @@ fn marks(stalls: &[&Stall], way: &DirectionSeries) -> Box<dyn Trace> {
     let mut text = Vec::new();
     for stall in stalls {
         let level = reached(&way.sent, stall.start_s);
-        let told = plain(&format!(
+        let label = plain(&format!(
             "{}, {} ms, waiting for the {}: {}",
             stall.class,
             figure(stall.length_ms),
@@ -157,7 +157,7 @@ fn marks(stalls: &[&Stall], way: &DirectionSeries) -> Box<dyn Trace> {
         xs.extend([moment(stall.start_s), moment(stall.start_s + stall.length_ms / 1e3)].map(Some));
         xs.push(None);
         ys.extend([Some(level), Some(level), None]);
-        text.extend([told.clone(), told, String::new()]);
+        text.extend([label.clone(), label, String::new()]);
     }
     Scatter::new(xs, ys)
         .name("stall")

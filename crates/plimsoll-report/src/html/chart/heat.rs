@@ -1,5 +1,5 @@
 //! Request time over the time of a trial, as a heat map (Gregg 2010, *Visualizing system latency*, Communications of the ACM 53): a column for each slice of
-//! a load, and in it the share of its requests that took so long. How many took how long is known of a slice as a whole; the mean also of the intervals in which
+//! a load, and in it the share of its requests in each range of times. The distribution is known of a slice as a whole; the mean also of the intervals in which
 //! a load counts, and goes through its column as a line, since a slice may be long.
 
 use plimsoll_model::observation::{Arm, Histogram, TrialRecord};
@@ -61,7 +61,7 @@ pub(in crate::html) fn chart(trials: &[&TrialRecord]) -> Option<Figure> {
             drawn(most as f64 / 1e3)
         ),
         caption: format!(
-            "A column is a slice of a load{rigs}; the darker a field, the larger the share of its requests that took so long, from under 1 % to all. The \
+            "A column is a slice of a load{rigs}; the darker a field, the larger the share of its requests in its range of times, from under 1 % to all. The \
              scale is logarithmic. Two bands in a column are two ways that requests take. The line is the mean over time, where a slice is long enough to have one."
         ),
         height: HEIGHT,
@@ -322,12 +322,12 @@ mod tests {
             profiles: Vec::new(),
         };
         let trial = TrialRecord { phases: vec![phase], ..TrialRecord::default() };
-        let told = |most| {
+        let spans = |most| {
             let means = means(&trial, Arm::Treatment, most);
             means.iter().map(|it| (drawn_s(it.start), drawn_s(it.end), it.ms, it.goes_on)).collect::<Vec<_>>()
         };
-        assert_eq!(told(3), [(1.0, 1.2, 2.0, true), (1.2, 1.4, 3.0, true), (1.4, 1.5, 9.0, false)]);
-        assert_eq!(told(100).len(), 5);
+        assert_eq!(spans(3), [(1.0, 1.2, 2.0, true), (1.2, 1.4, 3.0, true), (1.4, 1.5, 9.0, false)]);
+        assert_eq!(spans(100).len(), 5);
         assert_eq!(means(&trial, Arm::Control, 3), []);
     }
 }

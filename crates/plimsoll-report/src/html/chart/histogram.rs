@@ -61,7 +61,7 @@ pub(in crate::html) fn chart(id: String, cell: &Cell, records: &[TrialRecord]) -
         id,
         title: wording::titled("How often each request time came", cell),
         description,
-        caption: "The share of the requests of a phase that took so long, all trials and cycles together; a step is a twentieth of a power of ten wide. Two \
+        caption: "The share of the requests of a phase at each request time, all trials and cycles together; a step is a twentieth of a power of ten wide. Two \
                   hills are two ways that requests take."
             .into(),
         height: HEIGHT + 20 * (lines / 3),
@@ -109,7 +109,7 @@ fn line(times: &Histogram, name: &str, color: &'static str, dash: DashType) -> B
         .hover_template("%{y} % from %{x} ms on")
 }
 
-/// The share of the requests that took at most so long: the empirical distribution, in steps of a hundredth of a power of ten.
+/// The share of the requests that took at most each time: the empirical distribution, in steps of a hundredth of a power of ten.
 pub(super) fn cumulative(times: &Histogram, name: &str, line: Line) -> Box<dyn Trace> {
     let (first, counts) = counts(times, FINE_BARS);
     let all = times.len() as f64;

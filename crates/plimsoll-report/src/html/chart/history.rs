@@ -109,7 +109,7 @@ fn runs(unit: &str, points: &[Point]) -> Box<dyn Trace> {
         .thickness(1.0)
         .width(0)
         .color(CONTROL);
-    let told = points.iter().map(|point| {
+    let texts = points.iter().map(|point| {
         format!("{}: {} {unit}, run {}", moment(point.at_unix_s), figure(point.value), point.run)
     });
     let at: Vec<String> = points.iter().map(|point| date(point.at_unix_s)).collect();
@@ -118,6 +118,6 @@ fn runs(unit: &str, points: &[Point]) -> Box<dyn Trace> {
         .marker(Marker::new().color(CONTROL).size(7))
         .line(Line::new().color(CONTROL).width(0.75).dash(DashType::Dot))
         .error_y(error)
-        .hover_text_array(told.collect())
+        .hover_text_array(texts.collect())
         .hover_info(HoverInfo::Text)
 }

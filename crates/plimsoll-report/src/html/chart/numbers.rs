@@ -160,7 +160,7 @@ const LINES: [(&str, DashType); 3] =
     [(CONTROL, DashType::Solid), (SOFT, DashType::Dash), (SOFT, DashType::Dot)];
 
 fn fitted(number: usize, name: &str, curve: &Curve) -> Figure {
-    // What is not above 0 has no place on a logarithmic scale.
+    // Values of 0 and below have no place on a logarithmic scale.
     let is_shown = |point: &&[f64; 2]| (0..2).all(|axis| !curve.logarithmic[axis] || point[axis] > 0.0);
     let columns = |of: &[[f64; 2]]| -> (Vec<f64>, Vec<f64>) {
         of.iter().filter(is_shown).map(|[x, y]| (drawn(*x), drawn(*y))).unzip()
@@ -175,7 +175,7 @@ fn fitted(number: usize, name: &str, curve: &Curve) -> Figure {
     });
     let shown: Vec<[f64; 2]> = curve.points.iter().filter(is_shown).map(|[x, y]| [drawn(*x), *y]).collect();
     let caption = caption(CURVE, shown.len());
-    let measured = points(curve.told, shown, (TREATMENT, MarkerSymbol::Circle));
+    let measured = points(curve.legend, shown, (TREATMENT, MarkerSymbol::Circle));
     let mut description = format!("{} over {}.", curve.y, curve.x);
     for [x, y] in curve.points.iter().take(LISTED) {
         description.push_str(&format!(" At {}: {}.", figure(*x), figure(*y)));

@@ -84,7 +84,7 @@ fn label(row: &Row) -> String {
     chart(&shortened(row.rung.map_or(row.phase.as_str(), |rung| wording::rung(rung)), LABEL_LENGTH))
 }
 
-/// What a point stands for, when one asks.
+/// Hover text of a point.
 pub(in crate::html) fn hover(row: &Row, rig: &str, figure: &str) -> String {
     format!("{}<br>{rig}: {}", chart(&place(row)), chart(figure))
 }

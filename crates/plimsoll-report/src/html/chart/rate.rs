@@ -28,7 +28,7 @@ struct Rig {
     figures: fn(&Row) -> Option<&Figures>,
 }
 
-/// The chart of one cell; absent when fewer than two phases were measured: one point tells no more than its row of the table.
+/// The chart of one cell; absent when fewer than two phases were measured: one point says no more than its row of the table.
 pub(in crate::html) fn chart(
     id: String,
     cell: &CellRows,

@@ -59,7 +59,7 @@ fn over_time(number: usize, phase: &str, sides: &[Side<'_>], metric: Metric) -> 
 }
 
 fn times(number: usize, phase: &str, sides: &[Side<'_>]) -> Option<Figure> {
-    let mut description = format!("The share of the requests of {phase} that took at most so long.");
+    let mut description = format!("The share of the requests of {phase} that took at most each time.");
     let line = |(side, (color, dash, _)): (&Side<'_>, (&'static str, _, _))| {
         let mut times = Histogram::default();
         let slices = timeline::measured(&side.trials, phase).flat_map(|it| &it.slices);
@@ -77,12 +77,12 @@ fn times(number: usize, phase: &str, sides: &[Side<'_>]) -> Option<Figure> {
     let layout = layout(HEIGHT)
         .show_legend(true)
         .x_axis(axis("request time, ms").type_(AxisType::Log).zero_line(false))
-        .y_axis(axis("% of the requests, at most so long").range(vec![0.0, 101.0]));
+        .y_axis(axis("% of the requests, at most this time").range(vec![0.0, 101.0]));
     (traces.len() > 1).then(|| Figure {
         id: format!("sides-times-{number}"),
         title: format!("Request time, {phase}"),
         description,
-        caption: "The share of the requests that took at most so long, all trials of a side together. The line further to the left is faster.".into(),
+        caption: "The share of the requests that took at most each time, all trials of a side together. The line further to the left is faster.".into(),
         height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout)),
     })

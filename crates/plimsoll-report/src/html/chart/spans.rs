@@ -16,7 +16,7 @@ const CHARACTER: f64 = 5.2;
 const LINE: f64 = 16.0;
 /// The legend's line, in pixels.
 const LEGEND: f64 = 28.0;
-/// What the axis below a plot takes, in pixels.
+/// Height of the axis below a plot, in pixels.
 const AXIS: f64 = 52.0;
 /// The longest name, in characters.
 const NAME_LENGTH: usize = 20;

@@ -1,4 +1,4 @@
-//! Where the CPUs' time went, as a differential flame graph: width is time, colour is what was added or saved.
+//! Where the CPUs' time went, as a differential flame graph: width is time, colour is the added or saved time.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const LEAST: f64 = 0.004;
 /// The least range of the colours, as a share of all time.
 const COLORED: f64 = 0.02;
 
-/// The id of what all stacks stand on.
+/// The id of the common root of all stacks.
 const ROOT: &str = "all";
 
 /// A trace of Plotly's of the kind that the crate does not have.
@@ -79,7 +79,7 @@ pub(in crate::html) fn chart(report: &ProfileReport, [before, after]: &[Profile;
     let before_us = |samples: u64| microseconds(before, &report.before, samples);
     let after_us = |samples: u64| microseconds(after, &report.after, samples);
     let change = |samples: &Samples| after_us(samples.after) - before_us(samples.before);
-    let told = |samples: &Samples| {
+    let times = |samples: &Samples| {
         format!("{} → {} µs/{per}", figure(before_us(samples.before)), figure(after_us(samples.after)))
     };
     let range =
@@ -91,7 +91,7 @@ pub(in crate::html) fn chart(report: &ProfileReport, [before, after]: &[Profile;
         labels: vec!["all CPUs".into()],
         parents: vec![String::new()],
         values: vec![all.after],
-        text: vec![told(&all)],
+        text: vec![times(&all)],
         branchvalues: "total",
         hovertemplate: "%{label}<br>%{text}<extra></extra>",
         textinfo: "label",
@@ -112,7 +112,7 @@ pub(in crate::html) fn chart(report: &ProfileReport, [before, after]: &[Profile;
         icicle.parents.push(places.get(parent).map_or_else(|| ROOT.into(), ToString::to_string));
         icicle.labels.push(escape::chart(&label(frame)));
         icicle.values.push(samples.after);
-        icicle.text.push(told(samples));
+        icicle.text.push(times(samples));
         icicle.marker.colors.push(change(samples));
     }
     let height = FRAME * (deepest + 2).clamp(ROWS.0, ROWS.1);

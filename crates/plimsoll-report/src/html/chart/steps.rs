@@ -1,4 +1,4 @@
-//! What a load that goes up and down in steps met: answers and their times over the offered load, both ways.
+//! A load that goes up and down in steps: answers and their times over the offered load, both ways.
 
 use plimsoll_model::report::StepReport;
 use plotly::common::{DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};

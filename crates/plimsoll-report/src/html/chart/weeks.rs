@@ -43,7 +43,7 @@ pub(in crate::html) fn chart(
         let line = Line::new().color(CONTROL).width(0.0);
         Scatter::new(at.clone(), values).mode(Mode::Lines).line(line).hover_info(HoverInfo::Skip)
     };
-    let told = points.iter().map(|point| {
+    let texts = points.iter().map(|point| {
         let [mean, least, greatest] =
             [point.mean, point.least, point.greatest].map(|value| amount(value, unit));
         format!("{}: {mean} ({least} to {greatest})", moment(point.at_unix_s))
@@ -52,7 +52,7 @@ pub(in crate::html) fn chart(
         // One point alone makes no line.
         .mode(if points.len() == 1 { Mode::Markers } else { Mode::Lines })
         .line(Line::new().color(CONTROL).width(1.5))
-        .hover_text_array(told.collect())
+        .hover_text_array(texts.collect())
         .hover_info(HoverInfo::Text);
     let traces: Vec<Box<dyn Trace>> = vec![
         edge(of(|point| point.least)),

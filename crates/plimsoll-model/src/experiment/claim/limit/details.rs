@@ -14,7 +14,7 @@ pub enum LimitDetails {
     Bound(BoundDetails),
 }
 
-/// What a figure was held against.
+/// The bound of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BoundDetails {
     /// The measured phase.
@@ -40,7 +40,7 @@ pub struct SearchDetails {
     pub share: f64,
     /// The probes of all trials, in order.
     pub probes: Vec<ProbeReport>,
-    /// What light load says of the limit; null where the claim does not ask, or there was too little of it.
+    /// Prediction from light load; null where the claim does not ask, or there was too little of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted: Option<PredictedLimit>,
 }
@@ -75,11 +75,11 @@ pub struct ProbeReport {
     pub in_time: f64,
     /// The time in milliseconds within which the wanted share was answered; null where fewer were answered at all.
     pub took_ms: Option<f64>,
-    /// What the probe found.
+    /// Outcome of the probe.
     pub finding: ProbeFinding,
 }
 
-/// What a probe of a search found.
+/// Outcome of a probe of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeFinding {
@@ -87,6 +87,6 @@ pub enum ProbeFinding {
     Held,
     /// The bound was broken.
     Broken,
-    /// The generator did not offer the rate, so that the probe tells nothing.
+    /// The generator did not offer the rate, so the probe shows nothing.
     NotOffered,
 }

@@ -11,7 +11,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::{Experiment, Phase};
 use crate::units::UnitError;
 
-/// A bound that a figure keeps to, or the highest rate that holds a bound of latency: what is given besides tells which. With `metric` and
+/// A bound that a figure keeps to, or the highest rate that holds a bound of latency; the other keys decide which. With `metric` and
 /// `below` or `above` it is about a measured phase, with `at_most` about a phase that searches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "LimitSettings", into = "LimitSettings")]
@@ -156,21 +156,21 @@ pub struct Predict {
     /// How many requests are worked on at a time: the CPUs, or fewer where the service has fewer processes (1 to 1024).
     #[serde(default = "crate::units::number::<1>")]
     pub servers: u32,
-    /// Who is served while more requests than that are there.
+    /// Order of service while more requests than that are there.
     #[serde(default)]
     pub discipline: Serving,
 }
 
 impl Predict {
-    /// The fewest different steps that tell how far the prediction can be trusted.
+    /// The fewest different steps that show how far the prediction can be trusted.
     pub const LEAST_STEPS: usize = 3;
 }
 
-/// Who is served while more requests are there than servers.
+/// Order of service while more requests than servers are there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Serving {
-    /// Who came first: one process that takes request after request.
+    /// First come, first served: one process that takes request after request.
     #[default]
     Queue,
     /// All in short turns: a process for each request, under the scheduler.
@@ -314,7 +314,7 @@ impl SearchClaim {
         self.at_least.map_or(Ok(()), |rate| check_rate(rate, at.key("at_least")))
     }
 
-    /// What a limit is predicted from asks the same service as the search.
+    /// The load behind a prediction asks the same service as the search.
     fn check_prediction(&self, predict: &Predict, at: &ClaimPlace<'_>) -> Checked {
         let here = |key: &str| [at.key("predict").as_slice(), &path![key]].concat();
         measured(&predict.from, at.phases, here("from"))?;

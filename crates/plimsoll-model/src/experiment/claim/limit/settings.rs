@@ -33,7 +33,7 @@ pub(super) struct LimitSettings {
     expect: Option<LimitExpect>,
 }
 
-/// What may be expected of a limit of either kind.
+/// Expected outcomes of a limit of either kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum LimitExpect {

@@ -36,7 +36,7 @@ pub struct Kubernetes {
     pub start_within: Option<Span>,
 }
 
-/// What a pod of which nothing is said may last, in seconds.
+/// Default lifetime of a pod, in seconds.
 const LONGEST_S: u64 = 24 * 3600;
 /// Of a time limit, in seconds.
 const SHORTEST_LIMIT_S: u64 = 60;
@@ -50,7 +50,7 @@ impl Kubernetes {
 
     /// The pod, as Kubernetes' API has it (v1, Pod). Its container only waits: agents are started in it.
     pub fn pod(&self, name: &str) -> Value {
-        // Told to end, it ends at once; it is the first process, which no signal ends that it does not listen to.
+        // At a signal to end, it ends at once; it is the first process, which no signal ends that it does not listen to.
         let waits = ["/bin/sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"];
         json!({
             "apiVersion": "v1",
@@ -86,12 +86,12 @@ impl Kubernetes {
         spec
     }
 
-    /// What all objects of Plimsoll's are labelled with.
+    /// Label of all objects of Plimsoll's.
     pub fn labels() -> BTreeMap<String, String> {
         BTreeMap::from([("app.kubernetes.io/managed-by".to_owned(), "plimsoll".to_owned())])
     }
 
-    /// What makes no sense of it, and what was expected.
+    /// First senseless part, and the expected one.
     pub fn objection(&self) -> Option<(String, &'static str)> {
         let odd = |what: &str, value: &str| format!("{} is no {what}", word(value));
         if !is_plain(&self.image) {
@@ -116,26 +116,26 @@ impl Kubernetes {
     /// The request in words, for the middle of a sentence: `Kubernetes (image tools, namespace lab, node disk=ssd)`.
     pub fn describe(&self) -> String {
         let mut text = format!("Kubernetes (image {}", word(&self.image));
-        let mut tell = |key: &str, value: &str| {
+        let mut add = |key: &str, value: &str| {
             // Writing to a string cannot fail.
             write!(text, ", {key} {}", word(value)).ok();
         };
         if let Some(namespace) = &self.namespace {
-            tell("namespace", namespace);
+            add("namespace", namespace);
         }
         if let Some(context) = &self.context {
-            tell("context", context);
+            add("context", context);
         }
         for (key, value) in &self.node_selector {
-            tell("node", &format!("{key}={value}"));
+            add("node", &format!("{key}={value}"));
         }
         for (key, value) in &self.resources {
-            tell(key, value);
+            add(key, value);
         }
-        for (is_so, told) in [(self.host_network, "the node's network"), (self.privileged, "privileged")] {
+        for (is_so, words) in [(self.host_network, "the node's network"), (self.privileged, "privileged")] {
             if is_so {
                 text.push_str(", ");
-                text.push_str(told);
+                text.push_str(words);
             }
         }
         text.push(')');

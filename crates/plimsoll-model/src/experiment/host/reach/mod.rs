@@ -44,7 +44,7 @@ impl Reach {
         }
     }
 
-    /// What makes no sense of it, and what was expected.
+    /// First senseless part, and the expected one.
     pub(super) fn objection(&self) -> Option<(String, &'static str)> {
         match self {
             Self::Ssh(destinations) => ssh::objection(destinations),
@@ -95,7 +95,7 @@ impl Address {
         }
     }
 
-    /// All that are said.
+    /// All addresses.
     pub fn all(&self) -> Vec<IpAddr> {
         match self {
             Self::One(address) => vec![*address],
@@ -104,7 +104,7 @@ impl Address {
     }
 }
 
-/// What may be done on a machine that is there already and stays when the run is over.
+/// Permitted changes on a machine that is there already and stays when the run is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Allow {

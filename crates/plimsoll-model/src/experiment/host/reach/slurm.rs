@@ -58,7 +58,7 @@ impl Slurm {
         all.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)))
     }
 
-    /// What makes no sense of it, and what was expected.
+    /// First senseless part, and the expected one.
     pub fn objection(&self) -> Option<(String, &'static str)> {
         if let Some((key, value)) = self.said().find(|(_, value)| !is_plain(value)) {
             return Some((format!("{} is no {key} of Slurm", word(value)), "a word without blanks"));
@@ -75,16 +75,16 @@ impl Slurm {
 
     /// The request in words, for the middle of a sentence: `Slurm (partition main, constraint ib)`.
     pub fn describe(&self) -> String {
-        let mut told: Vec<String> =
+        let mut parts: Vec<String> =
             self.said().map(|(key, value)| format!("{key} {}", word(value))).collect();
-        told.extend(self.options.iter().map(|option| word(option)));
+        parts.extend(self.options.iter().map(|option| word(option)));
         if self.shared {
-            told.push("shared with others".into());
+            parts.push("shared with others".into());
         }
         let mut text = "Slurm".to_owned();
-        if !told.is_empty() {
+        if !parts.is_empty() {
             // Writing to a string cannot fail.
-            write!(text, " ({})", told.join(", ")).ok();
+            write!(text, " ({})", parts.join(", ")).ok();
         }
         text
     }

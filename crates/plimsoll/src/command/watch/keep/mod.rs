@@ -1,4 +1,4 @@
-//! `plimsoll watch --keep`: what a machine does over weeks, in a file of bounded size, and what changes in it.
+//! `plimsoll watch --keep`: a machine over weeks, in a file of bounded size, and the changes in it.
 
 mod import;
 mod series;
@@ -41,11 +41,11 @@ pub(super) fn run(args: &WatchArgs, hours: Duration, stop: &AtomicBool) -> Resul
         let values = series::of(&state, watched.counters());
         let found =
             keeper.take(moment.at_unix_ms / 1000, values.iter().map(|(series, value)| (series, *value)))?;
-        output::text(|out| found.iter().try_for_each(|found| writeln!(out, "{}", found.told)))?;
+        output::text(|out| found.iter().try_for_each(|found| writeln!(out, "{}", found.sentence)))?;
         left = left.map(|left| left - 1);
     }
     keeper.end()?;
-    live.tell_cost();
+    live.print_cost();
     Ok(())
 }
 
@@ -57,8 +57,8 @@ fn path(named: Option<&Path>) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Prints what was found in a machine's weeks, and what limits come near.
+/// Prints the changes in a machine's weeks, and the limits that come near.
 pub(super) fn show(path: &Path) -> Result<(), Failure> {
-    let told = summary(&Weeks::open_to_read(path)?)?;
-    output::text(|out| told.iter().try_for_each(|line| writeln!(out, "{line}")))
+    let lines = summary(&Weeks::open_to_read(path)?)?;
+    output::text(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))
 }

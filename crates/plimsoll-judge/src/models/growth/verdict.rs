@@ -16,7 +16,7 @@ impl Growth {
             return Verdict::bare("growth", metric, Outcome::Undecided, self.n, self.lacking());
         }
         let range = format!("from {} to {} workers", self.smallest, self.largest);
-        let told = match (self.kind, self.each) {
+        let shape = match (self.kind, self.each) {
             (Kind::Constant, _) => format!("constant {range}"),
             (Kind::Linear, each) => {
                 format!("linear {range}: each additional worker adds {}", figure(each.unwrap_or(0.0)))
@@ -51,7 +51,7 @@ impl Growth {
             confidence: CONFIDENCE,
             n: self.n,
             reason: format!(
-                "{told}; at the end, doubling the workers multiplies the time by {}{}{}",
+                "{shape}; at the end, doubling the workers multiplies the time by {}{}{}",
                 figure(self.doubling),
                 self.rival(),
                 self.unrepeated()

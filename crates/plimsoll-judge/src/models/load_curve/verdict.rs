@@ -1,6 +1,6 @@
 //! The verdict on a load curve, in words.
 
-use super::{BELIEVED, CONFIDENCE, LEAST_BUSY, LoadCurve, QueueFit, TELLS};
+use super::{BELIEVED, CONFIDENCE, LEAST_BUSY, LoadCurve, QueueFit, RIVAL};
 use crate::wording::{figure, p_value, percent};
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 
@@ -11,7 +11,7 @@ impl LoadCurve {
         if let Some(objection) = self.objection(best) {
             return Verdict::bare("load_curve", metric, Outcome::Undecided, self.n, objection);
         }
-        let told = format!(
+        let reason = format!(
             "{} describes {} points within {} of 1 + load{}; {}",
             best.name,
             self.n,
@@ -23,7 +23,7 @@ impl LoadCurve {
             estimate: self.hurts_at_load.or(best.users.map(|users| users as f64)),
             interval: self.hurts_at_load_interval,
             confidence: CONFIDENCE,
-            ..Verdict::bare("load_curve", metric, Outcome::Estimated, self.n, told)
+            ..Verdict::bare("load_curve", metric, Outcome::Estimated, self.n, reason)
         }
     }
 
@@ -33,7 +33,7 @@ impl LoadCurve {
         if let Some(curve) = &self.no_queue {
             return Some(format!(
                 "no queue: {} describes {} points within {} of 1 + load, and the best queue, {}, within {error}",
-                curve.told(),
+                curve.in_words(),
                 self.n,
                 percent(curve.error),
                 best.name,
@@ -42,7 +42,7 @@ impl LoadCurve {
         if self.error > BELIEVED {
             return Some(format!("no model holds: the best, {}, is off by {error} of 1 + load", best.name));
         }
-        if self.structure.is_told() {
+        if self.structure.is_reported() {
             return Some(format!(
                 "no model holds: residuals of the best, {}, follow a pattern by utilisation that chance rarely produces (p {}), and are {error} \
                  of 1 + load",
@@ -59,7 +59,7 @@ impl LoadCurve {
             ));
         }
         let rival =
-            self.fits.get(1).filter(|r| r.aicc - best.aicc < TELLS || r.left_out_error < best.left_out_error);
+            self.fits.get(1).filter(|r| r.aicc - best.aicc < RIVAL || r.left_out_error < best.left_out_error);
         if let Some(rival) = rival {
             return Some(format!(
                 "{} points cannot distinguish {} from {}: measure nearer to saturation",
@@ -77,7 +77,7 @@ impl LoadCurve {
         })
     }
 
-    /// What follows from the best model.
+    /// Conclusion from the best model.
     fn consequence(&self, best: &QueueFit) -> String {
         if let Some(users) = best.users {
             return format!(
