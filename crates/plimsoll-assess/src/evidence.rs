@@ -233,7 +233,7 @@ const GAUGES: [&str; 15] = [
 pub(super) const MACHINE: &str = "machine";
 /// The host that the network namespace stands under in which commands run.
 pub(super) const HERE: &str = "here";
-/// Objects that count as left behind, per connection of the flood.
+/// Least growth per connection of the flood that counts as left behind.
 const LEAST_GROWTH: f64 = 0.05;
 /// The smallest object of a slab, in bytes.
 const SMALLEST_OBJECT: f64 = 8.0;

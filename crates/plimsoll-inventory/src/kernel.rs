@@ -31,7 +31,7 @@ pub struct Clock {
     /// In use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Other facts.
+    /// Other clock sources.
     pub available: Vec<String>,
 }
 

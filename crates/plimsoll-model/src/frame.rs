@@ -70,7 +70,7 @@ pub enum ToAgent {
     Start {
         /// The service's id.
         id: Id,
-        /// The load to start.
+        /// The service to start.
         service: ServiceSpec,
     },
     /// Stop a service, with all processes that it made; answered by `Stopped`.

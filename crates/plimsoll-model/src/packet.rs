@@ -33,7 +33,7 @@ pub struct Packet {
     pub destination: Endpoint,
     /// The identification field of its IPv4 header; `None` with IPv6, and where the source does not have it.
     pub ip_id: Option<u16>,
-    /// Its payload.
+    /// Its content.
     pub transport: Transport,
 }
 

@@ -256,7 +256,7 @@ pub struct StallReport {
     pub count: u64,
     /// The median of their lengths, in milliseconds (of trials: the median of the trials' medians).
     pub median_ms: f64,
-    /// Packets that showed the longest of them.
+    /// Evidence in the packets for the longest of them.
     pub evidence: String,
 }
 
@@ -265,7 +265,7 @@ pub struct StallReport {
 pub struct HostReport {
     /// Its name.
     pub name: String,
-    /// Its parts.
+    /// Its kind.
     pub kind: HostKind,
     /// The services on it.
     pub services: Vec<String>,

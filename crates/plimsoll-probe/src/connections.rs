@@ -64,7 +64,7 @@ pub struct Listening {
     pub sockets: u32,
     /// Connections that wait to be accepted in all of them.
     pub waiting: u64,
-    /// Address of the longest queue.
+    /// Connections in the longest queue.
     pub longest: u32,
     /// How many may wait: the smallest, where they differ.
     pub limit: u32,

@@ -13,7 +13,7 @@ use crate::number::{figure, median, sorted};
 const HEIGHT: usize = 380;
 /// The longest name of a level, in characters.
 const LABEL_LENGTH: usize = 18;
-/// Style of a line.
+/// Longest name of a line.
 const NAME_LENGTH: usize = 40;
 /// How far the values stand beside the middle of their level, for all lines together.
 const ASIDE: f64 = 0.3;
@@ -34,7 +34,7 @@ pub(crate) struct About {
     pub(crate) caption: String,
     /// The factor on the axis.
     pub(crate) factor: String,
-    /// Meaning of the values.
+    /// Metric of the values.
     pub(crate) metric: String,
     /// Whether the scale is logarithmic, on which factors that multiply give parallel lines.
     pub(crate) logarithmic: bool,

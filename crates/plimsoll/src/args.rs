@@ -97,7 +97,7 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// List the shipped experiments.
     List(ListArgs),
-    /// Tell what an experiment does.
+    /// Describe an experiment.
     Describe(DescribeArgs),
     /// Check an experiment file without carrying it out.
     Check(CheckArgs),
@@ -125,7 +125,7 @@ pub enum Command {
     Gate(GateArgs),
     /// Compare commands that are measured in turns, or two stored runs.
     Compare(CompareArgs),
-    /// Tell whether a change made a program slower: build two versions, and measure them in turns until it is known.
+    /// Decide whether a change made a program slower: build two versions, and measure them in turns.
     Ab(Box<AbArgs>),
     /// Find the version that brought a change, on noisy measurements.
     Bisect(BisectArgs),
@@ -137,15 +137,15 @@ pub enum Command {
     Trace(TraceArgs),
     /// Read what other tools printed as figures, and judge them.
     Import(ImportArgs),
-    /// Tell what holds this host down right now: what is used, what it points to, and who uses it.
+    /// Show what holds this host down right now: what is used, what it points to, and who uses it.
     Watch(WatchArgs),
     /// Record what this machine does into one file, for `explain`: counters, stacks, waits, failing calls, sockets, settings.
     Record(RecordArgs),
     /// Show the stored runs as web pages: lists, single runs, two side by side, causes.
     Serve(ServeArgs),
-    /// Tell what this machine is, against what it should be.
+    /// Describe this machine, and compare it with what it should be.
     Inventory(InventoryArgs),
-    /// Tell what this machine can do for Plimsoll, and remove what a killed run left behind.
+    /// Show what this machine can do for Plimsoll, and remove what a killed run left behind.
     Doctor(DoctorArgs),
     /// Try known faults and known innocents on this machine: how often are the verdicts right here, and what can it not tell?
     Selftest(SelftestArgs),
@@ -254,7 +254,7 @@ pub struct RunArgs {
     /// Carry out exactly N trials of each cell.
     #[arg(long, value_name = "N", env = "PLIMSOLL_REPS", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub reps: Option<u32>,
-    /// Begin no trial after so long (10m).
+    /// Begin no trial after this time (10m).
     #[arg(long, value_name = "TIME", env = "PLIMSOLL_BUDGET")]
     pub budget: Option<Span>,
     /// The seed of everything that is random [default: a random one].
@@ -294,7 +294,7 @@ pub struct RunArgs {
     /// Keep to one line on a terminal, instead of the whole screen with rates, CPUs and what the judge would say.
     #[arg(long, env = "PLIMSOLL_NO_LIVE", value_parser = FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub no_live: bool,
-    /// Where there is no terminal, write a line this often that tells how far the run is; 0s for none.
+    /// Where there is no terminal, write a progress line this often; 0s for none.
     #[arg(long, value_name = "TIME", default_value = "1m", env = "PLIMSOLL_HEARTBEAT")]
     pub heartbeat: Option<Span>,
     /// Compare the run with this one when it is over: a baseline by its name, or a run by its id. The exit status is then that of both the
@@ -311,7 +311,7 @@ pub struct RunArgs {
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,
-    /// Where runs are kept on a server: wait so long for one that does not answer, and at the end for one that is away. What it has not got then
+    /// Where runs are kept on a server: wait this long for one that does not answer, and at the end for one that is away. What it has not got then
     /// stays in this machine's own file of runs.
     #[arg(long, value_name = "TIME", default_value = "1m", env = "PLIMSOLL_STORE_WAIT")]
     pub store_wait: Option<Span>,
@@ -387,7 +387,7 @@ pub struct DescribeArgs {
     /// How to print it.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
     pub format: PlainFormat,
-    /// Where runs are kept, of which earlier ones tell how long one takes.
+    /// Where runs are kept, whose durations predict that of the next.
     #[command(flatten)]
     pub store: StoreArgs,
 }
@@ -503,8 +503,8 @@ pub struct JudgeArgs {
     /// For `compare`: row i of A and of B was measured together, one next to the other. Without this, the lists are two independent samples.
     #[arg(long, conflicts_with = "batch")]
     pub paired: bool,
-    /// What stands before the decimals of a number in a table or a list: 108.43 or 108,43. The other mark may separate thousands. Without this, the
-    /// numbers must tell it: 1,234 alone does not, and is refused.
+    /// The decimal mark of numbers in a table or a list: 108.43 or 108,43. The other mark may separate thousands. Without this, the
+    /// numbers must show it: 1,234 alone does not, and is refused.
     #[arg(long, value_enum, value_name = "MARK", conflicts_with = "batch", env = "PLIMSOLL_DECIMAL")]
     pub decimal: Option<Decimal>,
     /// How to print the verdict.
@@ -512,7 +512,7 @@ pub struct JudgeArgs {
     pub format: PageFormat,
 }
 
-/// What stands before the decimals of a number.
+/// The decimal mark of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Decimal {
@@ -556,7 +556,7 @@ pub struct InventoryArgs {
     /// differs.
     #[arg(long, value_name = "FILE")]
     pub expect: Option<PathBuf>,
-    /// Tell of another machine, from what was saved of it: the output of dmesg, lspci -vv, dmidecode, decode-dimms, hdparm -I,
+    /// Describe another machine, from what was saved of it: the output of dmesg, lspci -vv, dmidecode, decode-dimms, hdparm -I,
     /// smartctl -a -j and ethtool, also several in one file; `-` is standard input.
     #[arg(long, value_name = "FILES", num_args = 1..)]
     pub from: Vec<PathBuf>,
@@ -568,7 +568,7 @@ pub struct InventoryArgs {
 /// Arguments of `doctor`.
 #[derive(Debug, clap::Args)]
 pub struct DoctorArgs {
-    /// Only tell what was left behind; remove nothing.
+    /// Only list what was left behind; remove nothing.
     #[arg(long)]
     pub dry_run: bool,
     /// Remove the packets that runs captured longer ago than this (720h); what was found in them stays.

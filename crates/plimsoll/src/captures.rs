@@ -28,12 +28,12 @@ impl fmt::Display for Captured {
     }
 }
 
-/// Those of a run; nothing where it has none.
+/// Captured files of a run; nothing where it has none.
 pub(crate) fn of_run(store: &Store, run: &str) -> Option<Captured> {
     look(store, run).ok().flatten()
 }
 
-/// Those of all runs, by folder.
+/// Captured files of all runs, by folder.
 pub(crate) fn all(store: &Store) -> io::Result<Vec<Captured>> {
     let Some(captures) = store.folder_beside(&[CAPTURES])? else { return Ok(Vec::new()) };
     let mut all = Vec::new();
@@ -65,7 +65,7 @@ fn is_capture(path: &Path) -> bool {
 }
 
 impl Captured {
-    /// Whether nothing was written to it for so long.
+    /// Whether the last write to it is at least this long ago.
     pub(crate) fn is_older_than(&self, age: Duration) -> bool {
         self.newest.elapsed().is_ok_and(|since| since >= age)
     }

@@ -109,7 +109,7 @@ impl Contest {
     /// # Errors
     /// A figure that cannot be judged.
     pub(crate) fn replay(&mut self, block: Block) -> Result<(), JudgeError> {
-        // What was drawn for it is spent, so that the next order is another.
+        // The random numbers drawn for it are spent, so that the next order is another.
         let mut order = block.order.clone();
         self.rng.shuffle(&mut order);
         self.push(block).map(drop)

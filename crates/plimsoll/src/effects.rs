@@ -14,7 +14,7 @@ use crate::args::ConsentArgs;
 use crate::failure::Failure;
 use crate::messages;
 
-/// Everything that a file does beyond what stays in its own hosts, and what its services and loads keep.
+/// All effects of a file outside its own hosts, and all that its services and loads keep.
 pub(crate) struct Listing {
     effects: Vec<Effect>,
     /// Rows of the gate's table, each with the parts of the file that use it.
@@ -39,7 +39,7 @@ impl Listing {
     }
 }
 
-/// What stands above the list.
+/// Heading of the list.
 pub(crate) fn heading(plan: &Plan) -> &'static str {
     match plan.experiment.is_remote() {
         true => "On the machines of the hosts that each line names, and on this one",
@@ -90,7 +90,7 @@ fn names(kinds: &[Consent]) -> String {
     kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(",")
 }
 
-/// One of them: `./server --port {port} (services.mine.exec on server), as nobody`.
+/// An effect in a line: `./server --port {port} (services.mine.exec on server), as nobody`.
 fn line(effect: &Effect) -> String {
     let on = effect.host.as_ref().map_or_else(String::new, |host| format!(" on {host}"));
     let whom = effect.as_whom.map_or_else(String::new, |whom| format!(", {}", whom.words()));
@@ -149,7 +149,7 @@ pub(crate) fn ask(effects: &[Effect], given: &ConsentArgs) -> Result<Vec<Consent
     Ok(needed)
 }
 
-/// Goes on with a run on the queue that the store names only if whoever started it knows which, and what its tasks are given there.
+/// Goes on with a run on the queue that the store names only if the user knows that queue and its tasks.
 pub(crate) fn ask_where(on: &str, yes: bool) -> Result<(), Failure> {
     if yes {
         return Ok(());
@@ -160,7 +160,7 @@ pub(crate) fn ask_where(on: &str, yes: bool) -> Result<(), Failure> {
     go_on_or_say(&what, "repeat `--on`, or say `--yes`")
 }
 
-/// Goes on with an intervention only if whoever sits at the terminal agrees. Where there is none, the command line has said it.
+/// Goes on with an intervention only if the user at the terminal agrees. Where there is no terminal, the command line has said it.
 pub(crate) fn ask_before(what: &str, yes: bool) -> Result<(), Failure> {
     if yes || !at_a_terminal() {
         return Ok(());

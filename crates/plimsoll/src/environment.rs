@@ -1,4 +1,4 @@
-//! What a run is measured on: noted when it starts, and put together again for its report.
+//! The environment of a run: noted when it starts, and put together again for its report.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 /// The recorded environment of a run.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Noted {
-    /// What each host is. Namespaces and local hosts are all this machine; guests tell of themselves while the run goes on.
+    /// Inventory of each host. Namespaces and local hosts are all this machine; guests report their own during the run.
     inventories: BTreeMap<String, serde_json::Value>,
     versions: serde_json::Value,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Noted {
 /// Stands for a host where a machine has guests alone.
 const NO_HOST: &str = "";
 
-/// The versions of what measured and of what was measured, as they are stored.
+/// Versions of Plimsoll and of the measured programs, as they are stored.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Versions {
@@ -39,7 +39,7 @@ impl Noted {
         let machine = serde_json::to_value(Inventory::read(Path::new("/"))).map_err(cannot)?;
         let services = plan.cells.iter().flat_map(|cell| &cell.experiment.services);
         let mut programs = BTreeMap::new();
-        // Those on other machines are not this one's.
+        // Hosts on other machines are not this one's.
         for (name, service) in services.filter(|_| !plan.experiment.is_remote()) {
             if !programs.contains_key(name)
                 && let Some(program) = plimsoll_agent::program_version(service)
@@ -67,7 +67,7 @@ impl Noted {
         })
     }
 
-    /// Keeps what was noted on another machine, by that machine's name. What cannot be read is left out, as of a task that came to nothing.
+    /// Keeps the record of another machine, by that machine's name. A record that cannot be read is left out, as of a task that failed.
     pub(crate) fn keep_of_machine(
         store: &Store,
         run: &str,
@@ -89,7 +89,7 @@ impl Noted {
     }
 }
 
-/// The versions of what measured a stored run and of what was measured, each with what it is called.
+/// Versions of Plimsoll and of the measured programs of a stored run, each with its name.
 pub(crate) fn versions(store: &Store, entry: &RunEntry) -> Result<Vec<(String, String)>, Failure> {
     let stored = store.versions(&entry.id)?.unwrap_or_default();
     let Versions { plimsoll, programs } = serde_json::from_value(stored).unwrap_or_default();
@@ -100,7 +100,7 @@ pub(crate) fn versions(store: &Store, entry: &RunEntry) -> Result<Vec<(String, S
     Ok(of_plimsoll.into_iter().chain(programs).collect())
 }
 
-/// What a stored run was measured on, with the settings that changed its file.
+/// The environment of a stored run, with the settings that changed its file.
 pub(crate) fn of(
     store: &Store,
     plan: &Plan,
@@ -110,7 +110,7 @@ pub(crate) fn of(
     let stored = store.versions(&entry.id)?.unwrap_or_default();
     let versions: Versions = serde_json::from_value(stored).unwrap_or_default();
     let Experiment { hosts, links, .. } = &plan.experiment;
-    // Those of the other members of a group are alike.
+    // The other members of a group are alike.
     let is_declared = |link: &&Link| {
         link.between.iter().all(|end| hosts.get(end).is_none_or(|host| host.member_of.is_none()))
     };
@@ -161,12 +161,12 @@ fn machines(inventories: BTreeMap<String, serde_json::Value>, hosts: &[&str]) ->
 /// Whether the reported facts of two machines are the same. Guests differ from boot to boot in facts that no report
 /// has, such as lines of their logs.
 fn is_alike(one: &Machine, other: &Machine) -> bool {
-    let told = |machine: &Machine| Machine {
+    let reported = |machine: &Machine| Machine {
         hosts: Vec::new(),
         inventory: serde_json::Value::Null,
         ..machine.clone()
     };
-    told(one) == told(other)
+    reported(one) == reported(other)
 }
 
 fn machine(host: String, found: &Inventory, inventory: serde_json::Value) -> Machine {
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_is_told_once_where_it_is_the_same_in_all_cells_and_by_its_levels_where_not() {
+    fn a_guest_is_listed_once_where_it_is_the_same_in_all_cells_and_by_its_levels_where_not() {
         let here = serde_json::to_value(Inventory::read(Path::new("/"))).unwrap();
         let with = |release: &str, log: &str| {
             let mut other = here.clone();
@@ -255,7 +255,7 @@ mod tests {
         ];
         let all = all.map(|(host, inventory)| (host.to_owned(), inventory)).into();
         let machines = machines(all, &["box", "wall"]);
-        let told: Vec<_> =
+        let listed: Vec<_> =
             machines.iter().map(|machine| (machine.hosts.join(" "), machine.kernel.as_deref())).collect();
         let release = here["kernel"]["release"].as_str();
         let expected = [
@@ -264,17 +264,17 @@ mod tests {
             ("box (kernel = b)", Some("6.12")),
             ("wall", Some("5.10")),
         ];
-        assert_eq!(told, expected.map(|(hosts, release)| (hosts.to_owned(), release)));
+        assert_eq!(listed, expected.map(|(hosts, release)| (hosts.to_owned(), release)));
     }
 
     #[test]
-    fn a_link_is_told_in_the_words_of_the_file() {
+    fn a_link_is_described_in_the_words_of_the_file() {
         let text = "question = \"?\"\n[hosts.a]\n[hosts.b]\n[services.web]\non = \"b\"\nweb = {}\n[loads.l]\nfrom = \"a\"\nto = \"web\"\n\
             http = { connections = 1 }\n[[phases]]\nname = \"p\"\nmeasure = \"l\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"10Mbit\"\n\
             delay = \"20ms\"\nloss = \"1 %\"\nback = { rate = \"1Mbit\" }\n";
         let plan = Plan::read("test", text, &Settings::default()).unwrap();
-        let told = link(&plan.experiment.links[0]);
-        assert_eq!(told.there, "rate 10Mbit, delay 20ms, loss 1 %");
-        assert!(told.back.starts_with("rate 1Mbit"), "{}", told.back);
+        let described = link(&plan.experiment.links[0]);
+        assert_eq!(described.there, "rate 10Mbit, delay 20ms, loss 1 %");
+        assert!(described.back.starts_with("rate 1Mbit"), "{}", described.back);
     }
 }

@@ -1,4 +1,4 @@
-//! What the program's exit status means: a public contract.
+//! Meaning of the program's exit status: a public contract.
 
 use std::process::ExitCode;
 
@@ -37,7 +37,7 @@ impl Exit {
         }
     }
 
-    /// The worse of two: what fails outweighs what is open.
+    /// The worse of two: a failure outweighs an open answer.
     pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Holds, worse) | (worse, Self::Holds) => worse,

@@ -1,4 +1,4 @@
-//! Errors at the edge: what happened, and what the user can do about it.
+//! Errors at the edge, with advice to the user.
 
 use std::ops::Range;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Something that could not be carried out, without advice.
+    /// An action that failed, without advice.
     pub(crate) fn could_not(what: impl Into<String>) -> Self {
         Self::CouldNot { what: what.into(), advice: None }
     }
@@ -198,7 +198,7 @@ fn lacked_rights(words: &str) -> bool {
     refusals.iter().any(|refusal| words.contains(refusal))
 }
 
-/// What helps where permission is missing; to root of a container, another one.
+/// Advice where permission is missing; root of a container gets another one.
 fn as_root() -> String {
     match plimsoll_host::root_lacks() {
         Some(lacks) => format!("a container whose root has {lacks} (--cap-add), or outside of it"),
@@ -253,7 +253,7 @@ impl From<RunError> for Failure {
                 folder.join(MESSAGES).display()
             )),
             RunError::NotStarted { .. } => Some(
-                "more time (`start_within=1h` in --on), or less to ask for; `squeue --start` tells when, of Kubernetes `kubectl describe pods`"
+                "more time (`start_within=1h` in --on), or less to ask for; `squeue --start` shows when, of Kubernetes `kubectl describe pods`"
                     .into(),
             ),
             RunError::Agent { .. }

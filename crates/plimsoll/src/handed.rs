@@ -1,4 +1,4 @@
-//! What the tasks of a run on a queue are handed, in a folder that their machines see as well: the run, and this very program.
+//! Files for the tasks of a run on a queue, in a folder that their machines see as well: the run, and this very program.
 
 use std::fs::{self, DirBuilder};
 use std::io;

@@ -104,7 +104,7 @@ fn uncommented(line: &str) -> &str {
     line
 }
 
-/// What the configurations of a plan include, besides what they are themselves.
+/// Files that the configurations of a plan include.
 pub(crate) fn effects(plan: &Plan) -> Vec<Effect> {
     let services = plan.cells.iter().flat_map(|cell| &cell.experiment.services);
     let found: BTreeSet<Effect> = services.flat_map(|(name, service)| of_service(name, service)).collect();

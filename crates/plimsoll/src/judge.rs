@@ -1,4 +1,4 @@
-//! What a run asks while it is under way, answered by the reading wing, of which the control wing knows nothing.
+//! Questions of a run in progress, answered by the reading wing, of which the control wing knows nothing.
 
 use std::path::Path;
 

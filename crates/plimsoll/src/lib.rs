@@ -1,6 +1,6 @@
 //! The command line: arguments become an action, and each action is one module of `command`.
 //!
-//! This crate alone sees all the others. It hands observations to the judge and the explainer (`plimsoll-assess`), and what they say to
+//! This crate alone sees all the others. It hands observations to the judge and the explainer (`plimsoll-assess`), and their answers to
 //! the report.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
@@ -63,7 +63,7 @@ pub fn main() -> ExitCode {
     }
     // Without a handler the kernel kills a process that writes beyond `ulimit -f`, before it can say why (setrlimit(2)).
     signal_hook::flag::register(nix::libc::SIGXFSZ, Arc::default()).ok();
-    // A shell asks for what fits, and nothing else is done then.
+    // A shell asks for completions, and nothing else happens.
     CompleteEnv::with_factory(Args::command).complete();
     let args = match args::parse(args.clone()) {
         Ok(args) => args,
@@ -119,7 +119,7 @@ fn refused(error: &clap::Error, args: &[OsString]) -> ExitCode {
         args.iter().map(|word| terminal(&word.to_string_lossy()).into_owned().into()).collect();
     match (shown == args, args::parse(shown)) {
         (false, Ok(_)) => messages::say(error),
-        // A stream that is closed leaves nobody to tell.
+        // A closed stream has no reader.
         (false, Err(error)) => error.print().unwrap_or_default(),
         (true, _) => error.print().unwrap_or_default(),
     }

@@ -37,16 +37,16 @@ pub(crate) fn is_quiet() -> bool {
 /// Prints the events of the libraries on stderr, a line each, up to the chosen level. Only Plimsoll's own: other
 /// crates' events are about themselves.
 pub(crate) fn listen() {
-    let told = filter_fn(|about| about.target().starts_with("plimsoll") && *about.level() <= level());
+    let own = filter_fn(|about| about.target().starts_with("plimsoll") && *about.level() <= level());
     let lines = tracing_subscriber::fmt::layer()
         .without_time()
         .with_level(false)
         .with_target(false)
         .with_ansi(false)
-        // A stderr that is closed leaves nobody to tell.
+        // A closed stderr has no reader.
         .log_internal_errors(false)
         .with_writer(io::stderr)
-        .with_filter(told.with_max_level_hint(LevelFilter::DEBUG));
+        .with_filter(own.with_max_level_hint(LevelFilter::DEBUG));
     // The first of a process is its only one.
     tracing_subscriber::registry().with(lines).try_init().ok();
 }
@@ -90,6 +90,6 @@ pub(crate) fn ask(question: impl Display) {
 
 /// Writes to stderr what was made of shown text and styles of our own.
 pub(crate) fn drawn(text: &str) {
-    // A stderr that is closed leaves nobody to tell.
+    // A closed stderr has no reader.
     writeln!(io::stderr().lock(), "{text}").ok();
 }

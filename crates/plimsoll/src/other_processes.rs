@@ -1,4 +1,4 @@
-//! Who else used the CPUs while a run measured. A process spoils figures without a word, and is named here.
+//! Other users of the CPUs while a run measured. A process spoils figures without a word, and is named here.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,10 +28,10 @@ impl<'o> OtherProcesses<'o> {
         Self { observer, began: None, used: BTreeMap::new(), measured: Duration::ZERO }
     }
 
-    /// Who used the CPUs while something was measured; nothing where it was hardly anybody.
+    /// Note on other users of the CPUs during the measurement; nothing where they used hardly any time.
     pub(crate) fn note(&self) -> Option<Note> {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        told(&self.used, self.measured.as_secs_f64() * 1e6 * cpus as f64).map(Note::other_processes)
+        users_in_words(&self.used, self.measured.as_secs_f64() * 1e6 * cpus as f64).map(Note::other_processes)
     }
 
     fn phase_ended(&mut self) {
@@ -56,7 +56,7 @@ impl Observer for OtherProcesses<'_> {
     }
 }
 
-fn told(used: &BTreeMap<String, f64>, had_us: f64) -> Option<String> {
+fn users_in_words(used: &BTreeMap<String, f64>, had_us: f64) -> Option<String> {
     let all: f64 = used.values().sum();
     if had_us <= 0.0 || all < WORTH_A_NOTE * had_us {
         return None;
@@ -80,11 +80,11 @@ mod tests {
     #[test]
     fn the_greatest_users_are_named_first_and_small_ones_not_at_all() {
         let crowd = used(&[("cron", 1.0), ("rustc", 300.0), ("backup", 150.0), ("sshd", 2.0)]);
-        let note = told(&crowd, 1000.0).unwrap();
+        let note = users_in_words(&crowd, 1000.0).unwrap();
         assert!(note.starts_with("others used 45 % of the CPU time"), "{note}");
         assert!(note.ends_with("rustc 30 %, backup 15 %"), "{note}");
-        assert_eq!(told(&used(&[("cron", 5.0)]), 1000.0), None);
-        assert_eq!(told(&BTreeMap::new(), 0.0), None, "nothing was measured");
+        assert_eq!(users_in_words(&used(&[("cron", 5.0)]), 1000.0), None);
+        assert_eq!(users_in_words(&BTreeMap::new(), 0.0), None, "nothing was measured");
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(crate) fn document(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
     if io::stdout().is_terminal() { text(write) } else { to_stdout(write) }
 }
 
-/// Writes what is no text, and spoils no terminal with it: what it is, and the name of a file for it.
+/// Writes bytes that are no text to a file or a pipe, and never to a terminal.
 pub(crate) fn bytes(
     what: &str,
     file: &str,

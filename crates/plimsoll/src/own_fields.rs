@@ -1,4 +1,4 @@
-//! What only one test of `judge` has to say, beside the fields that every verdict has.
+//! Fields of a single test of `judge`, beside those of every verdict.
 
 use std::io;
 
@@ -11,7 +11,7 @@ fn own(answer: &Value) -> impl Iterator<Item = (&String, &Value)> {
     answer.as_object().into_iter().flatten().filter(|(name, _)| !COMMON.contains(&name.as_str()))
 }
 
-/// What only this test has to say, a line each.
+/// Fields of this test alone, a line each.
 pub(crate) fn text(out: &mut dyn io::Write, answer: &Value) -> io::Result<()> {
     let is_empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
     for (name, value) in own(answer).filter(|(_, value)| !is_empty(value)) {
@@ -20,10 +20,10 @@ pub(crate) fn text(out: &mut dyn io::Write, answer: &Value) -> io::Result<()> {
             Value::Array(list) if list.iter().all(Value::is_object) => {
                 writeln!(out, "{name}:")?;
                 for item in list {
-                    writeln!(out, "  {}", told(item))?;
+                    writeln!(out, "  {}", in_words(item))?;
                 }
             }
-            value => writeln!(out, "{name}: {}", told(value))?,
+            value => writeln!(out, "{name}: {}", in_words(value))?,
         }
     }
     Ok(())
@@ -33,22 +33,22 @@ pub(crate) fn text(out: &mut dyn io::Write, answer: &Value) -> io::Result<()> {
 pub(crate) fn facts(answer: &Value) -> Vec<(String, String)> {
     own(answer)
         .filter(|(_, value)| !value.is_null())
-        .map(|(name, value)| (name.clone(), told(value)))
+        .map(|(name, value)| (name.clone(), in_words(value)))
         .collect()
 }
 
 /// A value in words.
-fn told(value: &Value) -> String {
+fn in_words(value: &Value) -> String {
     const LONGEST: usize = 20;
     match value {
         Value::Array(list) if list.len() > LONGEST => format!("{} values", list.len()),
         Value::Array(list) if list.iter().all(Value::is_number) && list.len() == 2 => {
-            list.iter().map(told).collect::<Vec<_>>().join(" to ")
+            list.iter().map(in_words).collect::<Vec<_>>().join(" to ")
         }
-        Value::Array(list) => list.iter().map(told).collect::<Vec<_>>().join("; "),
+        Value::Array(list) => list.iter().map(in_words).collect::<Vec<_>>().join("; "),
         Value::Object(fields) => {
             let field =
-                |(name, value): (&String, &Value)| format!("{} {}", name.replace('_', " "), told(value));
+                |(name, value): (&String, &Value)| format!("{} {}", name.replace('_', " "), in_words(value));
             fields.iter().filter(|(_, value)| !value.is_null()).map(field).collect::<Vec<_>>().join(", ")
         }
         Value::Number(number) => number.as_f64().map_or_else(|| number.to_string(), plimsoll_report::figure),

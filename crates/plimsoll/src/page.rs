@@ -11,7 +11,7 @@ use plimsoll_path::Folder;
 /// How the name begins that a page has until it is whole.
 const BEGUN: &str = ".plimsoll-page-";
 
-/// Where a page goes: a file that is replaced as a whole, so that nobody reads half of one, and no link is followed that somebody put there; or
+/// Where a page goes: a file that is replaced as a whole, so that no reader sees half of one, and without following a planted link; or
 /// a device or a pipe, which is written to.
 #[derive(Debug)]
 pub(crate) struct Page {
@@ -57,7 +57,7 @@ impl Page {
     fn tried(self) -> io::Result<Self> {
         match fs::symlink_metadata(&self.path) {
             Ok(about) if about.is_dir() => return Err(ErrorKind::IsADirectory.into()),
-            // One that its owner protected is not replaced either.
+            // A file that its owner protected is not replaced either.
             Ok(about) if about.is_file() => access(&self.path, AccessFlags::W_OK)?,
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -147,8 +147,8 @@ mod tests {
         let (store, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let path = store.path().join("reports/abc.html");
         symlink(elsewhere.path(), store.path().join("reports")).unwrap();
-        let told = Page::beside_store(&path).unwrap_err().to_string();
-        assert!(told.contains("symbolic link"), "{told}");
+        let error = Page::beside_store(&path).unwrap_err().to_string();
+        assert!(error.contains("symbolic link"), "{error}");
         fs::remove_file(store.path().join("reports")).unwrap();
         write(&Page::beside_store(&path).unwrap(), "text");
         assert_eq!(fs::read_to_string(&path).unwrap(), "text");
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_told_before() {
+    fn what_cannot_be_written_is_refused_before() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("file"), "").unwrap();
         assert!(Page::at(folder.path()).is_err(), "a folder");

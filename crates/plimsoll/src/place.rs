@@ -1,4 +1,4 @@
-//! Where runs and builds are kept where nobody says it.
+//! Default folders of runs and builds.
 
 use std::path::PathBuf;
 

@@ -14,13 +14,13 @@ impl Profiler {
         profile::Profiler::open(&run, None).map(Self)
     }
 
-    /// What a reader must know of what is not sampled.
+    /// Notes on what is not sampled.
     pub(crate) fn missing(&self) -> Option<String> {
         missing(&self.0)
     }
 }
 
-/// What a reader must know of what a profiler does not sample.
+/// Notes on what a profiler does not sample.
 pub(crate) fn missing(profiler: &profile::Profiler) -> Option<String> {
     if let Some(denied) = profiler.denied() {
         return Some(format!("no profile was taken: {denied}"));

@@ -1,4 +1,4 @@
-//! What a run and a task of a queue need to measure on this machine.
+//! Requirements of a run, or of a task of a queue, to measure on this machine.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) fn namespaces(destroy: Vec<PathBuf>, interrupt: &Arc<AtomicBool>) -> 
     Ok(Namespaces { program, args: vec!["agent".into()], destroy, interrupt: Arc::clone(interrupt) })
 }
 
-/// The profiler that a plan asks for, and a note on what it cannot see.
+/// The profiler that a plan asks for, and a note on its blind spots.
 pub(crate) fn profiler(plan: &Plan) -> (Option<Profiler>, Option<Note>) {
     let probed = plan.cells.iter().map(|cell| &cell.experiment.run).any(|run| run.probes && run.profile);
     match probed.then(Profiler::open) {

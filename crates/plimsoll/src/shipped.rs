@@ -20,14 +20,14 @@ pub(crate) struct Source {
     pub(crate) origin: String,
     /// The area that a shipped one belongs to.
     pub(crate) area: Option<String>,
-    /// Whether it comes from a store, which anybody may have written. No file beside it is read: the store has the text of those that it names.
+    /// Whether it comes from a store, whose writer is unknown. No file beside it is read: the store has the text of those that it names.
     pub(crate) is_stored: bool,
     /// Its text.
     pub(crate) text: String,
 }
 
 impl Source {
-    /// What stands in a file that the experiment names. It is in the experiment's folder, or below: who runs Plimsoll may read more than the
+    /// Text of a file that the experiment names. It is in the experiment's folder, or below: who runs Plimsoll may read more than the
     /// program that gets the text, and a stranger's experiment must not choose what is handed on.
     pub(crate) fn beside(&self, file: &str) -> Result<String, String> {
         if let Some(area) = &self.area {
@@ -50,7 +50,7 @@ impl Source {
         }
     }
 
-    /// Warns where a file has the name of an experiment that comes with Plimsoll: the file is what runs.
+    /// Warns where a file has the name of an experiment that comes with Plimsoll: the file is run.
     pub(crate) fn report_shadow(&self) {
         let named = all().into_iter().filter(|_| self.area.is_none());
         let mut shadowed = named.filter(|shipped| shipped.is_called(&self.origin));

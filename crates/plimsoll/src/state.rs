@@ -32,7 +32,7 @@ pub(crate) fn own_file() -> Result<PathBuf, Failure> {
     })
 }
 
-/// What `--store` must say for a command to find this store; nothing where it needs no such option.
+/// Value of `--store` with which a command finds this store; nothing where it needs no such option.
 pub(crate) fn named(store: &Store) -> Option<String> {
     match store.place() {
         Location::File(path) if place::of_runs().as_ref() == Some(path) => None,
@@ -112,7 +112,7 @@ pub(crate) fn keep_bundle(page: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::io("write", &path, &error))
 }
 
-/// Eight letters and digits: enough to tell the runs of one file apart, few enough to type.
+/// Eight letters and digits: enough to distinguish the runs of one file, few enough to type.
 pub(crate) fn new_id() -> String {
     const LETTERS: &[u8] = b"abcdefghjkmnpqrstvwxyz0123456789";
     let random: u64 = rand::random();

@@ -227,7 +227,7 @@ fn loss(target: &Target, facts: &Facts, budget: &Budget) -> Finding {
     Finding { check: Check::Loss, passes, measured: share, needed: budget.loss, unit: "share", text, advice }
 }
 
-/// Part of a burst that arrives: the capacity of the queue at the narrow place.
+/// Checks the queue at the narrow place: the part of a burst that arrives is its capacity.
 fn buffer(target: &Target, facts: &Facts, budget: &Budget, lost: f64) -> Finding {
     let taken: Vec<f64> = facts.bursts.iter().map(|burst| burst.received / (1.0 - lost).max(0.01)).collect();
     let (sent, taken) = (facts.bursts.iter().map(|burst| burst.sent).fold(0.0, f64::max), median(&taken));

@@ -64,7 +64,7 @@ pub struct ClassTime {
     pub count: u64,
     /// The median of their lengths, in milliseconds.
     pub median_ms: f64,
-    /// Packets that showed the longest of them.
+    /// Evidence in the packets for the longest of them.
     pub evidence: String,
 }
 

@@ -162,6 +162,6 @@ pub struct Stall {
     pub may_be: Option<Class>,
     /// The side that had to act.
     pub waiting_for: Actor,
-    /// Packets that show it.
+    /// Evidence in the packets.
     pub evidence: String,
 }

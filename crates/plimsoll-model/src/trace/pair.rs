@@ -125,7 +125,7 @@ pub struct SidedSilence {
     pub stall: Stall,
     /// Where it began.
     pub began: Side,
-    /// Packets that show it.
+    /// Evidence of it.
     pub because: String,
 }
 

@@ -35,7 +35,7 @@ pub struct NumbersPage<'p> {
 /// Rows below titles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
-    /// Rows of cells.
+    /// Name of their content.
     pub name: String,
     /// The titles of the columns, and whether figures stand below.
     pub columns: Vec<(&'static str, bool)>,

@@ -1,4 +1,4 @@
-//! What a shell offers for an argument that names a run.
+//! Completions of an argument that names a run.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;

@@ -15,10 +15,10 @@ use crate::bounded;
 
 /// The variable that names the file.
 pub(crate) const FILE: &str = "PLIMSOLL_CONFIG";
-/// What the variables of options begin with.
+/// Prefix of the variables of options.
 const PREFIX: &str = "PLIMSOLL_";
 
-/// What a file sets.
+/// Settings of a file.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Defaults {
     /// The file.
@@ -28,7 +28,7 @@ pub(super) struct Defaults {
 }
 
 impl Defaults {
-    /// Those of the user; none where there is no file.
+    /// Defaults of the user; none where there is no file.
     pub(super) fn of_user() -> Result<Self, String> {
         let named = std::env::var_os(FILE).filter(|path| !path.is_empty());
         let Some(path) = named.clone().map(PathBuf::from).or_else(usual_place) else {
@@ -36,7 +36,7 @@ impl Defaults {
         };
         match bounded::text(&path, bounded::FILE) {
             Ok(text) => Self::read(&text, &path).map_err(|why| format!("{}: {why}", path.display())),
-            // That of a user who has none is no error; one that was named is.
+            // A missing file of the user is no error; a missing file that was named is.
             Err(error) if error.kind() == ErrorKind::NotFound && named.is_none() => Ok(Self::default()),
             Err(error) => Err(format!("{FILE}: cannot read {}: {error}", path.display())),
         }
@@ -70,7 +70,7 @@ impl Defaults {
     fn with_default(&self, arg: Arg, command: Option<&str>) -> Arg {
         let Some(key) = key_of(&arg) else { return arg };
         let own = command.and_then(|name| self.of_command.get(name)?.get(&key));
-        // What some command has as a format need not be one of another; it keeps to its own.
+        // The format of one command may not exist in another, which keeps its own.
         let fits = |value: &&String| {
             let possible = arg.get_possible_values();
             own.is_some() || possible.is_empty() || possible.iter().any(|it| it.matches(value, false))
@@ -168,11 +168,11 @@ mod tests {
 
     #[test]
     fn what_is_no_option_is_refused_with_those_there_are() {
-        let told = |file: &str| parsed(file, &["list"]).unwrap_err();
-        assert!(told("quik = true\n").contains("there is no `quik`, expected one of "));
-        assert!(told("[run]\nexperiment = \"x\"\n").contains("[run] there is no `experiment`"));
-        assert!(told("[walk]\n").contains("there is no `walk`"));
-        assert!(told("quick = [1]\n").contains("expected a text"));
-        assert!(told("quick = \n").contains("TOML parse error"));
+        let error = |file: &str| parsed(file, &["list"]).unwrap_err();
+        assert!(error("quik = true\n").contains("there is no `quik`, expected one of "));
+        assert!(error("[run]\nexperiment = \"x\"\n").contains("[run] there is no `experiment`"));
+        assert!(error("[walk]\n").contains("there is no `walk`"));
+        assert!(error("quick = [1]\n").contains("expected a text"));
+        assert!(error("quick = \n").contains("TOML parse error"));
     }
 }

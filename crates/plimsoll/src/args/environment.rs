@@ -12,7 +12,7 @@ use super::{Args, Format, TraceFormat};
 
 /// The variable that says how results are printed.
 const FORMAT: &str = "PLIMSOLL_FORMAT";
-/// What a run that goes on has already, and cannot be given again. The environment may have it for other runs.
+/// Options that a resumed run has already, and that cannot be given again. The environment may have them for other runs.
 const SETTLED: [&str; 5] = ["quick", "set", "factor", "audit_probes", "seed"];
 
 /// Reads a command line.
@@ -97,8 +97,8 @@ mod tests {
             parse(words).err().map(|error| error.to_string())
         };
         assert_eq!(refused(&["--resume", "latest"]), None);
-        let told = refused(&["--resume", "latest", "--quick"]).unwrap();
-        assert!(told.contains("'--resume' cannot be used with '--quick'"), "{told}");
+        let error = refused(&["--resume", "latest", "--quick"]).unwrap();
+        assert!(error.contains("'--resume' cannot be used with '--quick'"), "{error}");
         assert!(refused(&["--resume", "latest", "--seed", "1"]).is_some());
         assert_eq!(refused(&["flood-relay", "--quick"]), None);
     }

@@ -1,4 +1,4 @@
-//! Arguments of what becomes of stored runs: `history`, `tag`, `baseline`, `push`, `pull`, `rm`, `prune`.
+//! Arguments of commands on stored runs: `history`, `tag`, `baseline`, `push`, `pull`, `rm`, `prune`.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub struct HistoryArgs {
     /// Only runs with this tag.
     #[arg(long, value_name = "TAG")]
     pub tag: Option<String>,
-    /// Tell where the figures of the experiment changed from run to run, instead of listing the runs.
+    /// Show where the figures of the experiment changed from run to run, instead of listing the runs.
     #[arg(long, requires = "experiment", conflicts_with_all = ["tag", "last"])]
     pub changes: bool,
     /// Only the newest N.
@@ -125,7 +125,7 @@ pub struct RmArgs {
     #[arg(required = true, value_name = "RUN")]
     #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub runs: Vec<String>,
-    /// Only tell what would be removed.
+    /// Only list what would be removed.
     #[arg(long)]
     pub dry_run: bool,
     /// Where runs are kept.
@@ -145,7 +145,7 @@ pub struct PruneArgs {
     /// Only runs of this experiment.
     #[arg(long, value_name = "NAME")]
     pub experiment: Option<String>,
-    /// Only tell what would be removed.
+    /// Only list what would be removed.
     #[arg(long)]
     pub dry_run: bool,
     /// Where runs are kept.

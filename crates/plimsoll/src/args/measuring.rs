@@ -92,7 +92,7 @@ pub struct CompareArgs {
     /// The chance of calling two equal commands different, over all looks and comparisons.
     #[arg(long, value_name = "SHARE", default_value = "1%", env = "PLIMSOLL_ALPHA")]
     pub alpha: Share,
-    /// Run each command so often before it counts.
+    /// Run each command this number of times before it counts.
     #[arg(long, value_name = "N", default_value_t = 1, env = "PLIMSOLL_WARM_UP")]
     pub warm_up: u32,
     /// Run this once, before anything is measured.
@@ -145,7 +145,7 @@ impl Observe {
     }
 }
 
-/// What `ab` judges.
+/// Quantity that `ab` judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbMetric {
     /// The figures of a benchmark tool; without them, of the time, the CPU time and the CPU's instructions what repeats best.
@@ -334,7 +334,7 @@ pub struct BisectArgs {
     /// Compare the neighbours at the end in at most this number of pairs.
     #[arg(long, value_name = "N", default_value_t = 100, env = "PLIMSOLL_MAX_PAIRS", value_parser = pairs(8))]
     pub max_pairs: u64,
-    /// Run the command so often on every version that is new, before it counts.
+    /// Run the command this number of times on every new version, before it counts.
     #[arg(long, value_name = "N", default_value_t = 1, env = "PLIMSOLL_WARM_UP")]
     pub warm_up: u32,
     /// Run this once on every version that is new, such as a build; `{}` is the version.

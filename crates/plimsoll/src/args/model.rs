@@ -50,7 +50,7 @@ pub struct ModelArgs {
     /// Which host a job goes to.
     #[arg(long, value_enum, default_value_t)]
     pub dispatch: Choosing,
-    /// Find the highest rate at which answers take at most so long.
+    /// Find the highest rate at which answers take at most this time.
     #[arg(long, value_name = "TIME")]
     pub within: Option<Span>,
     /// How many of the answers must.

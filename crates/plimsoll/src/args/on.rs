@@ -33,9 +33,9 @@ pub enum QueueKind {
     },
 }
 
-/// What may stand behind `slurm:`.
+/// Keys of `slurm:`.
 const OF_SLURM: &str = "partition, constraint, account, qos, nodelist, time_limit, start_within, shared, option, at_once and folder, each as KEY=VALUE";
-/// What may stand behind `kubernetes:`.
+/// Keys of `kubernetes:`.
 const OF_KUBERNETES: &str = "image, namespace, context, node_selector, host_network, privileged, resource, claim, time_limit, start_within, shared, at_once and folder, each as KEY=VALUE";
 
 impl FromStr for On {
@@ -167,7 +167,7 @@ fn span(key: &str, value: &str) -> Result<Span, String> {
     value.parse().map_err(|error| format!("{key}={value}: {error}"))
 }
 
-/// `a=1,b=2,3` is what stands behind `a`, and `2,3` behind `b`: Slurm has lists with commas.
+/// `a=1,b=2,3` has the values `1` of `a`, and `2,3` of `b`: Slurm has lists with commas.
 fn pairs(text: &str, keys: &str) -> Result<Vec<(String, String)>, String> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for piece in text.split(',').filter(|_| !text.is_empty()) {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_told() {
+    fn what_makes_no_sense_is_refused() {
         let cases = [
             ("pbs", "`pbs` is no queue"),
             ("slurm:main", "`main`: expected partition"),
@@ -239,8 +239,8 @@ mod tests {
             ("kubernetes:image=a b", "is no image"),
         ];
         for (text, expected) in cases {
-            let told = text.parse::<On>().unwrap_err();
-            assert!(told.contains(expected), "{text}: {told}");
+            let error = text.parse::<On>().unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 }

@@ -14,10 +14,10 @@ pub struct SelftestArgs {
     /// List the cases, and try none.
     #[arg(long)]
     pub list: bool,
-    /// Try each case so often.
+    /// Try each case this number of times.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
-    /// Begin no case after so long; one that is under way goes on.
+    /// Begin no case after this time; one that is under way goes on.
     #[arg(long = "for", value_name = "TIME", default_value = "5m")]
     pub time: Span,
     /// Keep the runs in this file, for `plimsoll show` [default: they are thrown away].

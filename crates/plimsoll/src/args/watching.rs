@@ -64,7 +64,7 @@ pub struct WatchArgs {
         conflicts_with = "replay"
     )]
     pub every: Span,
-    /// Look so often, and end.
+    /// Look this number of times, and end.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
     /// Write what was read to this file, to be replayed.
@@ -90,7 +90,7 @@ pub struct WatchArgs {
     /// Print a systemd unit that keeps what this machine does, and end.
     #[arg(long, conflicts_with_all = ["replay", "record", "into", "kept"])]
     pub unit: bool,
-    /// Tell what was found in what was kept, and which limits come near, and end.
+    /// Print the changes in the kept values and the limits that come near, and end.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["replay", "record", "keep"])]
     pub kept: Option<PathBuf>,
     /// Print lines on a terminal, too, instead of using the whole screen.
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_told_with_their_unit() {
+    fn days_need_their_unit() {
         assert_eq!(days("400d"), Ok(Duration::from_secs(400 * 86_400)));
         for wrong in ["400", "0d", "4001d", "-1d", "d", "1.5d", "400h"] {
             assert!(days(wrong).is_err(), "{wrong}");

@@ -58,7 +58,7 @@ fn is_below(path: &Path, folder: &Path) -> bool {
     })
 }
 
-/// Effects of a plan that comes from a store, which anybody may have written. What a shipped experiment of the same text does needs no consent.
+/// Effects of a plan from a store, whose writer is unknown. Effects of a shipped experiment with the same text need no consent.
 pub(crate) fn of_stored(plan: &Plan, entry: &RunEntry) -> Result<Vec<Effect>, Failure> {
     let mut known = BTreeSet::new();
     if let Some(source) = shipped::all().into_iter().find(|source| source.text == entry.source) {

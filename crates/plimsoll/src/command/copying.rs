@@ -32,9 +32,9 @@ fn copy(runs: &[String], from: &Store, to: &Store) -> Result<Exit, Failure> {
         let _claim = to.claim(run)?;
         let Copied { trials, files, was_there } = from.copy_run(run, to)?;
         let experiment = terminal(&entry.experiment);
-        let told = if was_there { "already exists" } else { "was copied" };
+        let outcome = if was_there { "already exists" } else { "was copied" };
         messages::note(format_args!(
-            "{run} of {experiment} {told}: {trials} trials, {files} files of packets"
+            "{run} of {experiment} {outcome}: {trials} trials, {files} files of packets"
         ));
     }
     Ok(Exit::Holds)

@@ -105,7 +105,7 @@ fn describe(out: &mut dyn Write, plan: &Plan, listed: &Listing, earlier: Option<
     effects::text(out, plan, listed)
 }
 
-/// What loads store on, and who else is there.
+/// Volumes of the loads, and other users of them.
 fn storage(out: &mut dyn Write, experiment: &Experiment) -> io::Result<()> {
     if !experiment.volumes.is_empty() {
         writeln!(out, "\nVolumes")?;

@@ -1,4 +1,4 @@
-//! `plimsoll doctor`: what this machine can do, and what a killed run left behind.
+//! `plimsoll doctor`: abilities of this machine, and remains of killed runs.
 
 use plimsoll_host::{Abandoned, AbandonedJournal, Access};
 use plimsoll_model::observation::ProfileClock;
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     Ok(Exit::Holds)
 }
 
-/// Tells what shapes links, and how much that carries. This comes last: an ordinary user's process moves into a user namespace for it, from
+/// Prints what shapes links, and its throughput. This comes last: an ordinary user's process moves into a user namespace for it, from
 /// which it could not look at other processes any more.
 fn shaped_links(access: &Access) -> Result<(), Failure> {
     if matches!(access, Access::Local(_)) {

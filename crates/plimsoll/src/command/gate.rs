@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::messages;
 use crate::state;
 
-/// What a gate is worth that has nothing to decide.
+/// Message of a gate without a claim to decide.
 const NOTHING_CLAIMED: &str = "the experiment has no claims, so only a failed measurement fails this gate; `[[claims]]` state what must hold";
 
 pub(crate) fn run(args: &GateArgs) -> Result<Exit, Failure> {

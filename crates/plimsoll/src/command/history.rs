@@ -81,11 +81,11 @@ fn outcomes(all: &[ShortOutcome]) -> String {
     for found in all {
         *counts.entry((found.holds, &found.outcome)).or_default() += 1;
     }
-    let told = counts.into_iter().map(|((_, outcome), count)| {
+    let parts = counts.into_iter().map(|((_, outcome), count)| {
         let outcome = terminal(outcome).replace('_', " ");
         if count == 1 { outcome } else { format!("{count} x {outcome}") }
     });
-    told.collect::<Vec<_>>().join(", ")
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// How much room runs take, those that are listed and all of them.

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &InventoryArgs) -> Result<Exit, Failure> {
     Ok(if deviations.is_some_and(|deviations| !deviations.is_empty()) { Exit::Fails } else { Exit::Holds })
 }
 
-/// What files tell of a machine.
+/// Facts about a machine from saved files.
 fn saved(paths: &[PathBuf]) -> Result<Papers, Failure> {
     let texts = paths.iter().map(|path| {
         let bytes = bounded::bytes(path, bounded::FILE)

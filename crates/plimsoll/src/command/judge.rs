@@ -38,7 +38,7 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
         Decimal::Point => Mark::Point,
         Decimal::Comma => Mark::Comma,
     });
-    // What is no table of the columns that the test takes may be one of a mail, in its prose.
+    // A text without the test's columns may have its table in the prose of a mail.
     let is_table = test != Test::Factors || json::numbers_of_text(test, &text, mark).is_ok();
     let text = if is_table { text } else { import::cross_table(text, args.decimal) };
     // The text of millions of numbers is kept where they are drawn, too, and nowhere else.
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
         (Some(verdict), Some(text), _) => {
             let numbers = json::numbers_of_text(test, &text, mark).map_err(|error| bad(&error))?;
             let name = named(&args.file);
-            let told = NumbersPage {
+            let page = NumbersPage {
                 title: &name,
                 asked: &format!("Numbers, judged: {}", test.name()),
                 verdict: Some(verdict),
@@ -64,8 +64,8 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
                 again: &format!("plimsoll judge {} {}", test.name(), args.file.display()),
             };
             match args.format {
-                PageFormat::Mail => output::text(|out| text::judged_by_mail(out, &told)),
-                _ => output::document(|out| html::judged(out, &told, Bundle::Inside)),
+                PageFormat::Mail => output::text(|out| text::judged_by_mail(out, &page)),
+                _ => output::document(|out| html::judged(out, &page, Bundle::Inside)),
             }
         }
         _ => output::document(|out| plimsoll_report::json::pretty(out, &answer)),

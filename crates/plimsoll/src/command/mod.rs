@@ -43,7 +43,7 @@ use crate::args::PlanArgs;
 use crate::failure::Failure;
 use crate::shipped::Source;
 
-/// What the command line sets, as it is stored with a run: the words themselves.
+/// Settings of the command line, as they are stored with a run: the words themselves.
 fn settings_of(args: &PlanArgs) -> Result<Settings, Failure> {
     let mut settings = Settings {
         quick: args.quick,
@@ -98,7 +98,7 @@ pub(crate) fn followed(report: &RunReport) -> Vec<plimsoll_store::Figure> {
         .collect()
 }
 
-/// What of the command line changed the file of a stored run.
+/// Options of the command line that changed the file of a stored run.
 pub(crate) fn settings_of_run(entry: &RunEntry) -> Vec<String> {
     // The words behind `plimsoll run NAME`.
     again(entry).into_iter().skip(3).collect()

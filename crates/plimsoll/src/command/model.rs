@@ -109,7 +109,7 @@ pub(crate) fn run(args: &ModelArgs) -> Result<Exit, Failure> {
     Ok(Exit::Holds)
 }
 
-fn answer(args: &ModelArgs, rig: &Rig, seen: Option<&Seen>) -> Result<Report, Failure> {
+fn answer(args: &ModelArgs, rig: &Rig, seen: Option<&MeasuredRun>) -> Result<Report, Failure> {
     let (jobs, seed) = (args.jobs as usize, args.seed);
     let by_rate = |rate: f64| match args.arrivals {
         Arriving::Poisson => Arrivals::Poisson(rate),
@@ -181,8 +181,8 @@ fn read_times(file: &Path) -> Result<Times, Failure> {
     numbers.collect::<Result<_, _>>().map(Times::Measured)
 }
 
-/// What a run measured, phase by phase.
-struct Seen {
+/// Response times of a run, phase by phase.
+struct MeasuredRun {
     offered: Vec<Offered>,
 }
 
@@ -215,7 +215,7 @@ impl Offered {
     }
 }
 
-impl Seen {
+impl MeasuredRun {
     fn light(&self, args: &ModelArgs) -> Result<&Offered, Failure> {
         let found = match &args.light {
             Some(phase) => self.offered.iter().find(|offered| offered.phase == *phase),
@@ -233,7 +233,7 @@ impl Seen {
     }
 }
 
-fn seen_in(args: &ModelArgs, id: &str) -> Result<Seen, Failure> {
+fn seen_in(args: &ModelArgs, id: &str) -> Result<MeasuredRun, Failure> {
     let store = state::open_to_read(args.store.store.as_deref())?;
     let (plan, _, trials) = show::load(&store, id)?;
     let mut offered: Vec<Offered> = Vec::new();
@@ -241,10 +241,10 @@ fn seen_in(args: &ModelArgs, id: &str) -> Result<Seen, Failure> {
         add(&mut offered, &plan, trial);
     }
     offered.retain(|offered| !offered.responses.is_empty());
-    Ok(Seen { offered })
+    Ok(MeasuredRun { offered })
 }
 
-/// Adds what a trial measured in open loop to what those before it did at the same rate in the same phase and cell.
+/// Adds a trial's measurements in open loop to earlier ones of the same rate, phase and cell.
 fn add(offered: &mut Vec<Offered>, plan: &Plan, trial: &TrialRecord) {
     let Some(cell) = plan.cells.iter().find(|cell| cell.levels == trial.cell) else { return };
     for record in trial.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
@@ -336,9 +336,9 @@ fn text(out: &mut dyn Write, args: &ModelArgs, answer: &Report) -> io::Result<()
         writeln!(out, "\nmeasured against the model ({} processors a host), ms:", args.cpus)?;
     }
     for Checked { phase, offered, measured, prediction } in &answer.checked {
-        let told = prediction.as_ref().map_or_else(|| "more than it can carry".to_owned(), times);
+        let predicted = prediction.as_ref().map_or_else(|| "more than it can carry".to_owned(), times);
         let seen = [measured.mean, measured.p50, measured.p95, measured.p99].map(milliseconds).join(" ");
-        writeln!(out, "  {phase}, {offered:.1}/s: mean p50 p95 p99 measured {seen}; model {told}")?;
+        writeln!(out, "  {phase}, {offered:.1}/s: mean p50 p95 p99 measured {seen}; model {predicted}")?;
     }
     Ok(())
 }

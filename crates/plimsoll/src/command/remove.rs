@@ -22,7 +22,7 @@ pub(crate) fn rm(args: &RmArgs) -> Result<Exit, Failure> {
     }
     let labels = store.labels()?;
     for run in &doomed {
-        // Who names a run twice, as a baseline and to be removed, has mistaken one of them.
+        // A run that is named twice, as a baseline and to remove, is a mistake.
         if let Some(name) = labels.get(&run.id).and_then(|labels| labels.baselines.first()) {
             return Err(Failure::Usage(format!(
                 "run {} is the baseline `{}`; `plimsoll baseline rm {}` first",

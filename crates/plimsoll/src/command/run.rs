@@ -37,7 +37,7 @@ use crate::output::full_screen;
 use crate::page::Page;
 use crate::progress::forecast::Estimate;
 use crate::progress::lines::{Lines, Written};
-use crate::progress::{Ends, Progress, ReportSoFar, Telling};
+use crate::progress::{Ends, Progress, ProgressOptions, ReportSoFar};
 use crate::rig;
 use crate::shipped::Source;
 use crate::team::Keeping;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let on = on(args)?;
     // Before anything that starts a thread: a process with threads cannot move into a user namespace.
     let access = match on.is_some() || leads_elsewhere(args) {
-        // What reaches other machines is the user's own, with his keys, and in no namespace.
+        // Connections to other machines are the user's own, with the user's keys, and in no namespace.
         true => None,
         false => Some(plimsoll_host::enter()?),
     };
@@ -158,7 +158,7 @@ fn carry_out(
         }),
         false => Box::new(rig::namespaces(args.destroy.clone(), interrupt)?),
     };
-    // What runs on other machines is not seen from here.
+    // Processes on other machines are not seen from here.
     let (profiler, unprofiled) = if is_remote { (None, None) } else { rig::profiler(plan) };
     let context = Context {
         plan,
@@ -174,14 +174,14 @@ fn carry_out(
     let id = entry.id.clone();
     entry.notes.extend(unprofiled.filter(|note| !entry.notes.contains(note)));
     let earlier = keeping.named().times_like(&entry)?;
-    // Who waits for it wants to know; what a script keeps of stderr stays what went wrong.
+    // An estimate helps a user who waits at a terminal; in a script, stderr holds errors only.
     if io::stderr().is_terminal() {
         messages::note(Estimate::of(plan, earlier.as_ref()));
     }
-    let telling = Telling { live: !args.no_live, heartbeat: heartbeat(args) };
+    let options = ProgressOptions { live: !args.no_live, heartbeat: heartbeat(args) };
     let report = report_so_far(store, &id, &path, bundle(args));
     let mut progress =
-        Progress::begin(plan, &entry, earlier, &telling, &ends, report, keeping.named().under_way_file(&id));
+        Progress::begin(plan, &entry, earlier, &options, &ends, report, keeping.named().under_way_file(&id));
     let mut lines = (args.format == Format::Jsonl).then(|| Lines::begin(plan, &entry));
     let mut written = Written { observer: &mut progress, lines: lines.as_mut() };
     let mut handing = keeping.behind(&id, interrupt, &mut written);
@@ -199,10 +199,10 @@ fn carry_out(
         ended.error = ended.error.or(store.put_run(&ended.entry).err().map(Into::into));
     }
     progress.clear();
-    // Whoever looks at it from elsewhere is sent to its page, which is there only now.
-    let told = finish(args, plan, (keeping, interrupt), (&path, &page), ended, lines);
+    // A page elsewhere links to this run's page, which exists only now.
+    let exit = finish(args, plan, (keeping, interrupt), (&path, &page), ended, lines);
     drop(progress);
-    told
+    exit
 }
 
 /// Sets the flag at the first signal to end. The second does not wait for anything any more, but gives the terminal back.
@@ -279,7 +279,7 @@ fn finish(
     let mut report = command::report_of(plan, &ended.entry, &ended.trials);
     match environment::of(store, plan, &ended.entry, command::settings_of_run(&ended.entry)) {
         Ok(environment) => report.environment = environment,
-        // The first error is the one to tell.
+        // The first error is the one to report.
         Err(_) if ended.error.is_some() => {}
         Err(error) => {
             hand_over(keeping, &report.run, interrupt);
@@ -287,8 +287,8 @@ fn finish(
         }
     }
     let measured = ended.trials.iter().any(|trial| !trial.phases.is_empty());
-    let told = if measured || ended.error.is_none() {
-        tell(args, plan, keeping, page, (&report, &ended.trials), lines)
+    let printed = if measured || ended.error.is_none() {
+        print(args, plan, keeping, page, (&report, &ended.trials), lines)
     } else {
         Ok(())
     };
@@ -303,7 +303,7 @@ fn finish(
         .and_then(|()| store.put_figures(&report.run, &command::followed(&report)));
     // A page that cannot be written keeps nothing from those who share the store.
     let delivered = keeping.deliver(&report.run, interrupt);
-    told?;
+    printed?;
     stored?;
     delivered?;
     Ok(match ended.entry.status {
@@ -361,7 +361,7 @@ fn compare(args: &RunArgs, baseline: &str, run: &str) -> Result<Exit, Failure> {
 }
 
 /// Prints what was measured, and draws the page.
-fn tell(
+fn print(
     args: &RunArgs,
     plan: &Plan,
     keeping: &Keeping,
@@ -462,7 +462,7 @@ fn planned(
         started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         elapsed: Duration::ZERO,
         status: RunStatus::Interrupted,
-        // Tasks of a queue tell themselves what they found.
+        // Tasks of a queue report their own notes.
         notes: (settings.on.is_none().then(|| notes(access, settings.on_loopback)).into_iter().flatten())
             .chain(plimsoll_assess::shortfalls(&plan))
             .map(Note::from)
@@ -491,7 +491,7 @@ fn resumed(store: &Store, id: &str, access: Option<&Access>) -> Result<(Plan, Ru
     }
 }
 
-/// What a reader must know to read the figures.
+/// Notes to the reader of the figures.
 pub(crate) fn notes(access: Option<&Access>, on_loopback: bool) -> Vec<String> {
     let mut notes = Vec::new();
     match access {

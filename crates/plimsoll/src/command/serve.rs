@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{bounded, messages, output, recording, state};
 
-/// What `plimsoll compare` takes where nothing is said.
+/// Defaults of `plimsoll compare`.
 const MARGIN: f64 = 0.05;
 const ALPHA: f64 = 0.05;
 
@@ -118,7 +118,7 @@ impl Runs for Stored {
 
     fn imported(&self, store: &Store, entry: &RunEntry, above: &Markup) -> Result<Option<Markup>, String> {
         let import = import::stored::get(store, entry).map_err(|failure| failure.to_string())?;
-        Ok(import.map(|import| page::told(&import, |told| served::judged(above, told))))
+        Ok(import.map(|import| page::with_page(&import, |page| served::judged(above, page))))
     }
 
     fn against(&self, store: &Store, runs: [&str; 2], above: &Markup) -> Result<Option<Markup>, String> {
@@ -135,7 +135,7 @@ impl Runs for Stored {
             let medians = judged.medians().map(|(titles, beside)| page::medians_of(titles, beside));
             let note = ("note".to_owned(), versus::COST.to_owned());
             let facts: Vec<_> = judged.facts().into_iter().chain([note]).collect();
-            let told = NumbersPage {
+            let content = NumbersPage {
                 title: &format!("{a} and {b}"),
                 asked: &format!("B = {b} against A = {a}"),
                 verdict: verdict.as_ref(),
@@ -144,14 +144,14 @@ impl Runs for Stored {
                 tables: medians.as_slice(),
                 again: &format!("plimsoll compare {a} {b}"),
             };
-            Ok(Some(served::judged(above, &told)))
+            Ok(Some(served::judged(above, &content)))
         };
         page().map_err(|failure: Failure| failure.to_string())
     }
 
     fn recording(&self, above: &Markup) -> Result<Option<Markup>, String> {
-        let told = recorded::told(&self.recordings).map_err(|failure| failure.to_string())?;
-        Ok(told.map(|told| served::recording(above, &told)))
+        let page = recorded::page(&self.recordings).map_err(|failure| failure.to_string())?;
+        Ok(page.map(|page| served::recording(above, &page)))
     }
 
     fn differences(&self, store: &Store, a: &str, b: &str) -> Result<Vec<String>, String> {

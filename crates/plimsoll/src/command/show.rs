@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ShowArgs) -> Result<Exit, Failure> {
     Ok(if report.status == RunStatus::Failed { Exit::of_run(&report) } else { Exit::Holds })
 }
 
-/// The form of what was imported.
+/// Formats of imported runs.
 pub(crate) fn as_page(format: Format) -> Result<PageFormat, Failure> {
     match format {
         Format::Text => Ok(PageFormat::Text),

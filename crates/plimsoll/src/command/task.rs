@@ -114,7 +114,7 @@ fn measure(folder: &Path, results: &Results, block: u32, machine: &str) -> Resul
     };
     let run = Run { context, last_trial: &ends.after_trial, limits, only: Some(block) };
     let mut unkept = None;
-    // Who cancels the task ends the agents with it. What that does to a trial is known only when the trial after it has ended.
+    // A cancelled task ends its agents. Its effect on a trial is known only when the trial after it has ended.
     let mut doubtful: Option<TrialRecord> = None;
     let mut keep = |event: &Event<'_>| {
         let Event::TrialEnded { trial } = event else { return };

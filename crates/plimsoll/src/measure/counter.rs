@@ -1,4 +1,4 @@
-//! What noise does not reach, counted by a program around the command: its instructions, its system calls and its allocations.
+//! Figures without noise, counted by a program around the command: its instructions, its system calls and its allocations.
 //!
 //! Instructions are counted by the CPU where it has counters (`perf stat`), and otherwise one by one by Valgrind, under which a command takes some
 //! tenfold. System calls are counted by the kernel's trace point, and otherwise by `strace`.
@@ -28,17 +28,17 @@ const INSTRUCTIONS: Counter = Counter::Perf("instructions:u");
 const CALLS: Counter = Counter::Perf("raw_syscalls:sys_enter");
 
 impl Counter {
-    /// What counts instructions here.
+    /// Counter of instructions on this machine.
     pub(crate) fn of_instructions() -> Result<Self, Failure> {
         Self::first(&[INSTRUCTIONS, Self::Valgrind], "instructions", "valgrind")
     }
 
-    /// What counts system calls here.
+    /// Counter of system calls on this machine.
     pub(crate) fn of_calls() -> Result<Self, Failure> {
         Self::first(&[CALLS, Self::Strace], "system calls", "strace")
     }
 
-    /// What counts allocations.
+    /// Counter of allocations.
     pub(crate) fn of_allocations() -> Result<Self, Failure> {
         if Self::Heap.works() {
             return Ok(Self::Heap);
@@ -70,7 +70,7 @@ impl Counter {
         }
     }
 
-    /// The public name of what it counts.
+    /// The public name of the counted event.
     pub(super) fn metric(self) -> &'static str {
         match self {
             Self::Heap => "allocations",

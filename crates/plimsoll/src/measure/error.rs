@@ -47,14 +47,14 @@ pub(crate) enum MeasureError {
         /// The last lines that it printed, set in.
         wrote: String,
     },
-    /// What matched is no number above 0.
+    /// The matching text is no number above 0.
     #[error(
         "`{command}` printed `{text}` as its figure: expected a number above 0, because ratios are judged"
     )]
     BadFigure {
         /// The command.
         command: String,
-        /// What matched.
+        /// The matching text.
         text: String,
     },
     /// The kernel counted nothing.
@@ -95,7 +95,7 @@ pub(crate) enum MeasureError {
     NotCarriedOut {
         /// The command.
         command: String,
-        /// All that it wrote to stderr.
+        /// The whole text on stderr.
         wrote: String,
     },
     /// A version of several gave no figure.
@@ -105,13 +105,13 @@ pub(crate) enum MeasureError {
         version: String,
         /// Why.
         error: Box<MeasureError>,
-        /// What helps if its program is not there.
+        /// Advice if its program is not there.
         if_absent: Option<&'static str>,
     },
     /// The user has seen enough.
     #[error("interrupted")]
     Interrupted,
-    /// Something around the command went wrong.
+    /// A failure around the command.
     #[error("cannot {operation}: {source}")]
     Io {
         /// The operation that failed.
@@ -180,7 +180,7 @@ impl From<MeasureError> for Failure {
     }
 }
 
-/// The last lines of what a command wrote, each on a line of its own and set in; nothing where it wrote nothing.
+/// The last lines of a command's output, each on a line of its own and indented; nothing where it wrote nothing.
 pub(super) fn last_lines(wrote: &[u8]) -> String {
     let text = String::from_utf8_lossy(wrote);
     let lines: Vec<&str> = text.trim_end().lines().collect();

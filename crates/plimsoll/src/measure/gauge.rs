@@ -14,7 +14,7 @@ use super::{Figure, Invocation, MeasureError, Runner, WorkingFolder};
 use crate::args::{CommandMetric, FigureArgs};
 use crate::failure::Failure;
 
-/// What a peak must lie above that of Plimsoll itself to be the command's own, in bytes: the kernel counts pages per CPU, and adds
+/// Least difference between a command's own peak and that of Plimsoll itself, in bytes: the kernel counts pages per CPU, and adds
 /// them up now and then.
 const FLOOR_SLACK: u64 = 512 << 10;
 
@@ -24,9 +24,9 @@ const HAS_FIGURES: [i32; 3] = [0, 1, 4];
 /// The figure that is read off every run of a command.
 #[derive(Debug)]
 pub(crate) enum Gauge {
-    /// Something that the kernel measures.
+    /// A figure that the kernel measures.
     Used(CommandMetric),
-    /// What a program around the command counts.
+    /// A figure that a program around the command counts.
     Counted(Counter),
     /// A number that the command prints.
     Printed {
@@ -56,7 +56,7 @@ impl Gauge {
         Ok(Self::Printed { pattern: compiled, lower_is_better: !args.higher_is_better })
     }
 
-    /// What reads this off a command here.
+    /// Reader of this figure for commands.
     pub(crate) fn of(metric: CommandMetric) -> Result<Self, Failure> {
         Ok(match metric {
             CommandMetric::Instructions => Self::Counted(Counter::of_instructions()?),
@@ -101,13 +101,13 @@ impl Gauge {
         }
     }
 
-    /// How many operations a run carried out in these seconds, as far as its figure tells. A figure that is better when it is higher is taken for a rate: a
+    /// How many operations a run carried out in these seconds, by its figure. A figure that is better when it is higher is taken for a rate: a
     /// total of runs that all last as long is in proportion to it.
     pub(crate) fn operations(&self, figure: f64, seconds: f64) -> Option<f64> {
         (!self.lower_is_better()).then_some(figure * seconds)
     }
 
-    /// What a comparison of such figures asks for.
+    /// Settings for a comparison of such figures.
     pub(crate) fn settings(&self, margin: f64, alpha: f64) -> CompareSettings {
         CompareSettings {
             margin,
@@ -155,7 +155,7 @@ impl Gauge {
                 ran.page_faults.map(|faults| faults as f64).ok_or_else(|| nothing("number of page faults"))
             }
             Self::Used(CommandMetric::Elapsed) => Ok(ran.wall.as_secs_f64()),
-            // These are counted around a run, or need none.
+            // These figures are counted around a run, or need no counter.
             Self::Used(_) | Self::Counted(_) => Err(nothing(self.metric())),
             Self::Printed { pattern, .. } => printed(pattern, ran, invocation),
             Self::Phase { phase, metric } => of_phase(ran, phase.as_deref(), *metric, invocation),
@@ -193,7 +193,7 @@ pub(super) fn own_peak() -> Result<u64, MeasureError> {
     Ok(kilobytes.ok_or_else(missing).map_err(MeasureError::io("read /proc/self/status"))? * 1024)
 }
 
-/// The number that a command printed: on stdout, or else on stderr, where programs such as `dd` tell how they did.
+/// The number that a command printed: on stdout, or else on stderr, where programs such as `dd` report.
 fn printed(pattern: &Regex, ran: &Ran, invocation: &Invocation) -> Result<f64, MeasureError> {
     let group = |text| pattern.captures(text).and_then(|found| found.get(1));
     let Some(found) = group(&ran.stdout).or_else(|| group(&ran.stderr)) else {
@@ -213,7 +213,7 @@ fn printed(pattern: &Regex, ran: &Ran, invocation: &Invocation) -> Result<f64, M
     })
 }
 
-/// The median over the trials of what a phase of a run found.
+/// The median over the trials of a phase's figure.
 fn of_phase(
     ran: &Ran,
     phase: Option<&str>,

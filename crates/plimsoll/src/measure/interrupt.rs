@@ -1,4 +1,4 @@
-//! What happens at Ctrl-C: the command under test ends, and the measuring after it.
+//! Ctrl-C: the command under test ends, and the measuring after it.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,12 +28,12 @@ impl Interrupts {
     pub(crate) fn listen() -> io::Result<Self> {
         let interrupts = Self::default();
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-        let told = interrupts.clone();
+        let shared = interrupts.clone();
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             for _ in signals.forever() {
-                let again = told.0.interrupted.swap(true, Ordering::SeqCst);
-                told.end_command(if again { Signal::SIGKILL } else { Signal::SIGTERM });
-                let later = told.clone();
+                let again = shared.0.interrupted.swap(true, Ordering::SeqCst);
+                shared.end_command(if again { Signal::SIGKILL } else { Signal::SIGTERM });
+                let later = shared.clone();
                 std::thread::spawn(move || {
                     std::thread::sleep(GRACE);
                     later.end_command(Signal::SIGKILL);
@@ -56,7 +56,7 @@ impl Interrupts {
         }
     }
 
-    /// Reaps the process; while that happens nobody sends a signal to its number, which could be another's by then.
+    /// Reaps the process; meanwhile no signal goes to its number, which could be another's by then.
     pub(super) fn ended<T>(&self, reap: impl FnOnce() -> T) -> T {
         let mut group = self.group();
         *group = None;
@@ -65,7 +65,7 @@ impl Interrupts {
 
     fn end_command(&self, signal: Signal) {
         if let Some(group) = *self.group() {
-            // A group that is gone has nobody to be told.
+            // The process group may have ended already.
             killpg(group, signal).ok();
         }
     }

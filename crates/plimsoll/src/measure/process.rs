@@ -22,10 +22,10 @@ use crate::args;
 /// The exit status of `plimsoll run` that says that it could not be carried out.
 const COULD_NOT: i32 = 3;
 
-/// No more of what a command prints is read, in bytes.
+/// Largest part of a command's output that is read, in bytes.
 const MOST_READ: u64 = 64 << 20;
 
-/// What a command used, and what it said.
+/// Resources and output of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     /// From before it was started until it had ended.
@@ -38,9 +38,9 @@ pub(crate) struct Ran {
     pub(super) peak_memory: u64,
     /// Pages that it and the children that it waited for touched for the first time, or again after they were taken away.
     pub(super) page_faults: Option<u64>,
-    /// What it wrote to stdout; nothing where nobody asked.
+    /// Text on stdout; nothing where it was not requested.
     pub(crate) stdout: Vec<u8>,
-    /// What it wrote to stderr.
+    /// Text on stderr.
     pub(crate) stderr: Vec<u8>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Times {
     pub(crate) system: Duration,
 }
 
-/// Who waited for a CPU within a wall time.
+/// Waiting time for a CPU within a wall time.
 #[derive(Clone, Copy, Debug)]
 struct Waits {
     /// The command, until its end.
@@ -94,7 +94,7 @@ struct Watch {
 }
 
 impl Drop for Watch {
-    /// What commands leave running on purpose lives on, unless the user has ended them.
+    /// Processes that commands leave running on purpose live on, unless the user has ended them.
     fn drop(&mut self) {
         if !self.interrupts.seen() {
             self.guard.dismiss();
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_tells_the_status_and_the_last_words() {
+    fn a_failure_names_the_status_and_the_last_words() {
         let error =
             runner().run(&shell("echo sorry >&2; exit 3"), &WorkingFolder::default(), false).unwrap_err();
         let text = error.to_string();

@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 /// The first thread does this share of all of a command's work where it is the only one.
 const ALONE: f64 = 0.95;
 
-/// What the scheduler counted of the first thread of a process.
+/// The scheduler's counts of the first thread of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scheduled {
     /// The time on a CPU.

@@ -1,4 +1,4 @@
-//! The whole screen of a terminal. It is given back when this is dropped, by a panic, and by whoever ends the process and asks for that.
+//! The whole screen of a terminal. It is given back on drop, on panic, and by a process that ends and asks for it.
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -50,10 +50,10 @@ impl FullScreen {
     fn take(out: Box<dyn Write + Send>, colour: bool) -> io::Result<Self> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
-            let tell = panic::take_hook();
+            let previous = panic::take_hook();
             panic::set_hook(Box::new(move |panicked| {
                 restore();
-                tell(panicked);
+                previous(panicked);
             }));
         });
         TAKEN.store(true, Ordering::Release);
@@ -67,7 +67,7 @@ impl FullScreen {
         Ok(Self { terminal: taken?, colour })
     }
 
-    /// Draws; what cannot be drawn is not shown. The second argument tells whether there are colours.
+    /// Draws; what cannot be drawn is not shown. The second argument says whether there are colours.
     pub(crate) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>, bool)) {
         let colour = self.colour;
         self.terminal.draw(|frame| draw(frame, colour)).ok();

@@ -17,7 +17,7 @@ impl LiveLine {
     /// A line; with a `tick`, a sign of life turns in it that often.
     pub(crate) fn new(tick: Option<Duration>) -> Self {
         let bar = (std::io::stderr().is_terminal() && !is_quiet()).then(|| {
-            // What does not fit is cut off: a line that wraps cannot be taken back.
+            // A longer line is cut off: a line that wraps cannot be taken back.
             let style = ProgressStyle::with_template("{spinner} {wide_msg}");
             let bar = ProgressBar::new_spinner()
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
@@ -29,7 +29,7 @@ impl LiveLine {
         Self { bar }
     }
 
-    /// Whether anybody sees it.
+    /// Whether it is shown.
     pub(crate) fn is_seen(&self) -> bool {
         self.bar.is_some()
     }

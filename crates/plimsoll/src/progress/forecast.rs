@@ -17,7 +17,7 @@ pub(crate) struct Coming {
     pub(crate) kind: PhaseKind,
     /// Whether it is measured at once with the one before it, which has the time already.
     beside: bool,
-    /// What the file says of its length.
+    /// Its length by the file.
     in_file: Option<Duration>,
 }
 
@@ -44,7 +44,7 @@ impl Forecast {
         (self.done, self.since) = (0, Instant::now());
     }
 
-    /// A phase is over; it took so long where it came to its end.
+    /// Records the end of a phase, with its duration if it was complete.
     pub(crate) fn phase_ended(&mut self, name: &str, kind: PhaseKind, took: Option<Duration>) {
         if let Some(took) = took {
             self.seen.retain(|(other, of, _)| !(other == name && *of == kind));
@@ -53,7 +53,7 @@ impl Forecast {
         (self.done, self.since) = (self.done + 1, Instant::now());
     }
 
-    /// How long a phase takes; nothing where nobody knows.
+    /// How long a phase takes; nothing where that is unknown.
     pub(crate) fn takes(&self, phase: &Coming) -> Option<Duration> {
         if phase.beside {
             return Some(Duration::ZERO);
@@ -147,13 +147,13 @@ impl fmt::Display for Estimate {
             Some(run) => format!("as in the run {run}"),
             None => "as its file says, without set-up".to_owned(),
         };
-        let told = |time: Duration| seconds(time.as_secs_f64());
-        write!(f, "a trial takes about {}, {source}; ", told(trial))?;
+        let time = |time: Duration| seconds(time.as_secs_f64());
+        write!(f, "a trial takes about {}, {source}; ", time(trial))?;
         let (fewest, most) = (trial * self.fewest, trial * self.most);
         let most = self.budget.map_or(most, |budget| most.min(fewest.max(budget + trial)));
         match self.fewest == self.most || most <= fewest {
-            true => write!(f, "{} of them {}", self.fewest, told(fewest)),
-            false => write!(f, "{} to {} of them {} to {}", self.fewest, self.most, told(fewest), told(most)),
+            true => write!(f, "{} of them {}", self.fewest, time(fewest)),
+            false => write!(f, "{} to {} of them {} to {}", self.fewest, self.most, time(fewest), time(most)),
         }
     }
 }
@@ -180,14 +180,14 @@ mod tests {
         forecast.phase_ended("after", PhaseKind::Measure, Some(second));
         let left = forecast.left().unwrap();
         assert!(left > second * 11 && left <= second * 12, "three more cycles of four phases: {left:?}");
-        // One that was skipped is no measure for those to come.
+        // A skipped phase is no measure for later ones.
         let next = forecast.all[forecast.done].clone();
         forecast.phase_ended(&next.name, next.kind, None);
         assert_eq!(forecast.takes(&next), Some(second));
     }
 
     #[test]
-    fn an_earlier_run_tells_how_long_one_will_take_before_anything_was_seen() {
+    fn an_earlier_run_predicts_how_long_one_will_take_before_anything_was_seen() {
         let plan = plan("flood-relay");
         let second = Duration::from_secs(1);
         let phases =
@@ -195,13 +195,13 @@ mod tests {
         let times = Times { run: "abc".into(), phases, around: second };
         let trial = Forecast::new(&plan, Some(times.clone())).trial().unwrap();
         assert_eq!(trial, second * u32::try_from(Forecast::new(&plan, None).all.len() + 1).unwrap());
-        let told = Estimate::of(&plan, Some(&times)).to_string();
-        assert!(told.starts_with("a trial takes about ") && told.contains("as in the run abc"), "{told}");
+        let text = Estimate::of(&plan, Some(&times)).to_string();
+        assert!(text.starts_with("a trial takes about ") && text.contains("as in the run abc"), "{text}");
         assert!(Estimate::of(&plan, None).to_string().contains("carried out once"));
     }
 
     #[test]
-    fn a_file_that_says_how_long_its_loads_last_tells_it_too() {
+    fn a_file_that_says_how_long_its_loads_last_predicts_it_too() {
         let text = r#"
 question = "?"
 [hosts.a]
@@ -224,9 +224,9 @@ min_trials = 3
 max_trials = 6
 "#;
         let plan = Plan::read("x", text, &Settings::default()).unwrap();
-        let told = Estimate::of(&plan, None).to_string();
+        let text = Estimate::of(&plan, None).to_string();
         assert_eq!(
-            told,
+            text,
             "a trial takes about 10 s, as its file says, without set-up; 3 to 6 of them 30 s to 60 s"
         );
     }

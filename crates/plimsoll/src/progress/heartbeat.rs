@@ -1,4 +1,4 @@
-//! A line now and then in a log: whoever reads it sees that the run goes on, and how far it is.
+//! Progress lines in a log, at an interval.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
@@ -24,7 +24,7 @@ impl Heartbeat {
                 messages::note(line);
             }
         };
-        // Without a thread there is no line, which nobody's run depends on.
+        // No run depends on these lines, so a missing thread is no error.
         let thread = thread::Builder::new().name("heartbeat".into()).spawn(beat).ok();
         Self { stop: Some(stop), thread }
     }

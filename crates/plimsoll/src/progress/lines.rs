@@ -1,4 +1,4 @@
-//! What happens in a run, as it happens, for programs: an object on each line of stdout (`run --format jsonl`).
+//! Events of a run for programs, as they happen: an object on each line of stdout (`run --format jsonl`).
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use plimsoll_store::RunEntry;
 use crate::failure::Failure;
 use crate::output;
 
-/// Writes lines. Nobody who reads them any more (`| head`) is no failure.
+/// Writes lines. A reader that has gone (`| head`) is no failure.
 pub(crate) struct Lines {
     run: String,
     began: Instant,

@@ -1,4 +1,4 @@
-//! How far a run is, for who waits: the whole screen of a terminal, a line where it is small, a line now and then in a log.
+//! Progress of a run: the whole screen of a terminal, a line where it is small, a line now and then in a log.
 
 pub(crate) mod forecast;
 mod heartbeat;
@@ -39,8 +39,8 @@ pub(crate) struct Ends {
     pub(crate) phase: Arc<AtomicBool>,
 }
 
-/// The ways to report progress.
-pub(crate) struct Telling {
+/// Options of progress output.
+pub(crate) struct ProgressOptions {
     /// Whether the whole screen may be used.
     pub(crate) live: bool,
     /// How often a line is written where there is no terminal.
@@ -54,7 +54,7 @@ enum Outlet {
     Nobody,
 }
 
-/// Tells how far a run is.
+/// Shows how far a run is.
 pub(crate) struct Progress {
     view: Arc<Mutex<View>>,
     outlet: Outlet,
@@ -67,7 +67,7 @@ impl Progress {
         plan: &Plan,
         entry: &RunEntry,
         earlier: Option<Times>,
-        telling: &Telling,
+        options: &ProgressOptions,
         ends: &Ends,
         report: ReportSoFar,
         file: UnderWayFile,
@@ -77,19 +77,19 @@ impl Progress {
         let shared = Shared::start(&view, file);
         let outlet = if messages::is_quiet() {
             Outlet::Nobody
-        } else if let Some(screen) = telling.live.then(|| Screen::open(&view, ends, &report)).flatten() {
+        } else if let Some(screen) = options.live.then(|| Screen::open(&view, ends, &report)).flatten() {
             Outlet::Screen(screen)
         } else if io::stderr().is_terminal() {
             let line = LiveLine::new(Some(Duration::from_millis(200)));
             line.say(&format!("run {} of {}: {}", entry.id, entry.experiment, plan.experiment.question));
             Outlet::Line(line)
         } else {
-            telling.heartbeat.map_or(Outlet::Nobody, |every| Outlet::Log(Heartbeat::start(&view, every)))
+            options.heartbeat.map_or(Outlet::Nobody, |every| Outlet::Log(Heartbeat::start(&view, every)))
         };
         Self { view, outlet, report, _shared: shared }
     }
 
-    /// Takes away what was drawn. What went wrong meanwhile is said again where it would be gone with the screen.
+    /// Clears the screen. Errors that went with it are printed again.
     pub(crate) fn clear(&mut self) {
         match std::mem::replace(&mut self.outlet, Outlet::Nobody) {
             Outlet::Screen(screen) => {
@@ -117,13 +117,13 @@ impl Observer for Progress {
         // Between two trials nothing is measured that it could disturb.
         if matches!(event, Event::TrialEnded { .. }) && self.report.wanted.swap(false, Ordering::AcqRel) {
             drop(view);
-            let told = self.report.open();
-            lock(&self.view).say(told, true);
+            let message = self.report.open();
+            lock(&self.view).say(message, true);
         }
     }
 }
 
-/// What a thread that panicked has left is still worth showing.
+/// The state that a panicked thread left is still worth showing.
 fn lock(view: &Mutex<View>) -> std::sync::MutexGuard<'_, View> {
     view.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The report of what a run has measured so far, for who does not want to wait for its end.
+//! The report of a run in progress.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 const OPENED: Duration = Duration::from_secs(3);
 const POLL: Duration = Duration::from_millis(50);
 
-/// Writes the page as it is by now, and tells whether there is a file: what goes to a pipe is not written twice.
+/// Writes the page of the trials so far. The result says whether there is a file: a page that goes to a pipe is not written twice.
 type Write = Box<dyn Fn() -> Result<bool, Failure> + Send + Sync>;
 
 /// The page of a run under way.
@@ -95,7 +95,7 @@ fn opened_by(program: &str, page: &Path) -> bool {
             _ => break,
         }
     }
-    // Whoever waits for it leaves no zombie behind while the run goes on.
+    // The wait reaps the browser's process while the run goes on.
     thread::Builder::new().name("browser".into()).spawn(move || child.wait()).ok();
     true
 }

@@ -27,11 +27,11 @@ impl Shared {
         let (stop, stopped) = mpsc::channel();
         let view = Arc::clone(view);
         let write = move || {
-            let mut told = false;
+            let mut is_warned = false;
             loop {
                 let state = state(&lock(&view));
                 if let Err(error) = file.write(&state)
-                    && !std::mem::replace(&mut told, true)
+                    && !std::mem::replace(&mut is_warned, true)
                 {
                     tracing::warn!("`plimsoll serve` cannot show this run while it goes on: {error}");
                 }
@@ -40,7 +40,7 @@ impl Shared {
                 }
             }
         };
-        // Without a thread nobody sees it from elsewhere, which no run depends on.
+        // No run depends on this view, so a missing thread is no error.
         let thread = thread::Builder::new().name("shared".into()).spawn(write).ok();
         Self { stop: Some(stop), thread }
     }

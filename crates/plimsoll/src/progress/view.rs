@@ -17,7 +17,7 @@ use super::forecast::Forecast;
 const KEPT: usize = 240;
 /// The lines of events that are kept.
 const LINES: usize = 200;
-/// What CPUs do, as `/proc/stat` counts it.
+/// Shares of CPU time, as `/proc/stat` counts it.
 pub(super) const CPU_KINDS: [&str; 8] =
     ["user", "nice", "system", "irq", "softirq", "steal", "iowait", "idle"];
 /// The latest stretch of time, over which a percentile is shown.
@@ -70,7 +70,7 @@ pub(super) struct CurrentPhase {
     pub(super) progress: Option<Progress>,
 }
 
-/// What came of a rig.
+/// Figures of a rig so far.
 #[derive(Default)]
 pub(super) struct Rig {
     /// Operations per second.
@@ -106,7 +106,7 @@ impl Recent {
     }
 }
 
-/// What the CPUs of a host do.
+/// Shares of CPU time of a host.
 #[derive(Default)]
 pub(super) struct Cpu {
     counted: BTreeMap<String, f64>,
@@ -117,7 +117,7 @@ pub(super) struct Cpu {
     pub(super) busy: VecDeque<f64>,
 }
 
-/// Something that happened.
+/// A line of the log of events.
 pub(super) struct Line {
     pub(super) at: Duration,
     pub(super) text: String,
@@ -196,7 +196,7 @@ impl View {
             }
             Event::PhaseEnded { phase } => {
                 let took = Duration::from_nanos(phase.end_ns - phase.start_ns);
-                // One that was skipped tells nothing of the next.
+                // A skipped phase does not predict the next one's duration.
                 let whole = (!std::mem::take(&mut self.skipped)).then_some(took);
                 self.forecast.phase_ended(&phase.name, phase.kind, whole);
                 self.over.push(took);
@@ -234,8 +234,8 @@ impl View {
             if progress.errors > 0 { format!(", {} errors", progress.errors) } else { String::new() };
         self.detail = format!("{:.0}/s  {}{of}{errors}", progress.rate, progress.done);
         keep(&mut self.rigs.entry(arm).or_default().rate, progress.rate);
-        let told = self.phase.as_ref().and_then(|phase| phase.progress).map_or(0, |before| before.errors);
-        if progress.errors > 0 && told == 0 {
+        let before = self.phase.as_ref().and_then(|phase| phase.progress).map_or(0, |before| before.errors);
+        if progress.errors > 0 && before == 0 {
             let phase = self.phase.as_ref().map_or("", |phase| phase.name.as_str());
             self.say(format!("{phase}: the first errors, {} of {}", progress.errors, progress.done), false);
         }
@@ -250,7 +250,7 @@ impl View {
         let rig = self.rigs.entry(slice.arm).or_default();
         let rate = [Metric::RequestsPerSecond, Metric::ConnectionsPerSecond];
         let rate = result.facts.as_ref().and_then(|facts| facts.rate()).into_iter().chain(rate);
-        // A load that is over in a moment tells nothing while it runs.
+        // A load that is over in a moment has no progress while it runs.
         if let Some(rate) = rate.into_iter().find_map(|metric| result.figure(metric)) {
             keep(&mut rig.rate, rate);
         }
@@ -307,8 +307,8 @@ impl View {
 
     /// The lines to print again after the screen closes.
     pub(super) fn to_keep(&self) -> Vec<String> {
-        let told = |line: &Line| format!("after {}: {}", seconds(line.at.as_secs_f64()), line.text);
-        self.lines.iter().filter(|line| line.matters).map(told).collect()
+        let text = |line: &Line| format!("after {}: {}", seconds(line.at.as_secs_f64()), line.text);
+        self.lines.iter().filter(|line| line.matters).map(text).collect()
     }
 }
 
@@ -323,7 +323,7 @@ impl CurrentPhase {
 }
 
 impl Cpu {
-    /// Takes a sample, which holds what is new. A share is worth telling after half a second. `cpus` are numbers, or one empty name for all.
+    /// Takes a sample, which holds what is new. A share is shown after half a second. `cpus` are numbers, or one empty name for all.
     fn take(&mut self, sample: &Sample, cpus: &[String]) {
         let named = |kind: &'static str| cpus.iter().map(move |cpu| format!("machine.stat.cpu{cpu}.{kind}"));
         for name in CPU_KINDS.into_iter().flat_map(named) {
@@ -419,18 +419,18 @@ pub(super) mod tests {
         view
     }
 
-    /// Something that happens to a view that is shared.
+    /// A change to a shared view.
     pub(in crate::progress) fn with(view: &std::sync::Mutex<View>, happens: impl FnOnce(&mut View)) {
         happens(&mut crate::progress::lock(view));
     }
 
     #[test]
-    fn the_percentile_told_is_that_of_the_last_seconds() {
+    fn the_percentile_shown_is_that_of_the_last_seconds() {
         let mut recent = Recent::default();
         let began = Instant::now();
         let second = |n| began + Duration::from_secs(n);
         assert_eq!(recent.take(began, &Histogram::default()), None);
-        // A burst of 50 ms among requests of 1 ms is told for as long as it is one of the last seconds.
+        // A burst of 50 ms among requests of 1 ms is shown while it is one of the last seconds.
         assert_eq!(recent.take(second(0), &Histogram::of([(50_000, 50)])).map(f64::round), Some(50.0));
         assert_eq!(recent.take(second(3), &Histogram::of([(1000, 950)])).map(f64::round), Some(50.0));
         assert_eq!(recent.take(second(3), &Histogram::of([(1000, 1)])), None, "the same second");
@@ -438,13 +438,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_whole_trials_took_tells_the_time_left() {
+    fn what_whole_trials_took_predicts_the_time_left() {
         let mut view = view();
         view.limits = (4, 9);
         assert_eq!(view.remaining(), None, "nothing is known before the first trial has ended");
         (view.trials_done, view.trials_took) = (1, Duration::from_secs(7));
         let (least, most) = view.remaining().unwrap();
-        // What is left of the second trial, and two more; seven at most.
+        // The rest of the second trial, and two more; seven at most.
         assert!((20.0..=21.0).contains(&least.as_secs_f64()), "{least:?}");
         assert!((55.0..=56.0).contains(&most.as_secs_f64()), "{most:?}");
         view.budget = Some(Duration::from_secs(20));
@@ -453,7 +453,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn cpu_time_is_told_by_kind_though_samples_hold_only_what_is_new() {
+    fn cpu_time_is_split_by_kind_though_samples_hold_only_what_is_new() {
         let mut cpu = Cpu::default();
         let sample = |ms: u64, values: &[(&str, f64)]| Sample {
             at_ns: ms * 1_000_000,
@@ -462,7 +462,7 @@ pub(super) mod tests {
         let all = [String::new()];
         cpu.take(&sample(0, &[("user", 1000.0), ("softirq", 0.0), ("idle", 5000.0)]), &all);
         cpu.take(&sample(100, &[("user", 1600.0)]), &all);
-        assert!(cpu.busy.is_empty(), "too early to tell");
+        assert!(cpu.busy.is_empty(), "too early to say");
         cpu.take(&sample(600, &[("softirq", 200.0), ("idle", 5200.0)]), &all);
         let of = |kind: &str| cpu.now[CPU_KINDS.iter().position(|it| *it == kind).unwrap()];
         assert_eq!((of("user"), of("softirq"), of("idle")), (0.6, 0.2, 0.2));

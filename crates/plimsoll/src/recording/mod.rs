@@ -73,7 +73,7 @@ fn uptime_s() -> Option<f64> {
     std::fs::read_to_string("/proc/uptime").ok()?.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Something that could not be read.
+/// A source that could not be read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Missing {
     pub(crate) what: String,
@@ -83,7 +83,7 @@ pub(crate) struct Missing {
     pub(crate) allowed_by: Option<String>,
 }
 
-/// What `record` writes beside the counters.
+/// Parts that `record` writes beside the counters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Part {
@@ -139,7 +139,7 @@ pub(crate) struct PacketsAt {
     pub(crate) pcapng: String,
 }
 
-/// What a recording cost, and what ended it.
+/// Costs of a recording, and its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct End {
     /// CPU time of the recording program, in seconds.
@@ -274,7 +274,7 @@ impl Writer {
     }
 }
 
-/// Whoever reads a recording learns much about the machine: it is for its owner alone.
+/// A recording says much about the machine: only its owner may read it.
 fn create(path: &Path, is_new: bool) -> Result<File, Failure> {
     use std::os::unix::fs::OpenOptionsExt;
     File::options()
@@ -287,7 +287,7 @@ fn create(path: &Path, is_new: bool) -> Result<File, Failure> {
         .map_err(|error| Failure::io("write", path, &error))
 }
 
-/// What a file has in it.
+/// Content of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Recording {
     pub(crate) header: Header,
@@ -304,7 +304,7 @@ impl Recording {
         })
     }
 
-    /// Why it tells nothing, where nothing can be seen to move.
+    /// Reason why a recording that is too short shows nothing.
     pub(crate) fn too_short(&self) -> String {
         format!("two moments or more are needed, and it has {}", self.moments.len())
     }

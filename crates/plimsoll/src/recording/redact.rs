@@ -1,9 +1,9 @@
 //! Replaces names in a recording by pseudonyms.
 //!
 //! A pseudonym is a keyed hash of the name, and the key is derived from the machine's id (machine-id(5)). So one name has the same
-//! pseudonym in all recordings of a machine, which lets them be compared, and nobody without that id can try names out.
+//! pseudonym in all recordings of a machine, which lets them be compared, and only with that id can names be tried out.
 //!
-//! What stays: names of the kernel's functions, settings, devices and threads, and functions of programs.
+//! Unchanged: names of the kernel's functions, settings, devices and threads, and functions of programs.
 
 use std::collections::HashMap;
 use std::fs;
@@ -24,7 +24,7 @@ const MOST_ADDRESSES: usize = 100_000;
 const LENGTH: usize = 5;
 /// Instead of a text that may hold anything.
 const REMOVED: &str = "(removed)";
-/// Names that tell the kind of an interface, and nothing else.
+/// Names that reveal only the kind of an interface.
 const PLAIN_INTERFACE: &str = r"^(lo|eth\d+|eno\d+|ens\d+|enp\d+s\d+(f\d+)?|bond\d+|br\d+|docker0|wlan\d+)$";
 /// Threads of the kernel.
 const KERNEL_THREAD: &str = r"^(kworker(/[u0-9:HRI]+(-events(_\w+)?)?)?|ksoftirqd/\d+|kswapd\d+|kcompactd\d+|khugepaged|migration/\d+|rcu_(preempt|sched|gp)|swapper|kthreadd)$";
@@ -63,7 +63,7 @@ impl Redactor {
             Regex::new(text).map_err(|error| Failure::could_not(format!("a pattern of names: {error}")))
         };
         let plain_interface = regex(PLAIN_INTERFACE)?;
-        // A user `root` or `bin` tells nothing, and would spoil names of the kernel's.
+        // A user `root` or `bin` reveals nothing, and would spoil names of the kernel's.
         let mut names: Vec<&String> = names
             .iter()
             .filter(|name| !SYSTEM_USERS.contains(&name.as_str()) && !plain_interface.is_match(name))
@@ -276,7 +276,7 @@ mod tests {
     use super::super::{Header, Missing, Part, ProfileWindow, SocketsAt};
     use super::*;
 
-    /// Names as somebody may have them; long enough not to be part of any other word.
+    /// Plausible names, long enough not to be part of any other word.
     struct Names(StdRng);
 
     impl Names {

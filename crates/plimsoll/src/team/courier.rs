@@ -1,4 +1,4 @@
-//! What carries a run from this machine's file to a server, in a thread of its own: a server that neither answers nor goes away would hold the run up otherwise.
+//! Carries a run from this machine's file to a server, in a thread of its own: a server that neither answers nor goes away would hold the run up otherwise.
 
 use std::cell::Cell;
 use std::io;
@@ -14,11 +14,11 @@ const LOOKS: Duration = Duration::from_millis(200);
 /// The part of a run to send to the server.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Load {
-    /// What there is of a run apart from its trials.
+    /// All of a run apart from its trials.
     Begun,
     /// That, and this trial.
     Trial(u32),
-    /// All that the server has not got.
+    /// All that the server lacks.
     Whole,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Courier {
 }
 
 impl Courier {
-    /// One that has both stores for itself. `watched` is the server in the same session as `team`.
+    /// A courier that has both stores for itself. `watched` is the server in the same session as `team`.
     pub(super) fn between(own: Store, team: Store, watched: Store) -> io::Result<Self> {
         let (loads, orders) = mpsc::channel::<(String, Load)>();
         let (answer, answers) = mpsc::channel();
@@ -63,7 +63,7 @@ impl Courier {
         ends: &dyn Fn() -> bool,
     ) -> Delivery {
         if self.is_under_way.get() {
-            // What became of it is seen by this one.
+            // The next query shows the outcome.
             self.answer(last, ends)?.ok();
         }
         let gone = self.loads.send((run.to_owned(), load)).is_err();

@@ -1,4 +1,4 @@
-//! Runs that are to be on a server, and of which this machine's own file has more: the controller was killed, or the server was away for too long.
+//! Runs that a server lacks and this machine's own file has: the controller was killed, or the server was away for too long.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,34 +12,34 @@ use plimsoll_store::{Location, Store, StoreError};
 use crate::failure::Failure;
 use crate::state;
 
-/// What of the file a server has not got.
-struct Left {
+/// Parts of the file that a server lacks.
+struct Undelivered {
     file: String,
     server: String,
     /// The runs that the server knows.
     runs: Vec<LeftRun>,
-    /// How many it does not know: those that were to be in the file, and those that it was away for from the start.
+    /// Number of runs that it does not know: the server was away from their start, or only the file was to hold them.
     unknown: usize,
 }
 
-/// A run that the server has not got whole.
+/// A run that the server lacks or has in part.
 struct LeftRun {
     id: String,
     experiment: String,
     is_complete: bool,
     /// How many trials ended.
     trials: usize,
-    /// How many of them the server has not got.
+    /// Number of trials that the server lacks.
     lacking: usize,
 }
 
-/// What of this machine's own file the store at `place` has not got, in words; nothing where that is a file. What goes on is no business of this.
+/// Runs of this machine's own file that the store at `place` lacks, in words; nothing where that is a file. Runs in progress are left out.
 pub(crate) fn left(place: &Location, named: Option<&Store>) -> Result<Option<String>, Failure> {
     if matches!(place, Location::File(_)) {
         return Ok(None);
     }
     let own = Store::open_to_read(&state::own_file()?)?;
-    let told = match named {
+    let text = match named {
         Some(named) => compared(&own, named)?.to_string(),
         None => format!(
             "unknown without the server; {} has {}",
@@ -47,14 +47,14 @@ pub(crate) fn left(place: &Location, named: Option<&Store>) -> Result<Option<Str
             counted(own.runs(None)?.len(), "run")
         ),
     };
-    Ok(Some(told))
+    Ok(Some(text))
 }
 
-fn compared(own: &Store, named: &Store) -> Result<Left, StoreError> {
+fn compared(own: &Store, named: &Store) -> Result<Undelivered, StoreError> {
     let there: BTreeMap<String, RunStatus> =
         named.runs(None)?.into_iter().map(|entry| (entry.id, entry.status)).collect();
     let (file, server) = (own.place().to_string(), named.place().to_string());
-    let mut left = Left { file, server, runs: Vec::new(), unknown: 0 };
+    let mut left = Undelivered { file, server, runs: Vec::new(), unknown: 0 };
     for entry in own.runs(None)? {
         let Some(status) = there.get(&entry.id) else {
             left.unknown += 1;
@@ -81,7 +81,7 @@ pub(super) fn push(run: &str, from: &str, to: &str) -> String {
     format!("plimsoll push {run} --store {} --to {}", shell_word(from), shell_word(to))
 }
 
-impl fmt::Display for Left {
+impl fmt::Display for Undelivered {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.runs.len() {
             0 => write!(out, "none")?,

@@ -100,13 +100,13 @@ impl Keeping {
     pub(crate) fn deliver(&self, run: &str, interrupt: &Arc<AtomicBool>) -> Result<(), Failure> {
         let Some(team) = &self.team else { return Ok(()) };
         if self.own.run(run)?.is_none() {
-            // What could not be stored at all has been told.
+            // The failure to store it has been reported.
             return Ok(());
         }
         let was_interrupted = interrupt.load(Ordering::Acquire);
         let ends = || !was_interrupted && interrupt.load(Ordering::Acquire);
         let mut away_since = None;
-        let mut is_told = false;
+        let mut is_reported = false;
         loop {
             match team.courier.carry(run, Load::Whole, [team.wait; 2], &ends) {
                 Ok(()) => break,
@@ -115,7 +115,7 @@ impl Keeping {
                         && away_since.get_or_insert_with(Instant::now).elapsed() < team.wait
                         && !ends() =>
                 {
-                    if !std::mem::replace(&mut is_told, true) {
+                    if !std::mem::replace(&mut is_reported, true) {
                         let wait = team.wait.as_secs_f64();
                         messages::say(format_args!("waiting for up to {wait:.0} s: {error}"));
                     }
@@ -124,7 +124,7 @@ impl Keeping {
                 Err(error) => return Err(self.stays(run, team, &error)),
             }
         }
-        if is_told {
+        if is_reported {
             messages::say(format_args!("{} is back, and has all of run {run}", team.store.place()));
         }
         self.own.remove_files(run)?;
@@ -140,7 +140,7 @@ impl Keeping {
     }
 }
 
-/// Hands on what ends.
+/// Hands on the events that end a phase, a trial or the run.
 pub(crate) struct Handing<'k> {
     keeping: &'k Keeping,
     run: &'k str,
@@ -159,7 +159,7 @@ impl Handing<'_> {
             (Some(number), false) => Load::Trial(number),
             (None, false) => Load::Begun,
         };
-        // One that has not answered was waited for before.
+        // A server that has not answered was waited for before.
         let waits = [Duration::ZERO, *wait];
         let handed = courier.carry(self.run, load, waits, &|| self.interrupt.load(Ordering::Acquire));
         let was_behind = std::mem::replace(&mut self.is_behind, handed.is_err());

@@ -86,7 +86,7 @@ metrics = { rate = { json = "/done/rate", unit = "jobs" }, took = { json = "/too
         .exits(0)
         .prints("./work")
         .prints("as nobody")
-        .prints("which tells rate, took");
+        .prints("which reports rate, took");
 }
 
 #[test]

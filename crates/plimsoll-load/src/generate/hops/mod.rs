@@ -106,7 +106,7 @@ impl<'a> Prober<'a> {
         })
     }
 
-    /// Addresses on the path.
+    /// Finds the addresses on the path.
     fn find(&mut self) -> io::Result<ProbedPath> {
         let mut path = ProbedPath::default();
         while path.hops.len() < self.load.most_hops as usize && !path.reached && !self.must_end() {

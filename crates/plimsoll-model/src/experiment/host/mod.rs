@@ -36,7 +36,7 @@ trait HostType {
     /// Description of the kind, in words.
     fn describe(&self) -> &'static str;
 
-    /// Key of its table.
+    /// Its name in a table.
     fn title(&self) -> &'static str;
 
     /// First setting of this host that this kind does not support.
@@ -98,7 +98,7 @@ impl HostKind {
         self.of().describe()
     }
 
-    /// Key of its table.
+    /// Its name in a table.
     pub fn title(self) -> &'static str {
         self.of().title()
     }

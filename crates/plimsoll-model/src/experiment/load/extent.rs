@@ -19,7 +19,7 @@ pub(super) fn check_extent(
     count.map_or(Ok(()), |count| in_range(count, 1, most, path!["loads", at.name, kind, key]))
 }
 
-/// Whether a load waits at all for the operations that it has begun: none ends in no time.
+/// Checks that a load waits at all for its operations: none ends in no time.
 pub(super) fn check_timeout(at: &LoadPlace<'_>, kind: &str, timeout: Span) -> Checked {
     if timeout.0.is_zero() {
         let place = path!["loads", at.name, kind, "timeout"];

@@ -263,7 +263,7 @@ impl LoadType for HttpLoad {
     }
 }
 
-/// Settings of a single version, and the number of streams.
+/// Checks settings of a single version, and the number of streams.
 fn check_version(name: &String, http: &HttpLoad) -> Checked {
     let here = |key: &str| path!["loads", name, "http", key];
     if http.version == HttpVersion::Http1 {

@@ -419,7 +419,7 @@ impl Service {
         filled.err().map(|error| error.to_string())
     }
 
-    /// Settings of a program beyond those of every program.
+    /// Checks the settings of a program beyond those of every program.
     fn check_rights(&self, name: &String) -> Checked {
         let program = self.kind.exec().is_some();
         if self.privileged && !self.kind.may_be_privileged() {

@@ -47,7 +47,7 @@ impl Counter {
         crate::number::sorted(self.courses.iter().flat_map(|course| course.values.iter().copied()))
     }
 
-    /// Meaning of the values.
+    /// Unit of the values.
     pub(in crate::html) fn unit(&self) -> &'static str {
         if self.grows { "per second" } else { "value" }
     }

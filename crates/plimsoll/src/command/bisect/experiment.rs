@@ -79,7 +79,7 @@ pub(super) fn commands(
     Ok(settings.into_iter().map(command).collect())
 }
 
-/// Asks once for what the runs of all versions do. Each run gets this consent and no more.
+/// Asks once for the effects of all versions. Each run gets this consent and no more.
 fn allowed(source: &Source, args: &BisectArgs, settings: &[Vec<String>]) -> Result<Vec<Consent>, Failure> {
     let mut all = BTreeSet::new();
     for settings in settings {
@@ -92,7 +92,7 @@ fn allowed(source: &Source, args: &BisectArgs, settings: &[Vec<String>]) -> Resu
     effects::ask(&all.into_iter().collect::<Vec<_>>(), &args.consent)
 }
 
-/// What a line of versions stands for: settings of its own behind a label, or a value of the one that differs.
+/// Settings of a line of versions: settings of its own behind a label, or a value of the one that differs.
 fn settings(line: &str, own: Option<&str>) -> Result<Vec<String>, Failure> {
     // A package or a path has no blank behind its colon.
     if let Some((_, settings)) = line.split_once(": ") {

@@ -10,7 +10,7 @@ use crate::measure::{
 };
 use crate::repository::Worktrees;
 
-/// What measures a version by its place in the list.
+/// Measures a version by its place in the list.
 pub(super) struct VersionMeter<'a> {
     versions: &'a [Version],
     invocations: Vec<Invocation>,

@@ -84,7 +84,7 @@ fn question(
     }
 }
 
-/// Keeps what was measured, and tells how to go on with it.
+/// Keeps the measurements, and says how to go on with them.
 fn stopped(stop: Stop, state: &mut State) -> Result<Exit, Failure> {
     let kept = state.keep();
     if let Ok(Some(path)) = &kept {
@@ -103,9 +103,9 @@ fn stopped(stop: Stop, state: &mut State) -> Result<Exit, Failure> {
 /// One version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Version {
-    /// What stands for `{}`.
+    /// Value of `{}`.
     name: String,
-    /// What it is called in a line of progress.
+    /// Name in a line of progress.
     label: String,
     /// A remark, such as the subject of a commit.
     about: Option<String>,

@@ -22,7 +22,7 @@ pub(super) struct Limits {
     pub(super) max_pairs: usize,
 }
 
-/// What came of a search.
+/// Outcome of a search.
 #[derive(Debug)]
 pub(super) enum SearchOutcome {
     /// The posterior is sure of a version, and its neighbours were compared.

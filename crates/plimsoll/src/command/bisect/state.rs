@@ -78,7 +78,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// What the file has on this question, or nothing yet.
+    /// The file's state for this question, or nothing yet.
     ///
     /// # Errors
     /// The file cannot be read, or is about another question.
@@ -161,7 +161,7 @@ impl State {
 }
 
 impl Question {
-    /// What another question differs in.
+    /// Differences of another question.
     fn difference(&self, other: &Self) -> Option<String> {
         if self.versions != other.versions || self.repository != other.repository {
             let ends = |question: &Self| {

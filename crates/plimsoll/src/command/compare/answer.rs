@@ -1,4 +1,4 @@
-//! All that the answer of a comparison is written from.
+//! Input of every writer of a comparison's answer.
 
 use plimsoll_assess::Explained;
 use plimsoll_judge::compare::Comparison;
@@ -8,7 +8,7 @@ use super::cells::Cell;
 use crate::contest::Contest;
 use crate::measure::{Gauge, Times};
 
-/// All that an answer is written from.
+/// Input of every writer of an answer.
 pub(super) struct Answers<'a> {
     pub(super) cells: &'a [Cell],
     pub(super) gauge: &'a Gauge,
@@ -21,7 +21,7 @@ pub(super) struct Answers<'a> {
     pub(super) ranking: Vec<(usize, usize, Comparison)>,
     /// Why one of two is worse, where that was asked for and one is.
     pub(super) explained: Option<Explained>,
-    /// What a reader must know of how that was found.
+    /// Notes to the reader on how the result was found.
     pub(super) missing: Vec<String>,
     /// The times of each measured run, by cell.
     pub(super) times: &'a [Vec<Times>],

@@ -168,7 +168,7 @@ impl<'a> Commands<'a> {
         })
     }
 
-    /// What comes before the first measurement that counts.
+    /// Steps before the first measurement that counts.
     fn warm_up(&mut self, args: &CompareArgs) -> Result<(), MeasureError> {
         if let Some(setup) = &args.setup {
             self.runner.run_aside(setup, &self.place)?;

@@ -1,4 +1,4 @@
-//! What two stored runs were measured on, and what differed: the first thing to know of a difference between their figures.
+//! Environments of two stored runs, and their differences: the first thing to know of a difference between their figures.
 
 use std::collections::BTreeSet;
 
@@ -12,21 +12,21 @@ use crate::{command, environment, state};
 /// The most lines of a file that are listed as missing from the other.
 const LINES: usize = 4;
 
-/// What differed between two runs, in sentences; that nothing did where nothing did.
+/// Differences between two runs as sentences; one sentence says so where there are none.
 pub(crate) fn differences(store: &Store, a: &str, b: &str) -> Result<Vec<String>, Failure> {
     let (a, b) = (state::find(store, a)?, state::find(store, b)?);
-    let mut told = of_files(&a, &b);
+    let mut sentences = of_files(&a, &b);
     let [of_a, of_b] = [&a, &b].map(|run| environment::versions(store, run));
-    told.extend(of_programs(&of_a?, &of_b?));
-    told.extend(machines(store, &a.id, &b.id)?);
-    Ok(told)
+    sentences.extend(of_programs(&of_a?, &of_b?));
+    sentences.extend(machines(store, &a.id, &b.id)?);
+    Ok(sentences)
 }
 
-/// What the experiments were, and with what settings.
+/// Differences between the experiment files and settings.
 fn of_files(a: &RunEntry, b: &RunEntry) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     if a.experiment != b.experiment {
-        told.push(format!(
+        sentences.push(format!(
             "The experiments differ: {} and {}.",
             terminal(&a.experiment),
             terminal(&b.experiment)
@@ -46,7 +46,7 @@ fn of_files(a: &RunEntry, b: &RunEntry) -> Vec<String> {
                 _ => all.join(", "),
             }
         };
-        told.push(format!(
+        sentences.push(format!(
             "The experiment's file differed: A had {}, and B had {}.",
             only(&of_a, &of_b),
             only(&of_b, &of_a)
@@ -59,9 +59,9 @@ fn of_files(a: &RunEntry, b: &RunEntry) -> Vec<String> {
         if end == 0 { "none".to_owned() } else { terminal(&words[..end].join(" ")).into_owned() }
     });
     if settings[0] != settings[1] {
-        told.push(format!("The settings differed: {} in A, and {} in B.", settings[0], settings[1]));
+        sentences.push(format!("The settings differed: {} in A, and {} in B.", settings[0], settings[1]));
     }
-    told
+    sentences
 }
 
 /// Programs whose versions differed, by their names.
@@ -75,7 +75,7 @@ fn of_programs(a: &[(String, String)], b: &[(String, String)]) -> Vec<String> {
     both.collect()
 }
 
-/// What differed between the hosts of the two runs.
+/// Differences between the hosts of the two runs.
 fn machines(store: &Store, a: &str, b: &str) -> Result<Vec<String>, Failure> {
     let (of_a, of_b) = (store.inventories(a)?, store.inventories(b)?);
     if of_a.is_empty() || of_b.is_empty() {
@@ -83,28 +83,28 @@ fn machines(store: &Store, a: &str, b: &str) -> Result<Vec<String>, Failure> {
             "What the machines were is not stored with both runs, so it cannot be compared.".into(),
         ]);
     }
-    let mut told: Vec<String> = Vec::new();
+    let mut sentences: Vec<String> = Vec::new();
     for (host, found) in &of_b {
         let Some(expected) = of_a.get(host) else { continue };
         let read =
             Expectation::parse(&expected.to_string()).ok().zip(serde_json::from_value(found.clone()).ok());
         let Some((expected, found)) = read else {
-            told.push(format!("An inventory of `{}` cannot be read.", terminal(host)));
+            sentences.push(format!("An inventory of `{}` cannot be read.", terminal(host)));
             continue;
         };
         for Deviation { path, expected, found } in plimsoll_inventory::compare(&expected, &found) {
             let found = found.as_deref().unwrap_or("nothing");
             // Hosts of one machine differ in the same things.
             let line = format!("The machine differed: {path} was {expected} in A, and {found} in B.");
-            if !told.contains(&line) {
-                told.push(line);
+            if !sentences.contains(&line) {
+                sentences.push(line);
             }
         }
     }
-    if told.is_empty() {
-        told.push("The machine was the same in both runs, as far as its inventory shows.".into());
+    if sentences.is_empty() {
+        sentences.push("The machine was the same in both runs, as far as its inventory shows.".into());
     }
-    Ok(told)
+    Ok(sentences)
 }
 
 #[cfg(test)]
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_in_file_settings_and_programs_is_told_and_nothing_else() {
+    fn what_differs_in_file_settings_and_programs_is_reported_and_nothing_else() {
         assert_eq!(of_files(&run("x = 1", &[]), &run("x = 1", &[])), Vec::<String>::new());
         let a = run("x = 1\n  y = 2\n", &["loads.some.http.concurrency=3"]);
         let b = run("x = 1\ny = 3", &[]);

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         [a, b] if !are_commands(args, [a, b]) => {
             if args.explain {
                 return Err(Failure::Usage(format!(
-                    "--explain watches commands while they run; `plimsoll explain {a} {b}` tells why a stored run is worse"
+                    "--explain watches commands while they run; `plimsoll explain {a} {b}` shows why a stored run is worse"
                 )));
             }
             let store = state::open_to_read(args.store.store.as_deref())?;

@@ -82,8 +82,8 @@ impl Observer {
         })
     }
 
-    /// Looks at the machine while something runs that is of the first command (0) or the second (1).
-    /// `operations` says how many were carried out in so many seconds.
+    /// Looks at the machine while the first command (0) or the second (1) runs.
+    /// `operations` maps elapsed seconds to a number of operations.
     pub(super) fn during<T>(
         &mut self,
         which: usize,

@@ -18,7 +18,7 @@ impl ProgressLine {
         Self { line, most }
     }
 
-    /// Tells how far the contest is. The judge is asked only where somebody reads it.
+    /// Shows how far the contest is. The judge runs only if the line is shown.
     pub(super) fn show(&mut self, contest: &Contest, cells: &[Cell], metric: &str) {
         if !self.line.is_seen() {
             return;

@@ -152,12 +152,12 @@ fn sentence(contrast: &RunContrast) -> String {
         (Outcome::Invalid, _) | (_, None) => format!("{metric} carries no answer ({trials})."),
         (Outcome::Same, Some(ratio)) => format!("{metric}: the same, {} ({sure}).", amount::change(ratio)),
         (outcome, Some(ratio)) => {
-            let told = match outcome {
+            let judgement = match outcome {
                 Outcome::Slower => "worse",
                 Outcome::Faster => "better",
                 _ => "undecided",
             };
-            format!("{metric}: {told}, {} ({sure}).", amount::change(ratio))
+            format!("{metric}: {judgement}, {} ({sure}).", amount::change(ratio))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The answer for people: what was found first, then what it rests on.
+//! The answer for people: first the result, then its evidence.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::amount;
 use crate::args::CommandMetric;
 use crate::measure::{Gauge, Times};
 
-/// Where an explanation is to be found later.
+/// Advice for a comparison whose causes are not stored.
 const NOT_STORED: &str = "Commands leave no stored run, so that `plimsoll explain latest` shows another one. --format json keeps these causes.";
 /// The share of its time that a command must wait for a CPU before the text says so.
 const WORTH_A_WORD: f64 = 0.02;
@@ -172,7 +172,7 @@ fn pairs(out: &mut dyn Write, answer: &Answers<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// That the medians point the other way, where they do.
+/// Remark that the medians point the other way, where they do.
 fn reverse(answer: &Answers<'_>, cell: usize, found: &Comparison) -> String {
     let of = |cell: usize| {
         median(&answer.contest.blocks().iter().map(|block| block.values[cell]).collect::<Vec<f64>>())
@@ -198,14 +198,14 @@ fn ranking(out: &mut dyn Write, answer: &Answers<'_>) -> io::Result<()> {
             || "no interval yet".into(),
             |interval| amount::interval(interval, found.verdict.confidence),
         );
-        let told = match found.verdict.outcome {
+        let judgement = match found.verdict.outcome {
             Outcome::Same => "the same",
             Outcome::Slower => "worse",
             Outcome::Faster => "better",
-            _ => "not told apart",
+            _ => "not distinguished",
         };
         let comparative = amount::comparative(answer.gauge.metric(), ratio);
-        writeln!(out, "  {b} {comparative} against {a} ({interval}): {told}")?;
+        writeln!(out, "  {b} {comparative} against {a} ({interval}): {judgement}")?;
     }
     let order = order(answer).map(|cell| terminal(&answer.cells[cell].name).into_owned());
     writeln!(out, "Best to worst, by estimate: {}", order.collect::<Vec<_>>().join(", "))
@@ -230,12 +230,12 @@ fn waited(answer: &Answers<'_>) -> Option<String> {
         .filter_map(|(i, cell)| Some((cell, answer.contest.foreign_share(i)?)))
         .collect();
     shares.iter().any(|(_, share)| *share >= WORTH_A_WORD).then(|| {
-        let told = shares.iter().map(|(cell, share)| {
+        let parts = shares.iter().map(|(cell, share)| {
             format!("{:.0} % of the time of {}", 100.0 * share, terminal(&cell.name))
         });
         format!(
             "The CPUs were busy with something else. What the commands waited for them is not counted ({}); --metric elapsed counts it.",
-            told.collect::<Vec<_>>().join(", ")
+            parts.collect::<Vec<_>>().join(", ")
         )
     })
 }

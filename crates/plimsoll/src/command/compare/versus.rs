@@ -20,7 +20,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{output, state};
 
-/// What figures of a run that was measured are called as their format.
+/// Format name of figures from a measured run.
 const MEASURED: &str = "plimsoll";
 /// The price of figures that were not measured in turns.
 pub(crate) const COST: &str = "The figures were not measured in turns: whatever else changed between them is part of the difference. Each counts as a measurement \

@@ -22,7 +22,7 @@ pub(super) fn run(args: &HistoryArgs, experiment: &str) -> Result<Exit, Failure>
     match args.format {
         PlainFormat::Text => output::text(|out| {
             for runs in &followed {
-                for line in told(runs, &remark) {
+                for line in lines_of(runs, &remark) {
                     writeln!(out, "{line}")?;
                 }
             }
@@ -40,7 +40,7 @@ fn values(runs: &[Dated]) -> Vec<f64> {
     runs.iter().map(|dated| dated.figure.value).collect()
 }
 
-fn told<'r>(runs: &[Dated], remark: &dyn Fn(&str) -> Option<&'r str>) -> Vec<String> {
+fn lines_of<'r>(runs: &[Dated], remark: &dyn Fn(&str) -> Option<&'r str>) -> Vec<String> {
     let newest = &runs[runs.len() - 1].figure;
     let count = if runs.len() == 1 { "run" } else { "runs" };
     let name = terminal(&newest.name);

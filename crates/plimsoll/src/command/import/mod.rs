@@ -99,7 +99,7 @@ impl Import {
     }
 }
 
-/// What stands in the frame for the points of a series.
+/// Text in the frame of a series' points.
 const NO_POINTS: &str = "\"points\": []";
 
 /// The frame of the JSON document.
@@ -142,7 +142,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Exit, Failure> {
     let read = args.files.iter().map(|path| read::file(&args.reading, path, keeps));
     let (files, texts): (Vec<_>, Vec<_>) = read.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
     let import = Import::of(args.reading.clone(), files)?;
-    // What could not be read is shown, too: which lines were skipped says why.
+    // Lines that could not be read are shown, too: the skipped lines say why.
     if nothing_read(&import.files) && import.judged.is_none() {
         import.print(args.format)?;
         return Err(Failure::Usage(NOTHING.into()));

@@ -17,15 +17,15 @@ use crate::output;
 const DRAWN: usize = 12;
 
 pub(super) fn print(import: &Import) -> Result<(), Failure> {
-    told(import, |told| output::document(|out| html::judged(out, told, Bundle::Inside)))
+    with_page(import, |page| output::document(|out| html::judged(out, page, Bundle::Inside)))
 }
 
 pub(super) fn mail(import: &Import) -> Result<(), Failure> {
-    told(import, |told| output::text(|out| text::judged_by_mail(out, told)))
+    with_page(import, |page| output::text(|out| text::judged_by_mail(out, page)))
 }
 
-/// Hands what there is to tell to one who writes it.
-pub(crate) fn told<R>(import: &Import, write: impl FnOnce(&NumbersPage<'_>) -> R) -> R {
+/// Makes the page of an import, and hands it to `write`.
+pub(crate) fn with_page<R>(import: &Import, write: impl FnOnce(&NumbersPage<'_>) -> R) -> R {
     let names: Vec<&str> = import.files.iter().map(|file| file.name.as_str()).collect();
     let title = names.join(", ");
     let asked = match &import.reading.judge {
@@ -50,7 +50,7 @@ pub(crate) fn told<R>(import: &Import, write: impl FnOnce(&NumbersPage<'_>) -> R
     let again = ["plimsoll import".to_owned()]
         .into_iter()
         .chain(words.map(|word| plimsoll_model::shell::shell_word(&word).into_owned()));
-    let told = NumbersPage {
+    let page = NumbersPage {
         title: &title,
         asked: &asked,
         verdict: verdict.as_ref(),
@@ -59,7 +59,7 @@ pub(crate) fn told<R>(import: &Import, write: impl FnOnce(&NumbersPage<'_>) -> R
         tables: &tables,
         again: &again.collect::<Vec<_>>().join(" "),
     };
-    write(&told)
+    write(&page)
 }
 
 /// Each series of a file that has several values, in the order of the text.
@@ -141,7 +141,7 @@ fn figures(name: &str, all: &[Series]) -> Rows {
     }
 }
 
-/// What became of each line.
+/// Coverage of each line.
 fn lines(name: &str, coverage: &Coverage) -> Rows {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for stretch in &coverage.stretches {

@@ -70,7 +70,7 @@ pub(crate) fn choose_one(args: &Reading, file: &Imported) -> Result<Series, Fail
     Ok(found.remove(0))
 }
 
-/// The names of what there is, for errors.
+/// Names of the known series, for errors.
 fn names(found: &Figures) -> String {
     const NAMED: usize = 12;
     let mut all: Vec<String> = found.series.iter().map(Series::name).collect();
@@ -166,7 +166,7 @@ fn in_unit(side: Chosen, unit: &str) -> Result<Chosen, Failure> {
     Ok(Chosen { unit: unit.to_owned(), values, ..side })
 }
 
-/// What both sides have.
+/// Series of both sides.
 fn beside(a: &Figures, b: &Figures, of_side: [&dyn Fn(&Point) -> bool; 2]) -> Vec<Beside> {
     let mut all = Vec::new();
     for first in &a.series {

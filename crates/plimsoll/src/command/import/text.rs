@@ -9,7 +9,7 @@ use super::{Imported, posted};
 
 /// The most stretches of unread lines that are listed.
 const STRETCHES: usize = 20;
-/// So many values are listed one by one, and so many calls.
+/// Up to this number, values and calls are listed one by one.
 const FEW: usize = 4;
 
 /// Writes what was read from each file.

@@ -17,13 +17,13 @@ pub(crate) struct Judged {
     test: Test,
     request: Value,
     answer: Value,
-    /// What the sides are called, of a test that has two.
+    /// Names of the sides, of a test that has two.
     titles: Option<[String; 2]>,
     beside: Vec<Beside>,
 }
 
 impl Judged {
-    /// What the chart shows, by the names that the sides have here.
+    /// Numbers of the chart, by the names that the sides have here.
     pub(crate) fn numbers(&self) -> Option<Numbers> {
         let numbers = json::numbers_of_line(self.test, &self.request.to_string()).ok()?;
         Some(match (numbers, &self.titles) {
@@ -35,7 +35,7 @@ impl Judged {
         })
     }
 
-    /// What only this test has to say.
+    /// Fields of this test alone.
     pub(crate) fn facts(&self) -> Vec<(String, String)> {
         own_fields::facts(&self.answer)
     }
@@ -110,7 +110,7 @@ fn answer(
     Ok(Judged { test, request, answer, titles, beside })
 }
 
-/// A table of two factors in a mail, as what `judge factors` takes; nothing where there is none.
+/// A table of two factors in a mail, as input of `judge factors`; nothing where there is none.
 pub(crate) fn cross_table(file: &Imported) -> Option<String> {
     of_factors(&Reading::default(), std::slice::from_ref(file)).ok().map(|request| request.to_string())
 }
@@ -139,7 +139,7 @@ fn of_two(args: &Reading, test: Test, sides: &Sides) -> Result<Value, Failure> {
         request.insert("a".into(), json!(a.values));
         request.insert("b".into(), json!(b.values));
         request.insert("unit".into(), a.unit.as_str().into());
-        // What was measured in turns is not known: nothing belongs together by its place.
+        // The order of measurement is unknown: values do not belong together by their place.
         request.insert("paired".into(), false.into());
     } else {
         request.insert("treatment".into(), json!({ "baseline": a.values, "after": b.values }));

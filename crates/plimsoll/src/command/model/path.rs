@@ -1,4 +1,4 @@
-//! What TCP carries over a path that loses packets, from one point.
+//! TCP's rate over a path that loses packets, from one point.
 
 use plimsoll_judge::models::loss::Formula;
 use plimsoll_model::units::{Share, Span};

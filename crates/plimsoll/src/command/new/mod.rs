@@ -25,7 +25,7 @@ use subject::Subject;
 #[derive(Clone, Debug, PartialEq)]
 struct Answers {
     kind: NewKind,
-    /// What gets the load: two with [`NewKind::Compare`], else one.
+    /// Targets of the load: two with [`NewKind::Compare`], else one.
     subjects: Vec<Subject>,
     good: Bound,
     /// Assumed answers, as comments of the file.

@@ -32,7 +32,7 @@ const LIMITS: [&str; 4] = [
 /// Settings of TCP that the whole machine has in common.
 const OF_MACHINE: [&str; 3] = ["net.ipv4.tcp_mem", "net.ipv4.tcp_max_orphans", "net.ipv4.tcp_low_latency"];
 
-/// What a recording tells of a server and its clients.
+/// State and counters of a server and its clients, from a recording.
 struct Situation {
     state: State,
     /// Of each counter the value at the beginning and at the end.

@@ -1,10 +1,10 @@
-//! What gets the load: a running server, a program that serves, or a command that ends.
+//! Target of the load: a running server, a program that serves, or a command that ends.
 
 use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
 
 use super::compose;
 
-/// What gets the load.
+/// Target of the load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     /// A server that runs already.

@@ -236,7 +236,7 @@ fn of_server(text: &mut Text, answers: &Answers) {
     }
 }
 
-/// The factor that stands for what is compared.
+/// The factor of the comparison.
 fn compared(text: &mut Text, answers: &Answers) {
     let [a, b, ..] = answers.subjects.as_slice() else { return };
     let (set, a, b) = match (a, b) {

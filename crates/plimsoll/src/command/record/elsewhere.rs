@@ -1,4 +1,4 @@
-//! What other network namespaces count, and their sockets: those in which somebody listens, by root.
+//! Counters and sockets of other network namespaces with listening sockets; root only.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -30,7 +30,7 @@ pub(super) struct Elsewhere {
     /// By name, the folder of the files of a process that is in it.
     known: BTreeMap<String, PathBuf>,
     looked: Option<Instant>,
-    /// What their connections had moved at the look before.
+    /// Counts of their connections at the look before.
     sockets: BTreeMap<String, Sockets>,
 }
 

@@ -1,4 +1,4 @@
-//! What a recording lacks, and what would allow it.
+//! Sources that a recording lacks, and the rights that would allow them.
 
 use nix::unistd::Uid;
 use plimsoll_inventory::Absence;
@@ -8,7 +8,7 @@ use crate::recording::Missing;
 const ROOT: &str = "sudo plimsoll record";
 
 /// Outcomes of the first attempts to read each source.
-pub(super) struct Seen<'a> {
+pub(super) struct Attempts<'a> {
     pub(super) counters: &'a [Absence],
     pub(super) inventory: &'a [Absence],
     /// Why stacks are not sampled.
@@ -18,7 +18,7 @@ pub(super) struct Seen<'a> {
     pub(super) has_rules: bool,
 }
 
-pub(super) fn of(seen: &Seen<'_>) -> Vec<Missing> {
+pub(super) fn of(seen: &Attempts<'_>) -> Vec<Missing> {
     let is_root = Uid::effective().is_root();
     let mut missing: Vec<Missing> = seen
         .counters
@@ -51,7 +51,7 @@ pub(super) fn of(seen: &Seen<'_>) -> Vec<Missing> {
     missing
 }
 
-/// What allows a file to be read that there is.
+/// Right with which an existing file can be read.
 fn allowed_by(absence: &Absence, is_root: bool) -> Option<String> {
     let is_denied = absence.why.contains("ermission") || absence.why.contains("not permitted");
     let by = match absence.file.as_str() {
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_right_would_allow_is_told_apart_from_what_the_machine_does_not_have() {
+    fn what_a_right_would_allow_is_kept_apart_from_what_the_machine_does_not_have() {
         let absence = |file: &str, why: &str| Absence { file: file.to_owned(), why: why.to_owned() };
         let denied = absence(
             "/proc/slabinfo",

@@ -31,7 +31,7 @@ use crate::recording::{
     End, Header, Line, Part, ProfileWindow, Redactor, SocketsAt, Worse, Writer, host_name,
 };
 
-/// The shortest recording: fewer moments tell nothing about how figures scatter.
+/// The shortest recording: fewer moments do not show how figures scatter.
 const SHORTEST: Duration = Duration::from_secs(5);
 /// The time between two moments, at least and at most.
 const EVERY: Duration = Duration::from_secs(1);
@@ -66,19 +66,19 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit, Failure> {
     let mut machine = Machine::open(args)?;
     let path = args.output.clone().unwrap_or_else(default_path);
     let header = machine.header(args.redact);
-    // Others may have put a link under a name that can be guessed, where the folder is everybody's.
+    // In a shared folder, others may have put a link under a name that can be guessed.
     let writer = Writer::compressed(&path, args.output.is_none(), &header, redactor)?;
     let length = if metric.is_some() { Duration::MAX } else { args.length.0 };
-    let mut kept = Kept { writer, ring: metric.map(|metric| (metric, VecDeque::new())) };
+    let mut kept = RecordedLines { writer, ring: metric.map(|metric| (metric, VecDeque::new())) };
     kept.writer.part(&Part::Inventory(Box::new(machine.inventory.clone())))?;
     let worse = machine.record(&mut kept, length, &stop)?;
     let size = machine.end(kept, worse.clone())?;
-    tell(&machine, &path, size, &header, worse.as_ref());
+    report(&machine, &path, size, &header, worse.as_ref());
     // Half a recording is one, too.
     Ok(Exit::Holds)
 }
 
-fn tell(machine: &Machine, path: &Path, size: u64, header: &Header, worse: Option<&Worse>) {
+fn report(machine: &Machine, path: &Path, size: u64, header: &Header, worse: Option<&Worse>) {
     for missing in &header.missing {
         if let Some(by) = &missing.allowed_by {
             messages::note(format_args!(
@@ -116,17 +116,17 @@ fn now_ms() -> u64 {
 
 /// Sleeps, at most until a signal comes.
 fn sleep(time: Duration) {
-    // Whoever is woken early looks what has happened.
+    // After an early wake-up the caller looks at what has happened.
     let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::empty(), &time.into());
 }
 
-/// The lines that are kept: all of them, or the last minute until something gets worse.
-struct Kept {
+/// Recorded lines: all of them, or the last minute until something gets worse.
+struct RecordedLines {
     writer: Writer,
     ring: Option<(worse::Metric, VecDeque<(Instant, Line)>)>,
 }
 
-impl Kept {
+impl RecordedLines {
     /// Takes a line. What got worse, once it did.
     fn take(&mut self, line: Line) -> Result<Option<Worse>, Failure> {
         let Some((metric, ring)) = &mut self.ring else {
@@ -161,7 +161,7 @@ fn write(writer: &mut Writer, line: Line) -> Result<(), Failure> {
     }
 }
 
-/// Something that is read as often as its cost allows.
+/// A reading that is repeated as often as its cost allows.
 struct Paced {
     budget: Budget,
     due: Instant,
@@ -176,7 +176,7 @@ impl Paced {
         Instant::now() >= self.due
     }
 
-    /// Does it, and puts off the next time by what it cost.
+    /// Reads, and delays the next reading by its cost.
     fn carry_out<T>(&mut self, what: impl FnOnce() -> T) -> T {
         let before = own_cpu();
         let done = what();
@@ -198,7 +198,7 @@ struct Machine {
     /// How long packets are captured, and the captures under way.
     packets_for: Option<Duration>,
     packets: Option<Packets>,
-    /// The reading that told what cannot be read: the first moment.
+    /// The first moment, whose reading showed what cannot be read.
     first: Option<Moment>,
     deep: Paced,
     look: Paced,
@@ -243,7 +243,7 @@ impl Machine {
             target: self.target.name().to_owned(),
             started_unix_ms: now_ms(),
             redacted,
-            missing: missing::of(&missing::Seen {
+            missing: missing::of(&missing::Attempts {
                 counters: self.target.absent(),
                 inventory: &self.inventory.absent,
                 profile: crate::profiler::missing(&self.profiler),
@@ -257,7 +257,7 @@ impl Machine {
     /// Records until the time is over, a signal comes, or what follows a change is recorded as well.
     fn record(
         &mut self,
-        kept: &mut Kept,
+        kept: &mut RecordedLines,
         length: Duration,
         stop: &AtomicBool,
     ) -> Result<Option<Worse>, Failure> {
@@ -341,7 +341,7 @@ impl Machine {
         Ok(parts)
     }
 
-    fn start_packets(&mut self, kept: &Kept) -> Result<(), Failure> {
+    fn start_packets(&mut self, kept: &RecordedLines) -> Result<(), Failure> {
         let start = |length| Packets::start(length, kept.writer.redactor());
         self.packets = self.packets_for.map(start).transpose()?;
         Ok(())
@@ -364,7 +364,7 @@ impl Machine {
     }
 
     /// Writes what the kernel logged meanwhile, and the cost.
-    fn end(&mut self, mut kept: Kept, worse: Option<Worse>) -> Result<u64, Failure> {
+    fn end(&mut self, mut kept: RecordedLines, worse: Option<Worse>) -> Result<u64, Failure> {
         let known = self.inventory.kernel_log.last().map(|line| line.at_us);
         let log = plimsoll_inventory::kernel_log(Path::new("/"), known);
         if !log.is_empty() {

@@ -19,7 +19,7 @@ const LEAST_SHARE: f64 = 0.25;
 /// The standard deviation of a normal distribution, in median absolute deviations.
 const NORMAL: f64 = 1.4826;
 
-/// Short names of what is often asked for.
+/// Short names of common counters.
 const NAMES: [(&str, &str); 7] = [
     ("cpu", "machine.stat.cpu.idle"),
     ("cpu-wait", "machine.pressure.cpu.some"),
@@ -41,7 +41,7 @@ const LEVELS: [&str; 9] = [
     "tcp.",
     "descriptors",
 ];
-/// Of these there is to be much.
+/// Metrics that are good when they are high.
 const WORSE_BELOW: [&str; 3] = [".idle", "MemAvailable", "MemFree"];
 
 /// A counter that is waited for.
@@ -66,7 +66,7 @@ impl Metric {
         Ok(Self { name: name.to_owned(), last: None, values: VecDeque::new(), moments: 0 })
     }
 
-    /// Learns a moment, and tells when the counter is worse than before for some seconds.
+    /// Adds a moment. Reports when the counter is worse than before for some seconds.
     pub(super) fn learn(&mut self, moment: &Moment) -> Result<Option<Worse>, Failure> {
         let at_ns = moment.counters.at_ns;
         let Some(value) = moment.counters.values.get(&self.name).copied() else {

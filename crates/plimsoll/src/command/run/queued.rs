@@ -18,11 +18,11 @@ use crate::failure::Failure;
 use crate::handed::{Handed, MESSAGES};
 use crate::judge::Judge;
 use crate::progress::lines::{Lines, Written};
-use crate::progress::{Ends, Progress, Telling};
+use crate::progress::{Ends, Progress, ProgressOptions};
 use crate::team::Keeping;
 use crate::{effects, messages, state};
 
-/// What the folders of runs on a queue stand in, beside the file of runs.
+/// The parent of the folders of runs on a queue, beside the file of runs.
 const FOLDER: &str = "queue";
 
 pub(super) fn carry_out(
@@ -50,10 +50,10 @@ pub(super) fn carry_out(
     let results = Results::at(&folder);
     let id = entry.id.clone();
     let report = report_so_far(store, &id, &path, bundle(args));
-    let telling = Telling { live: false, heartbeat: heartbeat(args) };
+    let options = ProgressOptions { live: false, heartbeat: heartbeat(args) };
     let earlier = keeping.named().times_like(&entry)?;
     let mut progress =
-        Progress::begin(plan, &entry, earlier, &telling, &ends, report, keeping.named().under_way_file(&id));
+        Progress::begin(plan, &entry, earlier, &options, &ends, report, keeping.named().under_way_file(&id));
     let mut lines = (args.format == Format::Jsonl).then(|| Lines::begin(plan, &entry));
     let queued = Queued {
         plan,
@@ -74,17 +74,17 @@ pub(super) fn carry_out(
     }
     progress.clear();
     let is_complete = ended.error.is_none() && ended.entry.status == RunStatus::Complete;
-    let told = finish(args, plan, (keeping, &ends.now), (&path, &page), ended, lines);
+    let exit = finish(args, plan, (keeping, &ends.now), (&path, &page), ended, lines);
     drop(progress);
-    match is_complete && told.is_ok() {
+    match is_complete && exit.is_ok() {
         // All of it is in the file of runs.
         true => fs::remove_dir_all(&folder).map_err(|error| Failure::io("remove", &folder, &error))?,
         false => messages::note(format_args!("the files of its tasks: {}", folder.display())),
     }
-    told
+    exit
 }
 
-/// What cannot be done by tasks that each have a machine to themselves.
+/// Settings that do not work with tasks that each have a machine to themselves.
 fn refuse(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
     let of_cells = || plan.cells.iter().map(|cell| &cell.experiment);
     let what = if plan.experiment.is_remote() {

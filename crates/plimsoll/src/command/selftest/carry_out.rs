@@ -9,11 +9,11 @@ use plimsoll_report::escape::terminal;
 use tempfile::TempDir;
 
 use super::cases::{Case, Source};
-use super::score::{Attempt, Said, mark};
+use super::score::{Attempt, Conclusions, mark};
 use crate::failure::Failure;
 use crate::measure::{Interrupts, MeasureError, Runner};
 
-/// No further trial of a case begins after so long.
+/// No further trial of a case begins after this time.
 const BUDGET: &str = "75s";
 /// The exit statuses of `plimsoll run` that come with verdicts: the claims hold, one fails, or it is open.
 const HAS_VERDICTS: [i32; 3] = [0, 1, 4];
@@ -60,14 +60,14 @@ impl Bench {
         let report: RunReport = serde_json::from_slice(&ran.stdout).map_err(|error| {
             Failure::could_not(format!("the report of {} cannot be read: {error}", case.name))
         })?;
-        let said = Said::of(report)
+        let said = Conclusions::of(report)
             .ok_or_else(|| Failure::could_not(format!("the run of {} claimed nothing", case.name)))?;
         let mark = mark(&case.truth, &said);
         Ok(Attempt::Judged { said, mark })
     }
 }
 
-/// Why a run came to no verdict: the first that it said, which is what happened; advice comes after it.
+/// Reason of a run without a verdict: its first message, since advice comes after it.
 fn why_not(ran: &Output) -> String {
     let said = String::from_utf8_lossy(&ran.stderr);
     let line = said.lines().map(str::trim).find(|line| !line.is_empty());
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_that_could_not_be_carried_out_tells_why() {
+    fn a_run_that_could_not_be_carried_out_says_why() {
         let ended = |code: i32, stderr: &str| {
             why_not(&Output {
                 status: ExitStatus::from_raw(code << 8),

@@ -11,7 +11,7 @@ use plimsoll_model::verdict::Outcome;
 /// One question whose answer is known.
 #[derive(Debug)]
 pub(super) struct Case {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub(super) name: &'static str,
     /// The question, in a sentence.
     pub(super) question: &'static str,
@@ -21,14 +21,14 @@ pub(super) struct Case {
     pub(super) words: &'static [&'static str],
     /// The truth about the case.
     pub(super) truth: Truth,
-    /// What it takes to be tried.
+    /// Requirements of the case.
     pub(super) needs: Need,
 }
 
 /// Where an experiment comes from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source {
-    /// One that ships, by its name.
+    /// A shipped experiment, by its name.
     Shipped(&'static str),
     /// One of the self-test's own: its text.
     Own(&'static str),
@@ -41,7 +41,7 @@ pub(super) struct Truth {
     pub(super) kind: Kind,
     /// The verdict that the first claim must get.
     pub(super) outcome: Outcome,
-    /// What must be said of the reason.
+    /// Condition on the reason.
     pub(super) why: Why,
 }
 
@@ -54,7 +54,7 @@ pub(super) enum Kind {
     Innocent,
 }
 
-/// What must be said of the reason.
+/// Condition on the reason.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Why {
     /// This cause, before all others.
@@ -67,14 +67,14 @@ pub(super) enum Why {
     NotAsked,
 }
 
-/// What it takes to try a case.
+/// A requirement of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
     /// Neither root nor namespaces.
     Nothing,
     /// Hosts with a kernel's network of their own.
     Namespaces,
-    /// Loop devices, and limits of what they do.
+    /// Loop devices, and limits on them.
     Root,
 }
 
@@ -117,7 +117,7 @@ const fn innocent(outcome: Outcome, why: Why) -> Truth {
     Truth { kind: Kind::Innocent, outcome, why }
 }
 
-/// Whether a third is lost is asked of floods: the leaks take much more, and a busy machine can tell that.
+/// Floods are asked whether a third is lost: the leaks take much more, and a busy machine can measure that.
 const WIDE: &[&str] = &["--set", "claims.0.recovery.margin=30 %"];
 
 const GATEWAY: Source = Source::Own(include_str!("own/gateway.toml"));
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_apart_and_there_are_faults_and_innocents() {
+    fn names_are_unique_and_there_are_faults_and_innocents() {
         let names: BTreeSet<&str> = ALL.iter().map(|case| case.name).collect();
         assert_eq!(names.len(), ALL.len());
         let faults = ALL.iter().filter(|case| case.truth.kind == Kind::Fault).count();
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_and_root_lacks_nothing() {
+    fn what_is_missing_is_named_and_root_lacks_nothing() {
         assert_eq!(Need::Root.missing(&Access::UserNamespace).as_deref(), Some("needs root"));
         assert!(Need::Namespaces.missing(&Access::UserNamespace).is_none());
         for need in [Need::Nothing, Need::Namespaces, Need::Root] {

@@ -1,4 +1,4 @@
-//! What this machine cannot tell, and which answers that touches.
+//! Limits of this machine, and the answers that they touch.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -20,9 +20,9 @@ const STOLEN: f64 = 0.01;
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
     pub(super) access: Access,
-    /// What of root's this root has not got.
+    /// Rights that this root lacks.
     lacks: Option<String>,
-    /// By what stacks are sampled, or why they are not.
+    /// The method of sampling stacks, or why they are not sampled.
     profiles: Result<ProfileClock, String>,
     cpus: usize,
     hypervisor: bool,
@@ -129,7 +129,7 @@ impl Machine {
     }
 }
 
-/// What the runs said of the machine: in which cases others used its CPUs, and each counter that was not seen once.
+/// Notes of the runs on the machine: cases in which others used its CPUs, and each counter that was not seen once.
 fn said(tries: &[Tried]) -> Vec<Limit> {
     let (mut disturbed, mut unseen) = (Vec::new(), Vec::new());
     for tried in tries {
@@ -180,7 +180,7 @@ pub(super) mod tests {
         }
     }
 
-    fn told(machine: &Machine) -> Vec<String> {
+    fn lines(machine: &Machine) -> Vec<String> {
         machine
             .cannot_tell(&[])
             .into_iter()
@@ -190,11 +190,11 @@ pub(super) mod tests {
 
     #[test]
     fn a_machine_that_lacks_nothing_has_nothing_to_confess() {
-        assert_eq!(told(&able()), Vec::<String>::new());
+        assert_eq!(lines(&able()), Vec::<String>::new());
     }
 
     #[test]
-    fn each_thing_that_is_missing_is_told_with_what_it_touches() {
+    fn each_thing_that_is_missing_is_named_with_what_it_touches() {
         let machine = Machine {
             access: Access::UserNamespace,
             profiles: Err("perf_event_paranoid is 4".into()),
@@ -206,8 +206,8 @@ pub(super) mod tests {
             no_groups: vec!["io"],
             ..able()
         };
-        let told = told(&machine);
-        assert_eq!(told.len(), 7, "{told:#?}");
+        let lines = lines(&machine);
+        assert_eq!(lines.len(), 7, "{lines:#?}");
         for part in [
             "without root",
             "perf_event_paranoid is 4 -> causes that need functions",
@@ -217,12 +217,12 @@ pub(super) mod tests {
             "kernel/*",
             ": io",
         ] {
-            assert!(told.iter().any(|line| line.contains(part)), "{part}: {told:#?}");
+            assert!(lines.iter().any(|line| line.contains(part)), "{part}: {lines:#?}");
         }
     }
 
     #[test]
-    fn what_runs_say_of_the_machine_is_told_once() {
+    fn what_runs_say_of_the_machine_is_reported_once() {
         let mut noted = tried("few-ports", Outcome::Undecided, &[]);
         let Attempt::Judged { said, .. } = &mut noted.attempt else { panic!("it was judged") };
         said.notes = vec![

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
             None => bench.attempt(case)?,
         };
         let tried = Tried { case, round, took_s: start.elapsed().as_secs_f64(), attempt };
-        tell(&line, &tried);
+        report(&line, &tried);
         tries.push(tried);
     }
     line.clear();
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
 }
 
 /// A line that stays, when a case is over.
-fn tell(line: &LiveLine, tried: &Tried) {
+fn report(line: &LiveLine, tried: &Tried) {
     let text = match &tried.attempt {
         Attempt::Judged { said, mark } => {
             format!(
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(chosen(&[]).unwrap().len(), ALL.len());
         let some = chosen(&["flood-relay".into(), "few-ports".into()]).unwrap();
         assert_eq!(some.iter().map(|case| case.name).collect::<Vec<_>>(), ["few-ports", "flood-relay"]);
-        let Err(Failure::Usage(told)) = chosen(&["few-port".into()]) else { panic!("there is no such case") };
-        assert!(told.contains("did you mean `few-ports`?"), "{told}");
+        let Err(Failure::Usage(text)) = chosen(&["few-port".into()]) else { panic!("there is no such case") };
+        assert!(text.contains("did you mean `few-ports`?"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a self-test found, for people and programs.
+//! Results of a self-test, for people and programs.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -126,7 +126,7 @@ impl<'a> Report<'a> {
         self.reasons(|mark| mark == Mark::Undecided)
     }
 
-    /// What runs said themselves, of the tries with such a mark.
+    /// The runs' own reasons, of the tries with such a mark.
     fn reasons(&self, wanted: impl Fn(Mark) -> bool) -> Vec<String> {
         let line = |tried: &Tried| match &tried.attempt {
             Attempt::Judged { said, mark } if wanted(*mark) => {
@@ -254,8 +254,8 @@ mod tests {
     use crate::command::selftest::score::{mark, tests::said};
     use crate::command::selftest::summary::tests::{not_tried, tried};
 
-    /// What the tries below look like to people.
-    const TOLD: &str = "\
+    /// Text of the tries below.
+    const TEXT: &str = "\
 case                  truth                        said                                          s
 few-ports   fault     slower, net.time_wait_reuse  slower, net.time_wait_reuse  right            12
 many-ports  innocent  same, no cause               slower                       WRONG: accused   12
@@ -303,7 +303,7 @@ What this machine cannot tell
         let tries = tries();
         let report = Report::new(&able(), &tries, Duration::from_secs(60));
         assert_eq!(report.exit(), Exit::Fails);
-        assert_eq!(written(|out| report.text(out)), TOLD);
+        assert_eq!(written(|out| report.text(out)), TEXT);
     }
 
     #[test]
@@ -322,27 +322,27 @@ What this machine cannot tell
         let tries = [Tried { case: &BELIED, round: 1, took_s: 1.0, attempt: Attempt::Judged { said, mark } }];
         let report = Report::new(&able(), &tries, Duration::ZERO);
         assert_eq!(report.exit(), Exit::Fails);
-        let told = written(|out| report.text(out));
-        assert!(told.contains("same, no cause  slower, net.time_wait_reuse  WRONG: accused"), "{told}");
+        let output = written(|out| report.text(out));
+        assert!(output.contains("same, no cause  slower, net.time_wait_reuse  WRONG: accused"), "{output}");
     }
 
     #[test]
     fn markdown_has_a_row_for_each_try_and_nothing_that_it_would_read_as_its_own() {
         let mut tries = tries();
         tries[4].attempt = Attempt::NotTried("a | pipe".into());
-        let told = written(|out| Report::new(&able(), &tries, Duration::ZERO).markdown(out));
+        let output = written(|out| Report::new(&able(), &tries, Duration::ZERO).markdown(out));
         assert_eq!(
-            told.lines().filter(|line| line.starts_with("| ") && line.ends_with(" |")).count(),
+            output.lines().filter(|line| line.starts_with("| ") && line.ends_with(" |")).count(),
             2 + tries.len()
         );
-        assert!(told.contains("WRONG: accused") && !told.contains("a | pipe"), "{told}");
+        assert!(output.contains("WRONG: accused") && !output.contains("a | pipe"), "{output}");
     }
 
     #[test]
     fn programs_get_the_marks_the_truth_and_what_was_said() {
         let tries = tries();
-        let told = written(|out| Report::new(&able(), &tries, Duration::from_secs(60)).json(out));
-        let found: Value = serde_json::from_str(&told).unwrap();
+        let output = written(|out| Report::new(&able(), &tries, Duration::from_secs(60)).json(out));
+        let found: Value = serde_json::from_str(&output).unwrap();
         assert_eq!(found["schema"], "plimsoll.selftest/1");
         let marks: Vec<&str> =
             found["tries"].as_array().unwrap().iter().map(|of| of["mark"].as_str().unwrap()).collect();

@@ -7,28 +7,28 @@ use plimsoll_model::verdict::Outcome;
 
 use super::cases::{Case, Kind, Truth, Why, in_words, place_in_words};
 
-/// What a run said.
+/// Conclusions of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
+pub(super) struct Conclusions {
     /// The run's id.
     pub(super) run: String,
     /// The verdict of its first claim.
     pub(super) outcome: Outcome,
     /// Why, in its own words.
     pub(super) reason: String,
-    /// The causes that it named, the likeliest first.
+    /// Causes that it named, the likeliest first.
     pub(super) causes: Vec<CauseId>,
-    /// Where it said that the state lives.
+    /// The state's location that it named.
     pub(super) lives_in: Option<StateLivesIn>,
-    /// What it said that a reader must know.
+    /// Its notes to the reader.
     pub(super) notes: Vec<Note>,
 }
 
-/// What came of trying a case.
+/// Outcome of trying a case.
 #[derive(Clone, Debug)]
 pub(super) enum Attempt {
     /// The case was run and judged.
-    Judged { said: Said, mark: Mark },
+    Judged { said: Conclusions, mark: Mark },
     /// The case was not run, for this reason.
     NotTried(String),
 }
@@ -66,7 +66,7 @@ pub(super) enum Wrong {
     Accused,
 }
 
-impl Said {
+impl Conclusions {
     /// The verdict on the first claim of a run, with its reasons; `None` if the run has no claim.
     pub(super) fn of(report: RunReport) -> Option<Self> {
         let verdict = report.verdicts.into_iter().next()?.verdict;
@@ -80,7 +80,7 @@ impl Said {
         })
     }
 
-    /// In a few words, of what the truth is about.
+    /// Subject of the truth, in a few words.
     pub(super) fn text(&self, truth: &Truth) -> String {
         let mut text = in_words(self.outcome);
         let more = match truth.why {
@@ -97,7 +97,7 @@ impl Said {
 }
 
 /// Compares a verdict with the truth. A named cause accuses an innocent even if the verdict is open.
-pub(super) fn mark(truth: &Truth, said: &Said) -> Mark {
+pub(super) fn mark(truth: &Truth, said: &Conclusions) -> Mark {
     use plimsoll_model::verdict::Standing;
     let open = said.outcome.standing() == Standing::Open;
     let accused = matches!(truth.why, Why::Nothing) && !said.causes.is_empty();
@@ -112,7 +112,7 @@ pub(super) fn mark(truth: &Truth, said: &Said) -> Mark {
 }
 
 /// Marks the reason for a verdict that is right.
-fn reason(truth: &Truth, said: &Said) -> Mark {
+fn reason(truth: &Truth, said: &Conclusions) -> Mark {
     match truth.why {
         Why::Cause(cause) => match said.causes.first() {
             Some(first) if *first == cause => Mark::Right,
@@ -158,8 +158,8 @@ impl Mark {
 pub(super) mod tests {
     use super::*;
 
-    pub(in super::super) fn said(outcome: Outcome, causes: &[CauseId]) -> Said {
-        Said {
+    pub(in super::super) fn said(outcome: Outcome, causes: &[CauseId]) -> Conclusions {
+        Conclusions {
             run: "abcdefgh".into(),
             outcome,
             reason: "made up".into(),
@@ -210,7 +210,7 @@ pub(super) mod tests {
             outcome: Outcome::NotRecovered,
             why: Why::LivesIn(StateLivesIn::Service),
         };
-        let of = |lives_in| mark(&truth, &Said { lives_in, ..said(Outcome::NotRecovered, &[]) });
+        let of = |lives_in| mark(&truth, &Conclusions { lives_in, ..said(Outcome::NotRecovered, &[]) });
         assert_eq!(of(Some(StateLivesIn::Service)), Mark::Right);
         assert_eq!(of(Some(StateLivesIn::HostKernel)), Mark::Wrong(Wrong::OtherCause));
         assert_eq!(of(None), Mark::Undecided);

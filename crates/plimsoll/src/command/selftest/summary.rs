@@ -147,7 +147,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn each_kind_of_error_is_counted_and_told() {
+    fn each_kind_of_error_is_counted_and_named() {
         let summary = Summary::of(&[
             tried("few-ports", Outcome::Slower, &[CauseId::NetTimeWaitReuse]),
             tried("few-ports", Outcome::Same, &[]),
@@ -164,7 +164,7 @@ pub(super) mod tests {
             (1, 1, 1, 1)
         );
         assert_eq!((summary.undecided, summary.not_tried), (1, 1));
-        let told = summary.sentences().join(" ");
+        let sentences = summary.sentences().join(" ");
         for part in [
             // R: binom.test(2, 6) has 0.0433 to 0.7772.
             "Right in 2 of 6 decided cases (95 % interval 4 to 78 %",
@@ -172,7 +172,7 @@ pub(super) mod tests {
             "Of 2 innocents, 1 accused.",
             "Undecided: 1. Not tried, or not finished: 1.",
         ] {
-            assert!(told.contains(part), "{told}");
+            assert!(sentences.contains(part), "{sentences}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! What the page of a recording shows.
+//! Content of a recording's page.
 
 use std::path::PathBuf;
 
@@ -17,8 +17,8 @@ use crate::recording::{self, Recording};
 /// A chart has about as many points as a narrow screen has pixels.
 const POINTS: usize = 370;
 
-/// The page of one recording, or of what changed from the first to the second; nothing without any.
-pub(super) fn told(paths: &[PathBuf]) -> Result<Option<RecordingPage>, Failure> {
+/// The page of one recording, or of the changes from the first to the second; nothing without any.
+pub(super) fn page(paths: &[PathBuf]) -> Result<Option<RecordingPage>, Failure> {
     let recordings = paths.iter().map(|path| recording::read(path)).collect::<Result<Vec<_>, _>>()?;
     let Some(last) = recordings.last() else { return Ok(None) };
     let RecordingSummary { title, sentences, explained, sides, is_compared } = match recordings.as_slice() {
@@ -47,7 +47,7 @@ fn profile(sides: &[Recorded; 2], compared: Option<ProfileReport>) -> Option<(Pr
     Some((report, [before.profile, after.profile]))
 }
 
-/// What a figure is called, its unit, and its value in a second.
+/// Name of a figure, its unit, and its value in a second.
 type Read = (&'static str, &'static str, fn(&State) -> Option<f64>);
 
 /// The figures that are drawn, where they moved.

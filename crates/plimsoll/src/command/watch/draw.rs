@@ -1,4 +1,4 @@
-//! What the screen shows of a host: what is used, what it points to, who uses it.
+//! The screen of a host: usage, causes, and the processes that use it.
 
 use plimsoll_assess::watched::{State, Used};
 use plimsoll_report::figure;
@@ -30,7 +30,7 @@ pub(super) enum Foot {
     },
 }
 
-/// What stands before the bars, in columns.
+/// Width before the bars, in columns.
 const LABEL: usize = 46;
 /// CPUs that are left over from this many on have a row.
 const LEAST_LEFT: f64 = 0.01;
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slider_tells_where_in_a_recording_it_is() {
+    fn a_slider_shows_where_in_a_recording_it_is() {
         let at = |place| shown(80, 24, &Foot::Replay { place, last: 99, playing: false });
         assert!(at(0).contains("\"●─") && at(0).contains("1/100"), "{}", at(0));
         assert!(at(99).contains("─● 100/100"), "{}", at(99));

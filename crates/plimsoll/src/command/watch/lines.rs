@@ -17,12 +17,12 @@ const SCHEMA: &str = "plimsoll.watch/1";
 /// Prints states, a line each; causes when others are named than before.
 pub(super) struct Lines {
     format: PlainFormat,
-    told: Vec<CauseId>,
+    printed: Vec<CauseId>,
 }
 
 impl Lines {
     pub(super) fn new(format: PlainFormat) -> Self {
-        Self { format, told: Vec::new() }
+        Self { format, printed: Vec::new() }
     }
 
     pub(super) fn print(&mut self, state: &State) -> Result<(), Failure> {
@@ -38,8 +38,8 @@ impl Lines {
             }
             PlainFormat::Text => {
                 let now: Vec<CauseId> = state.causes.iter().map(|cause| cause.id).collect();
-                let news = now != self.told;
-                self.told = now;
+                let news = now != self.printed;
+                self.printed = now;
                 output::text(|out| {
                     writeln!(out, "{}", in_a_line(state))?;
                     for line in causes(state).iter().filter(|_| news) {
@@ -73,9 +73,9 @@ pub(in crate::command) fn bytes(number: f64) -> String {
 pub(in crate::command) fn kinds(state: &State) -> String {
     let mut kinds: Vec<(&&str, &f64)> = state.cpu.iter().filter(|(_, share)| **share >= 0.005).collect();
     kinds.sort_by(|a, b| b.1.total_cmp(a.1));
-    let told: Vec<String> =
+    let shares: Vec<String> =
         kinds.iter().map(|(kind, share)| format!("{kind} {:.0}", 100.0 * **share)).collect();
-    told.join(", ")
+    shares.join(", ")
 }
 
 fn in_a_line(state: &State) -> String {
@@ -115,7 +115,7 @@ fn in_a_line(state: &State) -> String {
     line
 }
 
-/// What went wrong with packets and connections, where anything did.
+/// Errors of packets and connections, where there were any.
 pub(in crate::command) fn lost(state: &State) -> impl Iterator<Item = (&'static str, f64)> {
     let of_interfaces: f64 = state.interfaces.iter().map(|it| it.lost).sum();
     [
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_tells_use_and_what_was_lost() {
+    fn a_line_has_use_and_what_was_lost() {
         let state = State {
             at_unix_ms: 3_723_000,
             cpu: BTreeMap::from([("user", 0.6), ("softirq", 0.2), ("steal", 0.001)]),

@@ -86,7 +86,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
                     }
                 }
             }
-            live.tell_cost();
+            live.print_cost();
         }
     }
     Ok(if stop.load(Ordering::Acquire) { Exit::Interrupted } else { Exit::Holds })
@@ -121,13 +121,13 @@ impl Live {
         }
     }
 
-    /// Tells what looking took, for who wants to know what it adds to the machine.
-    fn tell_cost(&self) {
+    /// Prints the share of a CPU that watching took.
+    fn print_cost(&self) {
         let (share, seconds) = (self.target.own_cost(), self.target.watched_for().as_secs_f64());
         messages::note(format_args!("watching took {:.2} % of a CPU in {seconds:.0} s", 100.0 * share));
     }
 
-    /// Looks, and tells how the host is; nothing at the first time.
+    /// Looks, and returns the host's state; nothing at the first time.
     fn look(&mut self) -> Result<Option<State>, Failure> {
         let moment = self.read(false);
         if let Some(recording) = &mut self.recording {

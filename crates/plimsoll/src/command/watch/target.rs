@@ -133,12 +133,12 @@ impl Target {
         if let Some(pid) = self.only {
             self.tree = ProcessTree::take(Path::new("/"), pid);
             let tree = &self.tree;
-            let told = [
+            let values = [
                 (TREE_CPU, tree.cpu_us),
                 (TREE_MEMORY, tree.rss_bytes),
                 (TREE_PROCESSES, tree.pids.len() as f64),
             ];
-            counters.values.extend(told.map(|(name, value)| (name.to_owned(), value)));
+            counters.values.extend(values.map(|(name, value)| (name.to_owned(), value)));
         }
         Moment {
             at_unix_ms: u64::try_from(at_unix_ms).unwrap_or(u64::MAX),
@@ -155,7 +155,7 @@ impl Target {
         let cpu = own_cpu();
         let snapshot = ProcessSnapshot::take(Path::new("/"));
         let cost = own_cpu().saturating_sub(cpu);
-        // Who uses the CPUs is known after the second look, which comes soon.
+        // CPU users are known after the second look, which comes soon.
         let longest = if self.processes.is_none() { SECOND_LOOK } else { SELDOM };
         self.next_processes = began + self.budget.pause(cost).min(longest);
         let (before, since) = self.processes.replace((snapshot, began))?;

@@ -1,4 +1,4 @@
-//! What the screen shows. Labels and figures have columns of their own, so that none is broken; what is left goes to bars and sentences,
+//! Drawing of the screen. Labels and figures have columns of their own, so that none is broken; the rest goes to bars and sentences,
 //! which are cut off where it is not enough.
 
 use std::time::Duration;
@@ -111,9 +111,9 @@ fn header(view: &View, styles: &Styles, width: usize) -> Vec<Line<'static>> {
     let elapsed = seconds(view.since.elapsed().as_secs_f64());
     let left = match view.remaining() {
         Some((least, most)) if most > least + Duration::from_secs(1) => {
-            format!("about {} left, at most {}", told(least), told(most))
+            format!("about {} left, at most {}", rounded(least), rounded(most))
         }
-        Some((least, _)) => format!("about {} left", told(least)),
+        Some((least, _)) => format!("about {} left", rounded(least)),
         None => "time left not known yet".to_owned(),
     };
     let right = format!("{elapsed}, {left}");
@@ -158,18 +158,18 @@ fn phases(view: &View, styles: &Styles, width: usize, room: usize) -> Vec<Line<'
         let expected = view.forecast.takes(phase);
         let (mark, time, style) = match index {
             _ if index < done => {
-                ("✓", view.over.get(index).map_or(String::new(), |took| told(*took)), styles.quiet)
+                ("✓", view.over.get(index).map_or(String::new(), |took| rounded(*took)), styles.quiet)
             }
             _ if index == done && view.phase.is_some() => {
                 let elapsed = view.phase.as_ref().map_or(Duration::ZERO, |it| it.since.elapsed());
                 let left = match expected {
-                    Some(all) if all > elapsed => format!(" of ~{}", told(all)),
-                    Some(all) => format!(", usually {}", told(all)),
+                    Some(all) if all > elapsed => format!(" of ~{}", rounded(all)),
+                    Some(all) => format!(", usually {}", rounded(all)),
                     None => String::new(),
                 };
-                ("▶", format!("{}{left}", told(elapsed)), styles.title)
+                ("▶", format!("{}{left}", rounded(elapsed)), styles.title)
             }
-            _ => (" ", expected.map_or(String::new(), |all| format!("~{}", told(all))), Style::new()),
+            _ => (" ", expected.map_or(String::new(), |all| format!("~{}", rounded(all))), Style::new()),
         };
         let name = match view.phase.as_ref().filter(|_| index == done) {
             Some(running) => running.title(),
@@ -279,7 +279,7 @@ fn happened(frame: &mut Frame<'_>, view: &View, styles: &Styles, area: Rect) {
     let width = usize::from(area.width);
     let skipped = view.lines.len().saturating_sub(room);
     let lines = view.lines.iter().skip(skipped).map(|line| {
-        let text = format!("{:>9}  {}", told(line.at), line.text);
+        let text = format!("{:>9}  {}", rounded(line.at), line.text);
         Line::styled(cut(&text, width), if line.matters { styles.wrong } else { Style::new() })
     });
     section(frame, "What happened", lines.collect(), styles, area);
@@ -314,7 +314,7 @@ fn help(frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(text).block(Block::bordered().title(" Keys ")), place);
 }
 
-fn told(time: Duration) -> String {
+fn rounded(time: Duration) -> String {
     match time.as_secs() {
         0 => format!("{:.1} s", time.as_secs_f64()),
         _ => seconds(time.as_secs_f64().round()),
@@ -376,9 +376,9 @@ mod tests {
                 assert!(keys.contains(key) && keys.chars().count() <= width, "`{key}` at {width}: {keys}");
             }
             let of = |view: &View, choice| {
-                let told = footer(view, choice, width);
-                assert!(told.chars().count() <= width, "{told}");
-                told
+                let text = footer(view, choice, width);
+                assert!(text.chars().count() <= width, "{text}");
+                text
             };
             let skip = Choice { skip: Skip::Asked, ..Choice::default() };
             assert!(of(&view, skip).ends_with("this trial will not be counted"));

@@ -38,10 +38,10 @@ enum Skip {
     Sure,
 }
 
-/// What keys act on.
+/// State that keys act on.
 struct Keys {
     help: bool,
-    /// When the phase began that was to be skipped when it was asked for once.
+    /// Start of the phase for which a skip was requested once.
     skip: Option<Instant>,
     ends: Ends,
     view: Arc<Mutex<View>>,
@@ -157,8 +157,8 @@ impl Keys {
         }
         let (report, view) = (Arc::clone(&self.report), Arc::clone(&self.view));
         let open = move || {
-            let told = report.open();
-            lock(&view).say(told, true);
+            let message = report.open();
+            lock(&view).say(message, true);
         };
         thread::Builder::new().name("report".into()).spawn(open).ok();
     }
@@ -229,20 +229,20 @@ mod tests {
     #[test]
     fn the_report_is_opened_after_the_trial_and_before_there_is_one_never_at_once() {
         let mut keys = keys();
-        let told = |keys: &Keys| lock(&keys.view).lines.len();
-        let before = told(&keys);
+        let line_count = |keys: &Keys| lock(&keys.view).lines.len();
+        let before = line_count(&keys);
         assert!(press(&mut keys, 'o').report);
         assert!(!press(&mut keys, 'o').report, "taken back");
         press(&mut keys, 'o');
         keys.pressed(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE));
         assert!(!keys.choice().report);
-        assert_eq!(told(&keys), before, "nothing was tried");
+        assert_eq!(line_count(&keys), before, "nothing was tried");
         lock(&keys.view).trials_done = 1;
         press(&mut keys, 'o');
         assert!(!press(&mut keys, 'o').report);
         let deadline = Instant::now() + Duration::from_secs(20);
-        while told(&keys) == before {
-            assert!(Instant::now() < deadline, "what became of it is told");
+        while line_count(&keys) == before {
+            assert!(Instant::now() < deadline, "the outcome is shown");
             thread::sleep(Duration::from_millis(10));
         }
     }

@@ -35,7 +35,7 @@ pub(super) const PRIORITY: u8 = 0x20;
 /// The largest frame that a server may send to who has not asked for more (section 4.2).
 pub(super) const LARGEST: usize = 16_384;
 
-/// Length of a frame's header.
+/// Header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) length: usize,

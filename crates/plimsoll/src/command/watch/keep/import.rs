@@ -15,7 +15,7 @@ use crate::{bounded, messages, output};
 /// The most that a file may have: a dump of RRDtool takes 80 bytes for a value.
 const LARGEST: u64 = 64 << 20;
 
-/// Reads files, keeps what is in them, and prints what was found.
+/// Reads files, keeps their values, and prints the changes.
 pub(super) fn run(keeper: &mut Keeper, files: &[String]) -> Result<(), Failure> {
     let mut series: BTreeMap<Series, Vec<(u64, f64)>> = BTreeMap::new();
     for file in files {
@@ -37,8 +37,8 @@ pub(super) fn run(keeper: &mut Keeper, files: &[String]) -> Result<(), Failure> 
         keeper.take(at, values)?;
     }
     keeper.end()?;
-    let told = summary(keeper.weeks())?;
-    output::text(|out| told.iter().try_for_each(|line| writeln!(out, "{}", terminal(line))))
+    let lines = summary(keeper.weeks())?;
+    output::text(|out| lines.iter().try_for_each(|line| writeln!(out, "{}", terminal(line))))
 }
 
 fn read(file: &str) -> Result<Vec<monitoring::Monitored>, Failure> {

@@ -10,7 +10,7 @@ use crate::output;
 /// Prints the unit for this very program.
 pub(crate) fn print(keep: Duration, bound: ByteSize) -> Result<(), Failure> {
     let program = std::env::current_exe()
-        .map_err(|error| Failure::could_not(format!("where this program is cannot be told: {error}")))?;
+        .map_err(|error| Failure::could_not(format!("this program's own path cannot be read: {error}")))?;
     let text = text(&program.display().to_string(), keep.as_secs() / 86_400, bound);
     output::document(|out| out.write_all(text.as_bytes()))
 }
