@@ -106,7 +106,7 @@ measure = "visitors"
 fn what_makes_no_sense_of_a_step_is_said_at_its_place() {
     let lab = Lab::new();
     let visits = "[[phases]]\nname = \"visits\"\nmeasure = \"visitors\"\n";
-    for (step, output) in [
+    for (step, expected) in [
         ("do = [{ flush_rules = { on = \"sever\" } }]", "there is no host `sever`"),
         ("do = [{ run = { on = \"server\", command = [] } }]", "the command is empty"),
         (
@@ -120,7 +120,7 @@ fn what_makes_no_sense_of_a_step_is_said_at_its_place() {
     ] {
         let text = format!("{TWO_HOSTS}[[phases]]\nname = \"step\"\n{step}\n{visits}");
         let file = lab.file("step.toml", &text);
-        lab.plimsoll(&["check", &file]).exits(2).says(output);
+        lab.plimsoll(&["check", &file]).exits(2).says(expected);
     }
     let local = TWO_HOSTS.replace("[hosts.server]", "[hosts.server]\nkind = \"local\"");
     let text = format!(

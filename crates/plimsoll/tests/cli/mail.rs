@@ -212,14 +212,14 @@ fn a_queue_on_a_volume_that_is_not_there_for_it_is_refused_with_the_place() {
         lab.file("wrong.toml", &format!("{text}\n[volumes.disk]\n{volume}\n"))
     };
     let folder = "on = \"relay\"\nfolder = {}";
-    for (relay, of, output) in [
+    for (relay, of, expected) in [
         ("volume = \"dsk\"", folder, "there is no volume `dsk`"),
         ("volume = \"disk\"", "on = \"sink\"\nfolder = {}", "the volume `disk` is on `sink`"),
         ("volume = \"disk\"", "on = \"relay\"\nloop = { size = \"1M\" }", "holds no files"),
         ("volume = \"disk\", queue = \"/x\"", folder, "in a folder and on a volume"),
         ("volume = \"disk\"", "on = \"relay\"\nfolder = {}\nlimit = { iops = 5 }", "shares its device"),
     ] {
-        lab.plimsoll(&["check", &volume(relay, of)]).exits(2).says(output);
+        lab.plimsoll(&["check", &volume(relay, of)]).exits(2).says(expected);
     }
     lab.plimsoll(&["run", &volume("volume = \"disk\"", folder), "--format", "json"]).exits(0);
 }

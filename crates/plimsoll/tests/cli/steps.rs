@@ -161,7 +161,7 @@ during = [
 #[test]
 fn what_makes_no_sense_of_a_step_while_a_load_runs_is_said_at_its_place() {
     let lab = Lab::new();
-    for (phase, output) in [
+    for (phase, expected) in [
         (
             "measure = \"visitors\"\nduring = [{ kill = { service = \"web\" } }]",
             "does not say when it is done",
@@ -195,7 +195,7 @@ fn what_makes_no_sense_of_a_step_while_a_load_runs_is_said_at_its_place() {
     ] {
         let text = format!("{TWO_HOSTS}[[phases]]\nname = \"step\"\n{phase}\n");
         let file = lab.file("step.toml", &text);
-        lab.plimsoll(&["check", &file]).exits(2).says(output);
+        lab.plimsoll(&["check", &file]).exits(2).says(expected);
     }
 }
 
