@@ -100,7 +100,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{YEAR} seconds of {count} series in {:.0} s", began.elapsed().as_secs_f64());
     println!("at most {most} bytes of {}", keep.most_bytes);
     let mut false_alarms = 0;
-    for (second, SeriesNews { series, news, told }) in &all {
+    for (second, SeriesNews { series, news, sentence }) in &all {
         let after = |moment: u64| (*second as f64 - moment as f64) / HOUR as f64;
         let since = news.since_unix_s();
         let (rises, ended) = match news {
@@ -120,7 +120,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             (true, _) => format!("{:.0} h after its end", after(OUT)),
             (false, _) => "FALSE".to_owned(),
         };
-        println!("day {:.1}: {told} ({delay})", *second as f64 / DAY as f64);
+        println!("day {:.1}: {sentence} ({delay})", *second as f64 / DAY as f64);
     }
     println!("{false_alarms} false alarms in 12 months");
     let read = Instant::now();
