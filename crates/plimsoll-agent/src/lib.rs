@@ -9,6 +9,7 @@
 mod act;
 mod capture;
 mod child;
+mod cpu_time;
 mod exec;
 mod folder;
 pub mod gate;
@@ -16,6 +17,7 @@ mod load;
 mod memory;
 mod needs;
 mod outbox;
+mod own_profile;
 mod program;
 mod ready;
 mod remote;
@@ -35,8 +37,10 @@ use plimsoll_probe::{Counters, Depth, Sampler, Scope, Series};
 
 use act::{ActionRequest, Acts};
 use capture::Captures;
+use cpu_time::ServicesTime;
 use load::Loads;
 use outbox::Outbox;
+use own_profile::OwnProfile;
 use service::Services;
 
 pub use exec::find as find_program;
@@ -84,7 +88,9 @@ struct Agent {
     scope: Scope,
     counters: Option<Counters>,
     sampler: Option<Sampler>,
+    own_profile: OwnProfile,
     services: Services,
+    services_time: ServicesTime,
     loads: Loads,
     captures: Captures,
     acts: Acts,
@@ -98,6 +104,7 @@ impl Agent {
     fn new(outbox: Outbox) -> Self {
         Self {
             services: Services::new(outbox.clone()),
+            services_time: ServicesTime::default(),
             loads: Loads::new(outbox.clone()),
             captures: Captures::new(outbox.clone()),
             acts: Acts::default(),
@@ -106,6 +113,7 @@ impl Agent {
             scope: Scope::MachineAndHost,
             counters: None,
             sampler: None,
+            own_profile: OwnProfile::default(),
             change: None,
             changed: Vec::new(),
         }
@@ -124,16 +132,31 @@ impl Agent {
             ToAgent::Greet { .. } | ToAgent::Ping { .. } => {
                 self.outbox.fail(None, other("answer", "a greeting must be the first message"))
             }
-            ToAgent::Hello { protocol, host, sysctls, cpus, machine, own_kernel, virtual_clock } => {
+            ToAgent::Hello { protocol, host, sysctls, cpus, machine, own_kernel, virtual_clock, profile } => {
                 self.host = host;
-                self.loads.repeat_exactly(virtual_clock);
+                self.loads.exactly = virtual_clock;
+                if profile {
+                    self.own_profile.prepare(virtual_clock);
+                }
                 let settings = settings::Settings { sysctls, cpus, own_kernel };
                 self.hello(protocol, settings, machine)
             }
             ToAgent::Start { id, service } => self.services.start(id, service),
             ToAgent::Stop { id, kill } => self.services.stop(id, kill),
             ToAgent::Run { id, load, at_ns } => self.loads.run(id, load, at_ns),
-            ToAgent::Profile { id, load } => self.loads.profile(id, self.host.clone(), load),
+            ToAgent::BeginProfile { id } => {
+                self.own_profile.prepare(self.loads.exactly);
+                self.own_profile.begin(&self.host);
+                self.outbox.send(&FromAgent::Done { id })
+            }
+            ToAgent::EndProfile { id } => {
+                self.own_profile.end();
+                self.outbox.send(&FromAgent::Done { id })
+            }
+            ToAgent::TakeProfile { id } => match self.own_profile.take() {
+                Ok(profile) => self.outbox.send(&FromAgent::Profiled { id, profile: Box::new(profile) }),
+                Err(why) => self.outbox.fail(Some(id), why),
+            },
             ToAgent::End { id } => {
                 self.loads.end(id);
                 Ok(())
@@ -142,14 +165,20 @@ impl Agent {
                 id,
                 snapshot: counters.read(Depth::Deep),
             }),
-            ToAgent::Mark { id } => self.answer_from_counters(id, |counters| {
-                counters.mark();
-                FromAgent::Done { id }
-            }),
-            ToAgent::Changes { id } => self.answer_from_counters(id, |counters| FromAgent::Changed {
-                id,
-                changes: counters.changes_since_mark(),
-            }),
+            ToAgent::Mark { id } => {
+                self.services_time.mark(&self.services.groups());
+                self.answer_from_counters(id, |counters| {
+                    counters.mark();
+                    FromAgent::Done { id }
+                })
+            }
+            ToAgent::Changes { id } => {
+                let services_us = self.services_time.since_mark(&self.services.groups());
+                self.answer_from_counters(id, |counters| {
+                    let changes = counters.changes_since_mark();
+                    FromAgent::Changed { id, changes, services_us }
+                })
+            }
             ToAgent::Sample { hz } => self.sample(hz),
             ToAgent::Drain { id, time_wait, give_up_ms } => {
                 let waiting = self.drain(id, time_wait, Duration::from_millis(give_up_ms));

@@ -2,7 +2,6 @@
 //! has one thread.
 
 mod apart;
-mod profiled;
 mod program;
 
 use std::io;
@@ -39,18 +38,13 @@ const LAST_STEP: Duration = Duration::from_millis(1);
 pub(crate) struct Loads {
     outbox: Outbox,
     /// Whether every event of a load must come at the same time in each run.
-    exactly: bool,
+    pub(crate) exactly: bool,
     running: ById<Arc<AtomicBool>>,
 }
 
 impl Loads {
     pub(crate) fn new(outbox: Outbox) -> Self {
         Self { outbox, exactly: false, running: ById::new() }
-    }
-
-    /// Makes later loads repeat exactly, on a host with a virtual clock.
-    pub(crate) fn repeat_exactly(&mut self, exactly: bool) {
-        self.exactly = exactly;
     }
 
     /// Runs a load, from this time on (CLOCK_MONOTONIC_RAW) where it is given.
@@ -81,20 +75,6 @@ impl Loads {
         })?;
         self.running.insert(id, abort);
         Ok(())
-    }
-
-    /// Runs a load for its profile alone.
-    pub(crate) fn profile(&self, id: Id, host: String, spec: LoadSpec) -> io::Result<()> {
-        let outbox = self.outbox.clone();
-        let body = move || {
-            wait_for_grid();
-            let answer = match profiled::profile(host, &spec) {
-                Ok(profile) => FromAgent::Profiled { id, profile: Box::new(profile) },
-                Err(why) => FromAgent::Failed { id: Some(id), why },
-            };
-            outbox.send_or_drop(&answer);
-        };
-        thread::Builder::new().name("load".into()).spawn(body).map(drop)
     }
 
     /// Ends a load early. It still sends its result.

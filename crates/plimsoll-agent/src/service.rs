@@ -266,6 +266,11 @@ impl Services {
         killpg(running.group, signal).map_err(|error| other(what(), error))
     }
 
+    /// Process group of each service.
+    pub(crate) fn groups(&self) -> ById<Pid> {
+        self.running.iter().map(|(id, service)| (*id, service.group)).collect()
+    }
+
     /// The end of a service's standard error at this moment.
     pub(crate) fn words(&self, service: Id) -> String {
         self.running.get(&service).map_or_else(String::new, |running| running.stderr.text())

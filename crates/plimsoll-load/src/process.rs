@@ -3,8 +3,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use nix::errno::Errno;
 use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, Signal, signal};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 use plimsoll_model::frame::Failure;
 
@@ -55,6 +57,19 @@ impl Parent {
         }
     }
 
+    /// Takes leave of children that have ended, and waits for at least one if `wait`; says how many they were.
+    pub(crate) fn reap(self, wait: bool) -> u32 {
+        let mut count = 0;
+        loop {
+            let flags = if wait && count == 0 { WaitPidFlag::empty() } else { WaitPidFlag::WNOHANG };
+            match waitpid(None, Some(flags)) {
+                Ok(WaitStatus::Exited(..) | WaitStatus::Signaled(..)) => count += 1,
+                Err(Errno::EINTR) => {}
+                _ => return count,
+            }
+        }
+    }
+
     fn live(self, body: impl FnOnce() -> i32) -> ! {
         // The parent may have died before the request took effect; then no signal would come any more.
         if prctl::set_pdeathsig(Signal::SIGKILL).is_err() || getppid() != self.0 {
@@ -67,21 +82,12 @@ impl Parent {
     }
 }
 
-/// Lets the kernel reap this process's children without a notice for each.
-pub(crate) fn reap_children_unseen() -> Result<(), Failure> {
-    ignore(Signal::SIGCHLD)
-}
-
 /// Makes writing to a connection that the peer has closed an error, and not the end of the process.
 pub(crate) fn survive_broken_pipes() -> Result<(), Failure> {
-    ignore(Signal::SIGPIPE)
-}
-
-fn ignore(which: Signal) -> Result<(), Failure> {
     #[expect(unsafe_code, reason = "setting a signal's disposition has no safe form")]
     // SAFETY: the disposition is the kernel's own; no handler of ours runs.
-    let done = unsafe { signal(which, SigHandler::SigIgn) };
-    done.map(drop).map_err(|error| refused(format!("ignore {which}"), error))
+    let done = unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) };
+    done.map(drop).map_err(|error| refused("ignore SIGPIPE", error))
 }
 
 /// Ends this process at once: exit handlers and buffered output belong to the parent.

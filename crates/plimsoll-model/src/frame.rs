@@ -25,7 +25,7 @@ use crate::observation::{
 };
 
 /// Rises whenever a frame changes; controller and agent must agree on it.
-pub const PROTOCOL: u32 = 13;
+pub const PROTOCOL: u32 = 14;
 
 /// Names a service or a load within one agent's life.
 pub type Id = u32;
@@ -65,6 +65,8 @@ pub enum ToAgent {
         /// Whether the host's time counts instructions, so that figures can repeat exactly: loads then begin at the
         /// same distance from the kernel's timers in each run, and send no progress.
         virtual_clock: bool,
+        /// Whether `BeginProfile` comes while something is measured, so that buffers are made before.
+        profile: bool,
     },
     /// Start a service; answered by `Ready` or `Failed`.
     Start {
@@ -90,12 +92,20 @@ pub enum ToAgent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_ns: Option<u64>,
     },
-    /// Run a load for its profile alone, and sample meanwhile where the host's own kernel is; answered by `Profiled` or `Failed`.
-    Profile {
-        /// The load's id.
+    /// Sample what the host's CPUs do from now on; answered by `Done`.
+    BeginProfile {
+        /// Repeated in the answer.
         id: Id,
-        /// What to run.
-        load: LoadSpec,
+    },
+    /// Pause that; answered by `Done`.
+    EndProfile {
+        /// Repeated in the answer.
+        id: Id,
+    },
+    /// Name what was sampled since this was asked last, which takes CPU time; answered by `Profiled` or `Failed`.
+    TakeProfile {
+        /// Repeated in the answer.
+        id: Id,
     },
     /// End a load that runs before its time: it answers `Finished` with what it has found. One that has ended already is left alone.
     End {
@@ -266,11 +276,11 @@ pub enum FromAgent {
         /// Its result.
         result: Box<LoadResult>,
     },
-    /// A load was run for its profile.
+    /// What the host's CPUs did between each `BeginProfile` and `EndProfile`.
     Profiled {
-        /// The load's id.
+        /// From the request.
         id: Id,
-        /// Where the kernel was meanwhile.
+        /// The samples. The controller knows which rig they are of.
         profile: Box<Profile>,
     },
     /// All counters, read once.
@@ -286,6 +296,9 @@ pub enum FromAgent {
         id: Id,
         /// By name, without those that did not change, and those that were not there both times; empty when nothing was ever marked.
         changes: BTreeMap<String, f64>,
+        /// CPU time that the host's services used since then, in microseconds; absent where other services run now than then, or their time cannot be
+        /// read.
+        services_us: Option<u64>,
     },
     /// Samples taken since the last such frame.
     Samples {

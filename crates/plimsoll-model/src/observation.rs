@@ -138,6 +138,9 @@ pub struct LoadResult {
     pub system_us: u64,
     /// How long the generator's threads were ready to run and had no CPU, in microseconds, all of them together; absent where that is not known.
     pub waited_us: Option<u64>,
+    /// CPU time that all services used while it ran, in microseconds; absent where that is not known, or several loads ran at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub services_us: Option<u64>,
     /// Threads that generated.
     pub threads: u32,
     /// Requests of an open loop, due and sent; absent in closed loop.

@@ -18,6 +18,7 @@ use plimsoll_model::observation::{Arm, Fault, FaultKind, Progress, Sample, Sampl
 
 use crate::error::{RunError, TrialStop};
 use crate::host_provider::Pipes;
+use crate::schedule::PHASE_LIMIT;
 
 /// Time between two looks of a wait at the user's requests.
 const INTERRUPT_POLL: Duration = Duration::from_millis(50);
@@ -158,6 +159,7 @@ impl<'i> AgentPool<'i> {
         cpus: &[u32],
         pipes: Pipes,
         machine: bool,
+        profile: bool,
     ) -> Result<(), RunError> {
         self.lives += 1;
         let life = self.lives;
@@ -188,6 +190,7 @@ impl<'i> AgentPool<'i> {
             machine,
             own_kernel,
             virtual_clock: host.clock == GuestClock::Virtual,
+            profile,
         };
         self.send(key, &hello)
     }
@@ -386,6 +389,20 @@ impl<'i> AgentPool<'i> {
         let requests = [(key.clone(), id, request(id))];
         let answers = self.ask_all(&requests, Instant::now() + PATIENCE, &mut |_, _| {})?;
         Ok(answers.into_iter().next().expect("one answer for one request"))
+    }
+
+    /// Sends each of these agents a request and waits up to the length of a phase; the replies have the order of the agents.
+    pub(crate) fn ask_each(
+        &mut self,
+        keys: &[Key],
+        request: impl Fn(Id) -> ToAgent,
+    ) -> Result<Vec<FromAgent>, TrialStop> {
+        let mut requests = Vec::new();
+        for key in keys {
+            let id = self.id();
+            requests.push((key.clone(), id, request(id)));
+        }
+        self.ask_all(&requests, Instant::now() + PHASE_LIMIT, &mut |_, _| {})
     }
 
     /// Waits until a time, and handles messages meanwhile.

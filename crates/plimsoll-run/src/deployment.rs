@@ -14,6 +14,7 @@ use plimsoll_model::observation::{Arm, FlushFacts, MailLedger};
 use crate::agent_pool::{AgentPool, Key, off_the_mark};
 use crate::certificate;
 use crate::error::{RunError, TrialStop};
+use crate::guests::samples_itself;
 use crate::host_provider::{Hosts, LinkTrouble, ShapedLink};
 
 /// A running service.
@@ -77,7 +78,8 @@ impl<'e> Deployment<'e> {
         let pipes = self.hosts.pipes(host)?;
         let own_kernel = self.experiment.hosts[host].kind.own().kernel;
         let machine = own_kernel || key == machine_host(self.experiment);
-        Ok(agents.join(&key, &self.experiment.hosts[host], &self.cpus[host], pipes, machine)?)
+        let profile = samples_itself(self.experiment, host);
+        Ok(agents.join(&key, &self.experiment.hosts[host], &self.cpus[host], pipes, machine, profile)?)
     }
 
     /// Notes about the hosts for readers of the figures.

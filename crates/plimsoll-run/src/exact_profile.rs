@@ -6,9 +6,9 @@
 use std::time::Instant;
 
 use plimsoll_model::experiment::GuestClock;
-use plimsoll_model::frame::{FromAgent, ToAgent};
 use plimsoll_model::observation::{Arm, PhaseKind};
 
+use crate::agent_pool::Key;
 use crate::error::TrialStop;
 use crate::phase;
 use crate::schedule::PHASE_LIMIT;
@@ -44,22 +44,17 @@ pub(crate) fn profile_exactly(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
 }
 
 fn profile_once_more(trial: &mut Trial<'_>, place: usize, load: &str, arm: Arm) -> Result<(), TrialStop> {
-    let mut requests = phase::requests(trial, arm, &[(load.to_owned(), trial.kind(load))])?;
-    for (_, _, request) in &mut requests {
-        if let ToAgent::Run { id, load, .. } = request {
-            *request = ToAgent::Profile { id: *id, load: load.clone() };
-        }
-    }
-    let answers = trial.rigs.agents.ask_all(&requests, Instant::now() + PHASE_LIMIT, &mut |_, _| {})?;
+    let requests = phase::requests(trial, arm, &[(load.to_owned(), trial.kind(load))])?;
+    let hosts: Vec<Key> = requests.iter().map(|(key, ..)| key.clone()).collect();
+    trial.begin_profile(&hosts)?;
+    trial.rigs.agents.ask_all(&requests, Instant::now() + PHASE_LIMIT, &mut |_, _| {})?;
+    trial.end_profile(&hosts)?;
+    let sampled = trial.take_profiles(&hosts)?;
     let phase = &mut trial.recorder.record.phases[place];
-    for answer in answers {
-        match answer {
-            FromAgent::Profiled { mut profile, .. } => {
-                profile.arm = arm;
-                phase.profiles.push(*profile);
-            }
-            FromAgent::Failed { why, .. } => phase.notes.push(format!("no profile was taken: {why}")),
-            _ => {}
+    for sampled in sampled {
+        match sampled {
+            Ok(profile) => phase.profiles.push(profile),
+            Err(note) => phase.notes.push(note),
         }
     }
     Ok(())

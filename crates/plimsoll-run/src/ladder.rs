@@ -48,14 +48,14 @@ fn try_rung(
 ) -> Result<(), TrialStop> {
     if let Some(note) = apply(trial, rung, remedies)? {
         trial.recorder.current().notes.push(note);
-        return trial.recorder.end();
+        return trial.end();
     }
     let limit = Instant::now() + PHASE_LIMIT;
     // Restarted services and rebuilt hosts warm up in a slice that is not kept.
     slices(trial, loads, &Extent::just(1), limit)?;
     trial.recorder.current().slices.clear();
     slices(trial, loads, extent, limit)?;
-    trial.recorder.end()
+    trial.end()
 }
 
 /// Applies a rung. Returns a note if that is impossible here.

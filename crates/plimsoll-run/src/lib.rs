@@ -17,6 +17,7 @@ mod deployment;
 mod error;
 mod event;
 mod exact_profile;
+mod guests;
 mod hook;
 mod host_provider;
 mod ladder;

@@ -1,14 +1,18 @@
 //! Recording of a trial while it runs: the record, the store, and its observers.
 
+use std::collections::BTreeSet;
+use std::mem::take;
 use std::time::Instant;
 
 use plimsoll_model::experiment::Rung;
-use plimsoll_model::observation::{Fault, FaultKind, PhaseKind, PhaseRecord, Slice, TrialRecord};
+use plimsoll_model::observation::{Fault, FaultKind, PhaseKind, PhaseRecord, Profile, Slice, TrialRecord};
 use plimsoll_store::Store;
 
 use crate::Profiler;
+use crate::agent_pool::Key;
 use crate::error::TrialStop;
 use crate::event::{Event, Observer};
+use crate::guests::put_together;
 use crate::recorded::split;
 use crate::standstill::Standstill;
 
@@ -20,6 +24,10 @@ pub(crate) struct Recorder<'t> {
     pub(crate) observer: &'t mut dyn Observer,
     /// Absent where the probes are switched off, too.
     pub(crate) profiler: Option<&'t dyn Profiler>,
+    /// The guests that sample themselves in the latest phase.
+    pub(crate) sampled: BTreeSet<Key>,
+    /// What they sampled, each with its name.
+    pub(crate) of_guests: Vec<(String, Profile)>,
     pub(crate) record: TrialRecord,
     /// Number of the pass through repeated phases, from 1; 0 outside of them.
     pub(crate) cycle: u32,
@@ -39,7 +47,21 @@ impl<'t> Recorder<'t> {
         record: TrialRecord,
     ) -> Self {
         let (start, standstill) = (Instant::now(), Standstill::watch());
-        Self { store, run, observer, profiler, record, cycle: 0, cycles: 0, start, stored: 0, standstill }
+        let (sampled, of_guests) = (BTreeSet::new(), Vec::new());
+        Self {
+            store,
+            run,
+            observer,
+            profiler,
+            sampled,
+            of_guests,
+            record,
+            cycle: 0,
+            cycles: 0,
+            start,
+            stored: 0,
+            standstill,
+        }
     }
 
     /// The services are ready: the trial's own time begins.
@@ -97,10 +119,19 @@ impl<'t> Recorder<'t> {
     fn close(&mut self) {
         let end_ns = self.now_ns();
         let profiles = self.profiler.map(Profiler::take).unwrap_or_default();
+        let profiles = put_together(profiles, &take(&mut self.of_guests));
         if let Some(mut latest) = self.record.phases.pop() {
-            (latest.end_ns, latest.profiles) = (end_ns, profiles);
+            if latest.end_ns == latest.start_ns {
+                latest.end_ns = end_ns;
+            }
+            latest.profiles = profiles;
             self.record.phases.extend(split(latest));
         }
+    }
+
+    /// Ends the time of the latest phase; work that follows for it counts no more.
+    pub(crate) fn time_is_over(&mut self) {
+        self.current().end_ns = self.now_ns();
     }
 
     /// Notes the fault that ended the trial. A deadline that passed during a pause of the controller, or a host lost then, is only its effect.

@@ -42,5 +42,5 @@ fn skipped(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     let fault = Fault { phase, kind: FaultKind::Skipped, what };
     trial.recorder.observer.on(&Event::Fault { fault: &fault });
     trial.recorder.record.faults.push(fault);
-    trial.recorder.end()
+    trial.end()
 }

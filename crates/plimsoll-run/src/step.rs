@@ -32,7 +32,7 @@ pub(crate) fn act<'t>(
         }
         carry_out(trial, action, &trial.taking_part(phase), deadline)?;
     }
-    trial.recorder.end()
+    trial.end()
 }
 
 /// Stops a service, on the rigs that take part in the phase.
@@ -60,7 +60,7 @@ fn on_each(
             doing(deployment, agents)
         })?;
     }
-    trial.recorder.end()
+    trial.end()
 }
 
 /// Schedules the actions of a phase relative to the start of its load.

@@ -226,6 +226,7 @@ impl Tally {
             user_us: self.cpu.user_us,
             system_us: self.cpu.system_us,
             waited_us: self.cpu.waited_us,
+            services_us: None,
             threads,
             offer: self.offering.map(Offering::into_offer),
             generators: Vec::new(),

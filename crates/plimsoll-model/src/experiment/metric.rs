@@ -60,6 +60,9 @@ pub enum Metric {
     MaxMs,
     /// CPU time that the generator used for each request, in programs and in the kernel together, in microseconds.
     CpuUsPerRequest,
+    /// CPU time that the experiment's services used for each request, in programs and in the kernel together, in microseconds: of all their processes,
+    /// on all hosts. Known where the phase measures one load, and all services are started by the run.
+    ServiceCpuUsPerRequest,
     /// The share of the bytes read that the device delivered; the others were in memory.
     DeviceShare,
     /// The share of requests (or connections, where each carries one) that failed, in whatever way.
@@ -136,7 +139,7 @@ impl JsonSchema for Named {
 
 impl Metric {
     /// Every metric but those that programs of the user's own give.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::ConnectionsPerSecond,
         Self::RequestsPerSecond,
         Self::MessagesPerMinute,
@@ -155,6 +158,7 @@ impl Metric {
         Self::MeanMs,
         Self::MaxMs,
         Self::CpuUsPerRequest,
+        Self::ServiceCpuUsPerRequest,
         Self::DeviceShare,
         Self::HandshakesPerSecond,
         Self::HandshakeMedianMs,
@@ -196,7 +200,7 @@ impl Metric {
             | Self::MaxMs
             | Self::HandshakeMedianMs
             | Self::HandshakeP99Ms => Unit::Milliseconds,
-            Self::CpuUsPerRequest => Unit::Microseconds,
+            Self::CpuUsPerRequest | Self::ServiceCpuUsPerRequest => Unit::Microseconds,
             Self::LossShare
             | Self::StallShare
             | Self::DeviceShare
@@ -258,6 +262,7 @@ impl Metric {
             | Self::MeanMs
             | Self::MaxMs
             | Self::CpuUsPerRequest
+            | Self::ServiceCpuUsPerRequest
             | Self::DeviceShare
             | Self::HandshakeMedianMs
             | Self::HandshakeP99Ms

@@ -52,6 +52,9 @@ impl Metric {
             Self::CpuUsPerRequest => {
                 (requests > 0).then(|| (result.user_us + result.system_us) as f64 / requests as f64)
             }
+            Self::ServiceCpuUsPerRequest => {
+                result.services_us.filter(|_| requests > 0).map(|us| us as f64 / requests as f64)
+            }
             // Only some kinds of load have these. Stalls belong to the packets of a phase and not to one of its loads.
             Self::PacketsPerSecond
             | Self::LossShare
@@ -215,6 +218,8 @@ pub fn pooled<'r>(results: impl IntoIterator<Item = &'r LoadResult>) -> Option<L
         all.user_us += other.user_us;
         all.system_us += other.system_us;
         all.waited_us = waits(all.waited_us, other.waited_us);
+        // What is not known of one slice is not known of all.
+        all.services_us = all.services_us.zip(other.services_us).map(|(mine, theirs)| mine + theirs);
         all.threads = all.threads.max(other.threads);
         match (&mut all.offer, &other.offer) {
             (Some(mine), Some(theirs)) => mine.join(theirs),
@@ -274,7 +279,9 @@ mod tests {
 
     #[test]
     fn slices_together_have_the_figures_of_all_their_requests() {
-        let (short, long) = (result(1, &[(1_000, 90)]), result(3, &[(9_000, 10)]));
+        let (mut short, mut long) = (result(1, &[(1_000, 90)]), result(3, &[(9_000, 10)]));
+        assert_eq!(Metric::ServiceCpuUsPerRequest.of(&short), None);
+        (short.services_us, long.services_us) = (Some(300), Some(100));
         let all = pooled([&short, &long]).unwrap();
         let near = |metric: Metric, expected: f64| {
             let figure = metric.of(&all).unwrap();
@@ -285,6 +292,9 @@ mod tests {
         near(Metric::MegabytesPerSecond, 0.5);
         near(Metric::MeanMs, 1.8);
         near(Metric::P99Ms, 9.0);
+        near(Metric::ServiceCpuUsPerRequest, 4.0);
+        let partly = pooled([&short, &result(1, &[])]).unwrap();
+        assert_eq!(Metric::ServiceCpuUsPerRequest.of(&partly), None);
         assert_eq!(Metric::LossShare.of(&all), None);
     }
 

@@ -1,6 +1,6 @@
 //! Samples of the stacks that CPUs were found in.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -227,6 +227,33 @@ impl Profile {
         self.without(is_foreign, &self.seen)
     }
 
+    /// Without these hosts. Of a guest the machine sees the emulator alone, and the guest's own profile tells more.
+    #[must_use]
+    pub fn without_hosts(&self, hosts: &BTreeSet<String>) -> Self {
+        let is_theirs = |owner: &Frame| owner.kind == FrameKind::Host && hosts.contains(&owner.name);
+        let mut seen = self.seen.clone();
+        seen.retain(|owner| !is_theirs(owner));
+        let mut rest = self.without(|stack| stack.first().is_some_and(|owner| is_theirs(owner)), &seen);
+        rest.calls.retain(|call| !is_theirs(&call.owner));
+        rest
+    }
+
+    /// Together with what a guest of this machine sampled in the same time. Idle time is the machine's, whose CPUs the guest has. A profiler that
+    /// sampled no stacks sets no rate.
+    #[must_use]
+    pub fn beside(&self, other: &Self) -> Self {
+        let rate = if self.hertz > 0 { self } else { other };
+        let by_timer = [self, other].iter().any(|it| it.hertz > 0 && it.clock == ProfileClock::CpuClock);
+        let clock = if by_timer { ProfileClock::CpuClock } else { rate.clock };
+        let mut both = ProfileBuilder::new(self.arm, clock, rate.hertz);
+        both.merge(self);
+        both.merge(other);
+        let mut both = both.build();
+        both.idle = rate.idle;
+        both.seen.last_as_long_as(&self.seen, &other.seen);
+        both
+    }
+
     fn without(&self, is_foreign: impl Fn(&[&Frame]) -> bool, seen: &Seen) -> Self {
         let mut own = ProfileBuilder::new(self.arm, self.clock, self.hertz);
         for (stack, samples) in self.stacks().filter(|(stack, _)| !is_foreign(stack)) {
@@ -380,6 +407,41 @@ mod tests {
         assert_eq!(functions[&walk], FunctionSamples { own: 1, all: 4 });
         assert_eq!(functions[&step], FunctionSamples { own: 3, all: 3 });
         assert_eq!(profile.samples(), 4);
+    }
+
+    #[test]
+    fn a_guests_own_profile_replaces_that_of_its_emulator() {
+        let [server, client] = ["server", "client"].map(|name| Frame::new(FrameKind::Host, name));
+        let mut machine =
+            built(&[(vec![server.clone(), frame("emulate")], 50), (vec![client.clone(), frame("send")], 4)]);
+        (machine.idle, machine.seen.sampled_us) = (7, 1000);
+        let call = |owner: &Frame| CallCount {
+            call: TracedCall::FileSync,
+            owner: owner.clone(),
+            process: "it".into(),
+            count: 1,
+        };
+        machine.calls = vec![call(&server), call(&client)];
+        machine.seen.cpu(CpuUse { owner: server.clone(), process: "qemu".into(), samples: 50 });
+        let mut guest = built(&[(vec![server, frame("walk")], 40)]);
+        (guest.idle, guest.seen.sampled_us) = (9, 900);
+        let rest = machine.without_hosts(&BTreeSet::from(["server".to_owned()]));
+        assert_eq!((rest.samples(), &rest.calls, rest.seen.cpu_use.len()), (4, &vec![call(&client)], 0));
+        let both = rest.beside(&guest);
+        let of = |name: &str| both.functions().get(&frame(name)).map(|it| it.own);
+        assert_eq!((of("emulate"), of("walk"), of("send")), (None, Some(40), Some(4)));
+        assert_eq!((both.idle, both.seen.sampled_us, both.hertz), (7, 1000, 199));
+    }
+
+    #[test]
+    fn a_profiler_without_samples_sets_no_rate() {
+        let silent = Profile::new(Arm::Treatment, ProfileClock::Cycles, 0);
+        let guest = built(&[(vec![frame("walk")], 3)]);
+        let both = silent.beside(&guest);
+        assert_eq!((both.hertz, both.clock, both.samples()), (199, ProfileClock::CpuClock, 3));
+        let counted = Profile::new(Arm::Treatment, ProfileClock::Cycles, 199);
+        assert_eq!(counted.beside(&silent).clock, ProfileClock::Cycles);
+        assert_eq!(counted.beside(&guest).clock, ProfileClock::CpuClock, "the weaker of two");
     }
 
     #[test]

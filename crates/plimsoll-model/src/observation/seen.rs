@@ -207,6 +207,25 @@ impl Seen {
         self.sampled_us += other.sampled_us;
     }
 
+    /// Keeps what belongs to these owners. The parts of services have none, and stay.
+    pub(super) fn retain(&mut self, keeps: impl Fn(&Frame) -> bool) {
+        self.waits.retain(|it| keeps(&it.owner));
+        self.failures.retain(|it| keeps(&it.owner));
+        self.block_io.retain(|it| keeps(&it.owner));
+        self.cpu_use.retain(|it| keeps(&it.owner));
+        self.busiest_threads.retain(|it| keeps(&it.owner));
+        self.throttled.retain(|it| keeps(&it.owner));
+        self.io_limits.retain(|it| keeps(&it.owner));
+        self.states.retain(|it| keeps(&it.owner));
+    }
+
+    /// Took the time of the longer of two that looked at once, and not of both.
+    pub(super) fn last_as_long_as(&mut self, one: &Self, other: &Self) {
+        self.looks = one.looks.max(other.looks);
+        self.watched_us = one.watched_us.max(other.watched_us);
+        self.sampled_us = one.sampled_us.max(other.sampled_us);
+    }
+
     /// Counts a wait.
     pub fn wait(&mut self, more: Wait) {
         let is_same =

@@ -5,10 +5,10 @@ mod search;
 mod settle;
 mod watch;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use plimsoll_model::experiment::{HookMoment, Load, LoadKind, Phase, PhaseWork};
+use plimsoll_model::experiment::{Experiment, HookMoment, Load, LoadKind, Phase, PhaseWork};
 use plimsoll_model::frame::{FromAgent, Id, ToAgent};
 use plimsoll_model::observation::{Arm, DeepSnapshot, LoadResult, PhaseKind, Slice};
 
@@ -17,7 +17,7 @@ use crate::agent_pool::{Key, Request, off_the_mark};
 use crate::deployment::{Deployment, machine_host};
 use crate::error::{RunError, TrialStop};
 use crate::event::Event;
-use crate::schedule::{PHASE_LIMIT, deadline};
+use crate::schedule::deadline;
 use crate::trial::Trial;
 use crate::{background, capture, hook, mail, skip, step, together};
 
@@ -80,7 +80,7 @@ pub(crate) fn measure<'t>(
     for _ in 0..phase.warm_up.unwrap_or(0) {
         trial.begin(&phase.name, PhaseKind::WarmUp, None);
         slices(trial, loads, &Extent::just(1), deadline(phase))?;
-        trial.recorder.end()?;
+        trial.end()?;
     }
     trial.begin(&phase.name, PhaseKind::Measure, None);
     let captures = capture::begin_capture(trial, &phase.name)?;
@@ -95,7 +95,7 @@ pub(crate) fn measure<'t>(
     background::stop_background(trial, measured)?;
     capture::end_capture(trial, captures)?;
     deep(trial, &phase.name)?;
-    trial.recorder.end()
+    trial.end()
 }
 
 /// Runs loads for their effect, several at once, on the rigs that do not sit this phase out.
@@ -111,7 +111,7 @@ pub(crate) fn drive<'t>(trial: &mut Trial<'t>, phase: &'t Phase, loads: &[String
         step::schedule_is_over(trial)
     });
     background::stop_background(trial, driven)?;
-    trial.recorder.end()
+    trial.end()
 }
 
 /// One slice on one rig, of each of these loads, which run at once.
@@ -144,6 +144,8 @@ pub(crate) fn slice(
         |id| ToAgent::Mark { id },
         |answer| matches!(answer, FromAgent::Done { .. }).then_some(()),
     )?;
+    let guests = trial.guests_to_sample(arm);
+    trial.begin_profile(&guests)?;
     together::begin_together(trial, &mut requests)?;
     let at_ns = trial.recorder.now_ns();
     if let Some((profiler, namespaces)) = profiled {
@@ -152,6 +154,9 @@ pub(crate) fn slice(
     let answers = step::ask_and_do_what_is_due(trial, &requests, deadline);
     if let Some(profiler) = profiler {
         profiler.stop(arm);
+    }
+    if matches!(answers, Ok(_) | Err(TrialStop::Skipped)) {
+        trial.end_profile(&guests)?;
     }
     if matches!(answers, Err(TrialStop::Skipped))
         && let Some(phase) = phase
@@ -175,10 +180,15 @@ pub(crate) fn slice(
         &hosts,
         |id| ToAgent::Changes { id },
         |answer| match answer {
-            FromAgent::Changed { changes, .. } => Some(changes),
+            FromAgent::Changed { changes, services_us, .. } => Some((changes, services_us)),
             _ => None,
         },
     )?;
+    let (changes, times): (Vec<_>, Vec<_>) = changes.into_iter().unzip();
+    // Several loads share the services, and nobody knows what each of them cost.
+    if let [result] = results.as_mut_slice() {
+        result.services_us = of_all_services(experiment, arm, &hosts, &times);
+    }
     let counters = counters_of(arm, &machine_host(experiment), &hosts, changes);
     let (of_arm, agents) = trial.rigs.deployment_and_agents(arm);
     let flushes = of_arm.flushes(agents)?;
@@ -231,12 +241,7 @@ fn ask_counters<A>(
     request: impl Fn(Id) -> ToAgent,
     answer: impl Fn(FromAgent) -> Option<A>,
 ) -> Result<Vec<A>, TrialStop> {
-    let mut requests = Vec::new();
-    for host in hosts {
-        let id = trial.rigs.agents.id();
-        requests.push((host.clone(), id, request(id)));
-    }
-    let answers = trial.rigs.agents.ask_all(&requests, Instant::now() + PHASE_LIMIT, &mut |_, _| {})?;
+    let answers = trial.rigs.agents.ask_each(hosts, request)?;
     let each = answers.into_iter().zip(hosts).map(|(answered, host)| match answered {
         FromAgent::Failed { why, .. } => Err(RunError::Agent { host: host.host.clone(), why }.into()),
         answered => answer(answered).ok_or_else(|| off_the_mark(&host.host)),
@@ -312,9 +317,45 @@ fn counters_of(
     all
 }
 
+/// CPU time of all services of a rig, in microseconds; nothing where a part of it is not known.
+fn of_all_services(experiment: &Experiment, arm: Arm, hosts: &[Key], times: &[Option<u64>]) -> Option<u64> {
+    let services = || experiment.services.values();
+    if services().next().is_none() || services().any(|service| !service.kind.is_started()) {
+        return None;
+    }
+    let serving: BTreeSet<&str> = services().flat_map(|service| experiment.members(&service.on)).collect();
+    let of = |host: &str| {
+        let mut each = hosts.iter().zip(times);
+        each.find(|(key, _)| key.arm == arm && key.host == host).and_then(|(_, us)| *us)
+    };
+    serving.into_iter().map(of).sum()
+}
+
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::experiment::service::RunningService;
+    use plimsoll_model::frame::ServiceKind;
+    use plimsoll_model::plan::{Plan, Settings};
+
     use super::*;
+
+    #[test]
+    fn services_have_a_time_where_that_of_each_is_known() {
+        let text = "question = \"?\"\n[hosts.a]\n[hosts.b]\n[[links]]\nbetween = [\"a\", \"b\"]\n\
+                    [services.web]\non = \"b\"\nweb = {}\n[services.relay]\non = \"a\"\nrelay = { to = \"web\" }\n\
+                    [loads.few]\nfrom = \"a\"\nto = \"relay\"\nhttp = { connections = 1 }\n\
+                    [[phases]]\nname = \"p\"\nmeasure = \"few\"\n";
+        let mut both = Plan::read("two", text, &Settings::default()).unwrap().experiment;
+        let hosts =
+            [Key::new(Arm::Control, "a"), Key::new(Arm::Treatment, "a"), Key::new(Arm::Treatment, "b")];
+        let of = |experiment: &Experiment, times: [Option<u64>; 3]| {
+            of_all_services(experiment, Arm::Treatment, &hosts, &times)
+        };
+        assert_eq!(of(&both, [Some(1000), Some(2), Some(30)]), Some(32), "the other rig's is not counted");
+        assert_eq!(of(&both, [Some(1000), Some(2), None]), None);
+        both.services.get_mut("web").unwrap().kind = ServiceKind::Running(RunningService::default());
+        assert_eq!(of(&both, [None, Some(2), Some(30)]), None, "one runs already, and was not started here");
+    }
 
     #[test]
     fn the_machines_counters_are_kept_once_and_the_other_rigs_not_at_all() {

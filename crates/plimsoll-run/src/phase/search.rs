@@ -24,5 +24,5 @@ pub(crate) fn search(trial: &mut Trial<'_>, phase: &Phase, search: &Search) -> R
         trial.recorder.current().slices.extend(slices);
         skip::skippable(trial, |trial| trial.rigs.agents.idle(Instant::now() + search.rest.0))?;
     }
-    trial.recorder.end()
+    trial.end()
 }

@@ -23,7 +23,7 @@ pub(crate) fn settle(trial: &mut Trial<'_>, phase: &Phase, settle: &Settle) -> R
     if let Some(host) = &settle.drained {
         skip::skippable(trial, |trial| drain(trial, host, settle.time_wait, limit))?;
     }
-    trial.recorder.end()
+    trial.end()
 }
 
 fn drain(trial: &mut Trial<'_>, host: &str, time_wait: bool, limit: Duration) -> Result<(), TrialStop> {

@@ -36,7 +36,7 @@ pub(crate) fn watch(trial: &mut Trial<'_>, phase: &Phase, watch: &Watch) -> Resu
         )
     };
     trial.recorder.current().notes.push(note);
-    trial.recorder.end()
+    trial.end()
 }
 
 fn window_passes(trial: &mut Trial<'_>, number: u32, baseline: &[Slice]) -> bool {

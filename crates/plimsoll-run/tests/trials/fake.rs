@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use plimsoll_model::experiment::{Experiment, LinkDirection};
-use plimsoll_model::frame::{self, FromAgent, LoadKind, PROTOCOL, ToAgent, VolumePlace};
+use plimsoll_model::frame::{self, Failure, FromAgent, LoadKind, PROTOCOL, ToAgent, VolumePlace};
 use plimsoll_model::observation::{
-    Arm, CapturedFile, FlushFacts, LoadResult, Profile, ProfileClock, SamplingCost, Snapshot,
+    Arm, CapturedFile, FlushFacts, Frame, FrameKind, LoadResult, ProfileBuilder, ProfileClock, SamplingCost,
+    Snapshot,
 };
 use plimsoll_run::{Changed, HostProvider, Hosts, LinkTrouble, Pipes, ProviderError, ShapedLink};
 
@@ -25,6 +26,8 @@ pub(crate) struct FakeProvider {
     pub(crate) dies_at: Option<&'static str>,
     /// The load of this name goes on until it is stopped.
     pub(crate) lasting: Option<&'static str>,
+    /// Guests cannot sample themselves.
+    pub(crate) unsampled: bool,
 }
 
 impl FakeProvider {
@@ -170,15 +173,26 @@ fn answer_all(rig: usize, provider: &FakeProvider, mut stream: UnixStream) {
                     FromAgent::Finished { id, result: Box::new(result) }
                 }
             }
-            ToAgent::Profile { id, load } => {
-                say(format!("profile {}", load.name));
+            ToAgent::BeginProfile { id } => {
+                say("begin profile".into());
+                FromAgent::Done { id }
+            }
+            ToAgent::EndProfile { id } => FromAgent::Done { id },
+            ToAgent::TakeProfile { id } if provider.unsampled => {
+                let why = Failure::Other { what: "sample".into(), error: "not allowed".into() };
+                FromAgent::Failed { id: Some(id), why }
+            }
+            ToAgent::TakeProfile { id } => {
                 // The controller knows which rig it asked.
-                let profile = Profile::new(Arm::Treatment, ProfileClock::CpuClock, 1000);
-                FromAgent::Profiled { id, profile: Box::new(profile) }
+                let mut profile = ProfileBuilder::new(Arm::Treatment, ProfileClock::CpuClock, 1000);
+                profile.add(&[Frame::new(FrameKind::Host, "a"), Frame::new(FrameKind::Kernel, "walk")], 3);
+                FromAgent::Profiled { id, profile: Box::new(profile.build()) }
             }
             ToAgent::Snapshot { id } => FromAgent::Counters { id, snapshot: Snapshot::default() },
             ToAgent::Mark { id } => FromAgent::Done { id },
-            ToAgent::Changes { id } => FromAgent::Changed { id, changes: BTreeMap::new() },
+            ToAgent::Changes { id } => {
+                FromAgent::Changed { id, changes: BTreeMap::new(), services_us: Some(30) }
+            }
             ToAgent::Sample { hz: 0 } => FromAgent::Sampled { cost: SamplingCost::default() },
             ToAgent::Sample { .. } => continue,
             ToAgent::Drain { id, .. } => FromAgent::Drained { id, waited_ms: 1, left: 0 },

@@ -273,12 +273,48 @@ fn where_time_counts_instructions_each_cell_is_profiled_once_after_all_was_measu
     let ended = lab.run(CONTENT, 4, |_| {});
     let said = lab.provider.said();
     let done = |what: &str| said.iter().filter(|said| said.ends_with(what)).count();
-    assert_eq!((done("run few 6"), done("profile few")), (2 * ended.trials.len(), 2), "{said:?}");
+    // Each trial warms up and measures; two of them run it once more.
+    assert_eq!((done("run few 6"), done("begin profile")), (2 * ended.trials.len() + 2, 2), "{said:?}");
     for trial in &ended.trials {
         let profiles: usize = trial.phases.iter().map(|phase| phase.profiles.len()).sum();
         assert_eq!(profiles, usize::from(trial.block == 1), "trial {}", trial.number);
     }
     assert_eq!(lab.store.trials("run").unwrap(), ended.trials);
+}
+
+/// A guest that has the machine's time, and its control.
+const GUEST: &str = "kernel = \"debian:6.12\"\n";
+
+#[test]
+fn guests_in_real_time_sample_themselves_in_measured_phases_of_both_rigs() {
+    let text = FLOOD.replace("[services.web]", &format!("{GUEST}[services.web]"));
+    let lab = Lab::of(&text);
+    let ended = lab.run(CONTENT, 1, |_| {});
+    let said = lab.provider.said();
+    let begun = said.iter().filter(|said| said.ends_with("begin profile")).count();
+    let measured = ended.trials[0].phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
+    assert_eq!(begun, measured.map(|phase| phase.slices.len()).sum::<usize>(), "{said:?}");
+    for phase in &ended.trials[0].phases {
+        let slices = |arm| phase.slices.iter().filter(|slice| slice.arm == arm).count() as u64;
+        for arm in [Arm::Treatment, Arm::Control] {
+            let of_arm = phase.profiles.iter().filter(|profile| profile.arm == arm);
+            let samples: Vec<u64> = of_arm.map(Profile::samples).collect();
+            match phase.kind {
+                // One of each slice by the machine, and three of the phase by the guest.
+                PhaseKind::Measure => assert_eq!(samples, [slices(arm) + 3]),
+                _ => assert!(samples.is_empty(), "{}", phase.name),
+            }
+        }
+    }
+    let mut lab = Lab::of(&text);
+    lab.provider.unsampled = true;
+    let ended = lab.run(CONTENT, 1, |_| {});
+    let before = ended.trials[0].phases.iter().find(|phase| phase.kind == PhaseKind::Measure).unwrap();
+    let [mine, theirs] = before.profiles.as_slice() else { panic!("{:?}", before.profiles) };
+    assert_eq!((mine.samples(), theirs.samples()), (3, 3), "the machine's are there nevertheless");
+    let why = |host| format!("no profile was taken in `{host}`: sample: not allowed");
+    assert_eq!(before.notes.len(), 2, "{:?}", before.notes);
+    assert!(["a", "a'"].map(why).iter().all(|note| before.notes.contains(note)), "{:?}", before.notes);
 }
 
 #[test]

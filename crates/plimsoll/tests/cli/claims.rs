@@ -56,6 +56,55 @@ fn a_difference_passes_when_it_is_the_one_that_is_expected() {
     lab.plimsoll(&same).exits(1).prints("type=\"faster\"").prints("The claim fails (expected: same).");
 }
 
+/// Uses 4 ms of CPU time for each request, by its own clock; with `fork` in a child that it waits for.
+const BURNING: &str = r#"#!/usr/bin/env python3
+import http.server, os, sys, time
+def burn():
+    until = time.process_time() + 0.004
+    while time.process_time() < until:
+        pass
+class Busy(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        if sys.argv[2] == "fork":
+            child = os.fork()
+            if child == 0:
+                burn()
+                os._exit(0)
+            os.waitpid(child, 0)
+        else:
+            burn()
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+    def log_message(self, *args):
+        pass
+http.server.HTTPServer(("", int(sys.argv[1])), Busy).serve_forever()
+"#;
+
+#[test]
+fn the_cpu_time_of_services_is_what_they_use_whether_in_children_or_not() {
+    let lab = Lab::new();
+    lab.file("server", BURNING);
+    let more = "[factors.way]\nset = \"services.mine.exec.2\"\nlevels = [\"itself\", \"fork\"]\n\
+                [[claims]]\ndifference = { phase = \"all\", factor = \"way\", metric = \"service_cpu_us_per_request\", margin = \"90 %\", expect = \"any\" }\n\
+                [run]\nmin_trials = 2\nmax_trials = 2";
+    let file =
+        lab.file("burns.toml", &experiment(more).replace("200, concurrency = 2", "50, concurrency = 1"));
+    let report = lab.plimsoll(&["run", &file, "--format", "json"]).exits_as_it_judges().json();
+    let trials = report["trials"].as_array().expect("trials");
+    assert_eq!(trials.len(), 4, "{report}");
+    for trial in trials {
+        let figures = &trial["phases"][0]["figures"];
+        let us = figures["service_cpu_us_per_request"].as_f64().unwrap_or_else(|| panic!("{trial}"));
+        // The server has to read, to answer and to fork as well.
+        assert!((4_000.0..9_000.0).contains(&us), "{us} µs of {trial}");
+        let own = figures["cpu_us_per_request"].as_f64().expect("the load's own");
+        assert!(own < us, "{own} µs by the load, {us} by the service");
+    }
+}
+
 #[test]
 fn a_plain_limit_holds_fails_or_is_undecided() {
     let lab = Lab::new();

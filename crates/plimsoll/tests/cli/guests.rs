@@ -143,6 +143,26 @@ fn a_guest_joins_the_links_of_namespaces() {
     assert_eq!(swappiness(), before, "a setting of a guest's kernel is none of this machine's");
 }
 
+#[test]
+#[ignore = "needs root, qemu-system-x86 and a kernel; cargo xtask test has all"]
+fn a_guest_in_real_time_tells_of_its_own_kernel_and_the_cpu_time_of_its_services() {
+    let lab = Lab::of_root().allowing("privileged,users,files");
+    let experiment =
+        lab.file("between.toml", &between(&kernel()).replace("connections = 20", "connections = 300"));
+    let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
+    let folded = lab.plimsoll(&["export", "latest", "--format", "folded"]).exits(0).stdout;
+    let of_guest: Vec<&str> = folded.lines().filter(|line| line.starts_with("[firewall];")).collect();
+    // Of the emulator the machine sees code without names. What a guest does most is in its kernel, whose functions have names.
+    assert!(of_guest.iter().any(|line| line.contains("_[k]")), "{folded}");
+    assert!(!of_guest.iter().any(|line| line.contains("qemu")), "{folded}");
+    assert!(folded.lines().any(|line| line.starts_with("[client];")), "{folded}");
+    let phase = report["trials"][0]["phases"].as_array().expect("it was measured")[0].clone();
+    assert!(!report["notes"].to_string().contains("no profile"), "{}", report["notes"]);
+    // A relayed connection takes a fork of the relay, which takes an emulated guest 0.1 ms at the least.
+    let us = phase["figures"]["service_cpu_us_per_request"].as_f64().expect("both services were started");
+    assert!((100.0..1e6).contains(&us), "{us}");
+}
+
 /// A guest in which nginx of the machine serves what a namespace asks for, and a script of the machine's is a load.
 fn with_programs(kernel: &Path, script: &str) -> String {
     let release = release_of(kernel);

@@ -51,13 +51,11 @@ pub(super) fn serve(
 
 /// The life of one relay.
 fn relay(listener: &TcpListener, to: &[SocketAddr], mut leak: Option<Leaking>) {
-    if let Err(failure) = process::reap_children_unseen() {
-        tracing::error!("relay: {failure}");
-        return;
-    }
     let parent = Parent::this();
     let mut onward = to.iter().cycle();
     loop {
+        // Their CPU time counts as this process's from then on.
+        parent.reap(false);
         let client = match listener.accept() {
             Ok((client, _)) => client,
             Err(error) => {

@@ -4,8 +4,6 @@ use std::convert::Infallible;
 use std::net::TcpListener;
 use std::thread::sleep;
 
-use nix::errno::Errno;
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use plimsoll_model::frame::Failure;
 
 use super::answer::Terms;
@@ -27,7 +25,7 @@ pub(super) fn serve(
     let parent = Parent::this();
     let mut living = 0;
     loop {
-        living -= ended(living == clients);
+        living -= parent.reap(living == clients);
         let stream = match accept(listeners) {
             Ok(stream) => stream,
             Err(error) if is_transient(error) => continue,
@@ -40,19 +38,6 @@ pub(super) fn serve(
         match parent.spawn(|| Conversations::new(site, terms).hold(&stream)) {
             Ok(_) => living += 1,
             Err(_) => sleep(SHORTAGE),
-        }
-    }
-}
-
-/// Takes leave of processes that have ended, and waits for at least one if `wait`; says how many they were.
-fn ended(wait: bool) -> u32 {
-    let mut count = 0;
-    loop {
-        let flags = if wait && count == 0 { WaitPidFlag::empty() } else { WaitPidFlag::WNOHANG };
-        match waitpid(None, Some(flags)) {
-            Ok(WaitStatus::Exited(..) | WaitStatus::Signaled(..)) => count += 1,
-            Err(Errno::EINTR) => {}
-            _ => return count,
         }
     }
 }

@@ -247,7 +247,10 @@ impl LoadKind {
 
     /// Every metric that such a load has; whatever a load does may fail.
     pub fn metrics(&self) -> impl Iterator<Item = Metric> {
-        self.deref().metrics().into_iter().chain([Metric::ErrorShare]).chain(self.named())
+        let own = self.deref().metrics();
+        let uses_services = self.target() == Target::Service && own.contains(&Metric::CpuUsPerRequest);
+        let of_services = uses_services.then_some(Metric::ServiceCpuUsPerRequest);
+        own.into_iter().chain([Metric::ErrorShare]).chain(of_services).chain(self.named())
     }
 
     /// The figures that have a name of the user's own.
