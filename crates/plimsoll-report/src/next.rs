@@ -1,12 +1,13 @@
 //! The one command to run after a run.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::experiment::claim::limit::{LimitDetails, ProbeFinding, SearchDetails};
 use plimsoll_model::observation::Arm;
-use plimsoll_model::report::{Finding, RunReport, RunStatus};
+use plimsoll_model::report::{Finding, PhaseReport, RunReport, RunStatus};
 use plimsoll_model::shell::shell_word;
 use plimsoll_model::verdict::{Outcome, Standing, Verdict};
 
@@ -23,6 +24,7 @@ const MOST_SECONDS: f64 = 3600.0;
 const SPARE: f64 = 1.3;
 /// CPU time is proposed where it scatters this many times less: then it takes a quarter of the trials at most.
 const LESS_SCATTER: f64 = 2.0;
+const BY_CPU_TIME: &str = "To decide it by CPU time, which scatters less";
 /// A wider margin says nothing of use.
 const WIDEST_MARGIN: f64 = 0.3;
 
@@ -33,9 +35,23 @@ pub(crate) struct Next {
 }
 
 impl Next {
+    /// The next command and, beside more trials, a decision by CPU time where that scatters less.
+    pub(crate) fn all(report: &RunReport, store: Option<&str>) -> Vec<Self> {
+        let next = Self::of(report, store);
+        let is_undecided = |it: &&Finding| it.verdict.outcome != Outcome::Invalid;
+        let open = open(report).filter(is_undecided).filter(|_| report.status == RunStatus::Complete);
+        let setting = open.and_then(|open| by_cpu_time(report, open));
+        let by_cpu = setting.map(|setting| Self {
+            purpose: "Or by CPU time, which scatters less".to_owned(),
+            command: again(report, &set(setting)) + &in_store(store),
+        });
+        let other = by_cpu.filter(|it| it.command != next.command);
+        iter::once(next).chain(other).collect()
+    }
+
     /// Purpose of the next command: the rest of the run, a decision of an open claim, the evidence for a cause, or all figures.
-    pub(crate) fn of(report: &RunReport, store: Option<&str>) -> Self {
-        let in_store = store.map_or_else(String::new, |store| format!(" --store {}", shell_word(store)));
+    fn of(report: &RunReport, store: Option<&str>) -> Self {
+        let in_store = in_store(store);
         let run = |purpose: &str, command: &str| Self {
             purpose: purpose.to_owned(),
             command: format!("plimsoll {command}{in_store}"),
@@ -51,9 +67,15 @@ impl Next {
             }
             RunStatus::Complete => {}
         }
-        let open = report.verdicts.iter().find(|it| it.verdict.standing() == Standing::Open);
-        if let Some(open) = open.filter(|it| it.verdict.outcome != Outcome::Invalid) {
-            let (purpose, command) = deciding(report, open);
+        let next = open(report).and_then(|open| match open.verdict.outcome {
+            // A machine that does not agree with itself in the figure of the claim may do so in another.
+            Outcome::Invalid if report.aa_test.as_ref().is_some_and(|test| !test.fit) => {
+                Some((BY_CPU_TIME.to_owned(), again(report, &set(by_cpu_time(report, open)?))))
+            }
+            Outcome::Invalid => None,
+            _ => Some(deciding(report, open)),
+        });
+        if let Some((purpose, command)) = next {
             return Self { purpose, command: command + &in_store };
         }
         if !report.causes.is_empty() {
@@ -63,12 +85,22 @@ impl Next {
     }
 }
 
+/// The first claim that stays open.
+fn open(report: &RunReport) -> Option<&Finding> {
+    report.verdicts.iter().find(|it| it.verdict.standing() == Standing::Open)
+}
+
+/// The store as the end of a command, where it is not the usual one.
+fn in_store(store: Option<&str>) -> String {
+    store.map_or_else(String::new, |store| format!(" --store {}", shell_word(store)))
+}
+
 /// The next command for an open claim: a wider search, more trials, or, where too many of them were needed, CPU time or a wider margin.
 fn deciding(report: &RunReport, open: &Finding) -> (String, String) {
     if let Some(Details::Limit(LimitDetails::Search(search))) = &open.details
         && let Some(setting) = wider(search)
     {
-        return ("To decide it".to_owned(), again(report, &["--set".to_owned(), setting]));
+        return ("To decide it".to_owned(), again(report, &set(setting)));
     }
     let reps = trials_of_a_cell(report);
     let affordable = |wanted: &u32| {
@@ -80,14 +112,11 @@ fn deciding(report: &RunReport, open: &Finding) -> (String, String) {
         None => Some((2 * reps).max(reps + 2)),
     };
     let cheaper = || {
-        let by_cpu = by_cpu_time(report, open)
-            .map(|setting| ("To decide it by CPU time, which scatters less", setting));
+        let by_cpu = by_cpu_time(report, open).map(|setting| (BY_CPU_TIME, setting));
         by_cpu.or_else(|| Some(("To decide it with a wider margin", wider_margin(open)?)))
     };
     match (wanted, wanted.map_or_else(cheaper, |_| None)) {
-        (None, Some((purpose, setting))) => {
-            (purpose.to_owned(), again(report, &["--set".to_owned(), setting]))
-        }
+        (None, Some((purpose, setting))) => (purpose.to_owned(), again(report, &set(setting))),
         (wanted, _) => {
             // As many as are proposed at most may decide nothing.
             let purpose = if wanted.is_some() { "To decide it" } else { "To come nearer to a decision" };
@@ -96,6 +125,11 @@ fn deciding(report: &RunReport, open: &Finding) -> (String, String) {
             (format!("{purpose} (about {takes})"), again(report, &["--reps".to_owned(), wanted.to_string()]))
         }
     }
+}
+
+/// The words of the command line that change a setting.
+fn set(setting: String) -> [String; 2] {
+    ["--set".to_owned(), setting]
 }
 
 /// The command of the run with other words in the place of its seed and of how many trials it has.
@@ -148,7 +182,11 @@ fn wider(search: &SearchDetails) -> Option<String> {
 /// How many times too wide the interval is: half of it over the distance from the estimate to the nearest bound that it must leave behind.
 fn excess(open: &Finding) -> Option<f64> {
     let Verdict { estimate, interval, .. } = &open.verdict;
-    let scale = |value: f64| if is_ratio(&open.verdict) { value.ln() } else { value };
+    // The size of an interaction is a ratio of ratios.
+    let is_of_ratios = is_ratio(&open.verdict)
+        || matches!(open.details, Some(Details::Interaction(_)))
+            && Metric::named(&open.verdict.metric).is_some_and(|metric| !metric.is_share());
+    let scale = |value: f64| if is_of_ratios { value.ln() } else { value };
     let (at, lo, hi) = (scale((*estimate)?), scale(interval.as_ref()?.lo()), scale(interval.as_ref()?.hi()));
     let limits: Vec<f64> =
         claims::limits(&open.verdict, open.details.as_ref()?).into_iter().map(scale).collect();
@@ -172,26 +210,39 @@ fn trials_needed(reps: u32, excess: f64) -> Option<u32> {
     (wanted < f64::from(u32::MAX)).then(|| (wanted as u32).max(reps + 2))
 }
 
-/// The setting that judges a difference by the CPU time of an operation, where that scatters much less than the figure of the claim, and is that
-/// of the work that is compared rather than that of its generator.
+/// The setting that judges a claim by the CPU time of an operation, where that scatters much less than the figure of the claim: that of the load where
+/// the load is the work that is compared, and else that of the services.
 fn by_cpu_time(report: &RunReport, open: &Finding) -> Option<String> {
-    let Details::Difference(details) = open.details.as_ref()? else { return None };
-    let number = open.claim_number?;
-    let scatter_of = |metric: Metric| scatter(report, &details.phase, metric);
-    let (judged, cpu) =
-        (scatter_of(Metric::named(&open.verdict.metric)?)?, scatter_of(Metric::CpuUsPerRequest)?);
-    let name = Metric::CpuUsPerRequest.name();
-    (cpu * LESS_SCATTER <= judged).then(|| format!("claims.{}.difference.metric={name}", number - 1))
+    let phase = match open.details.as_ref()? {
+        Details::Difference(details) => &details.phase,
+        Details::Interaction(details) => &details.phase,
+        _ => return None,
+    };
+    let (number, claim) = (open.claim_number?, &open.verdict.claim);
+    let facts = measured(report, phase).find_map(|(_, it)| it.facts.as_ref());
+    let cpu = match facts.is_some_and(|facts| facts.measures_its_own_work()) {
+        true => Metric::CpuUsPerRequest,
+        false => Metric::ServiceCpuUsPerRequest,
+    };
+    let judged = scatter(report, phase, Metric::named(&open.verdict.metric)?)?;
+    let scatters_less = scatter(report, phase, cpu)? * LESS_SCATTER <= judged;
+    scatters_less.then(|| format!("claims.{}.{claim}.metric={}", number - 1, cpu.name()))
 }
 
-/// The relative standard deviation of a figure among trials of one cell, over all cells; absent where the load only drives what is measured.
+/// A phase as it was measured in each trial, with the cell of the trial.
+fn measured<'r>(report: &'r RunReport, phase: &'r str) -> impl Iterator<Item = (&'r Cell, &'r PhaseReport)> {
+    report.trials.iter().flat_map(move |trial| {
+        let own = trial.phases.iter().filter(move |it| it.name == phase && it.arm == Arm::Treatment);
+        own.map(move |it| (&trial.cell, it))
+    })
+}
+
+/// The relative standard deviation of a figure among trials of one cell, over all cells.
 fn scatter(report: &RunReport, phase: &str, metric: Metric) -> Option<f64> {
     let mut cells: BTreeMap<&Cell, Vec<f64>> = BTreeMap::new();
-    for trial in &report.trials {
-        let of_phase = trial.phases.iter().filter(|it| it.name == phase && it.arm == Arm::Treatment);
-        let own = of_phase.filter(|it| it.facts.as_ref().is_some_and(|facts| facts.measures_its_own_work()));
-        let logs = own.filter_map(|it| it.figure(metric)).filter(|value| *value > 0.0).map(f64::ln);
-        cells.entry(&trial.cell).or_default().extend(logs);
+    for (cell, it) in measured(report, phase) {
+        let value = it.figure(metric).filter(|value| *value > 0.0).map(f64::ln);
+        cells.entry(cell).or_default().extend(value);
     }
     let freedom: usize = cells.values().map(|logs| logs.len().saturating_sub(1)).sum();
     let squares: f64 = cells.values().map(|logs| squares(logs)).sum();

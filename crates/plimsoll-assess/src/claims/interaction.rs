@@ -28,7 +28,8 @@ impl ClaimKind for InteractionClaim {
         let measured =
             table.rows.into_iter().map(|FactorRow { levels, value, .. }| MeasuredCell { levels, value });
         let measured = measured.collect();
-        vec![Finding::new(verdict, InteractionDetails { phase, factors, odd_cell, measured })]
+        let margin = self.margin.0;
+        vec![Finding::new(verdict, InteractionDetails { phase, factors, margin, odd_cell, measured })]
     }
 
     fn asks_about_failures(&self, phase: &str) -> Option<FailureQuestion> {

@@ -17,6 +17,11 @@ impl Shown for InteractionClaim {
         if is_share(verdict) { Scale::Points } else { Scale::Plain }
     }
 
+    fn limits(verdict: &Verdict, details: &Self::Details) -> Vec<f64> {
+        let margin = details.margin;
+        if is_share(verdict) { vec![-margin, margin] } else { vec![1.0 / (1.0 + margin), 1.0 + margin] }
+    }
+
     fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
         let section = |chart: Figure| Section::new(chart.title.clone()).chart(chart);
         found.iter().filter_map(chart).map(section).collect()

@@ -45,7 +45,7 @@ pub(super) fn write(
     let mut head: Vec<Line> = clipped(&title, width, 2, TITLE_LINES).into_iter().map(Line::from).collect();
     head.extend(answers(report, width));
     let reasons = reasons(report, width);
-    let mut end = next(&Next::of(report, store), width);
+    let mut end: Vec<Line> = Next::all(report, store).iter().flat_map(|it| next(it, width)).collect();
     end.push(verdict(report, width));
 
     let (basis, arithmetic) = basis(report);

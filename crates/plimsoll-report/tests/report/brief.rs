@@ -1,7 +1,9 @@
 //! The brief report of every kind of claim.
 
+use plimsoll_model::experiment::claim::Details;
+use plimsoll_model::experiment::claim::interaction::InteractionDetails;
 use plimsoll_model::observation::StorageFacts;
-use plimsoll_model::report::{RunReport, RunStatus, Trouble};
+use plimsoll_model::report::{AaTest, RunReport, RunStatus, Trouble};
 use plimsoll_report::text::{self, TextOptions};
 use serde_json::{Value, json};
 
@@ -190,6 +192,24 @@ fn what_is_undecided_ends_with_a_command_that_decides_it() {
     let near = difference("undecided", [0.96, 0.90, 1.02]);
     assert!(command(&near).starts_with("To decide it (about "), "{}", command(&near));
     assert!(command(&near).ends_with(": plimsoll run flood-relay --reps 19"), "{}", command(&near));
+    // CPU time stands beside it where that scatters less.
+    let mut beside = difference("undecided", [0.96, 0.90, 1.02]);
+    for (trial, nth) in beside.trials.iter_mut().zip(0_u8..) {
+        for phase in trial.phases.iter_mut().filter(|phase| phase.name == "after") {
+            let sign = if nth.is_multiple_of(2) { 1.0 } else { -1.0 };
+            phase.figures.insert("connections_per_second".into(), 100.0 + 30.0 * sign);
+            phase.figures.insert("service_cpu_us_per_request".into(), 100.0 + sign);
+        }
+    }
+    let text = written(&beside, 200);
+    assert!(
+        text.contains(": plimsoll run flood-relay --reps 19\nOr by CPU time, which scatters less: "),
+        "{text}"
+    );
+    assert!(
+        command(&beside).ends_with("--set claims.0.difference.metric=service_cpu_us_per_request"),
+        "{text}"
+    );
     // At the margin itself no number of trials decides.
     let at_margin = judged(
         "recovery",
@@ -216,12 +236,46 @@ fn what_is_undecided_ends_with_a_command_that_decides_it() {
     assert!(proposed.ends_with("--set claims.0.difference.metric=cpu_us_per_request"), "{proposed}");
     wide.trials.iter_mut().flat_map(|trial| &mut trial.phases).for_each(|phase| phase.facts = None);
     assert!(!command(&wide).contains("metric="), "the CPU time of a generator is not what is compared");
+    // That of services is, and of factors that act on each other as well.
+    for (trial, nth) in wide.trials.iter_mut().zip(0_u8..) {
+        for phase in trial.phases.iter_mut().filter(|phase| phase.name == "after") {
+            let sign = if nth.is_multiple_of(2) { 1.0 } else { -1.0 };
+            phase.figures.insert("service_cpu_us_per_request".into(), 10.0 + sign);
+        }
+    }
+    let told = command(&wide);
+    assert!(told.contains("To decide it by CPU time"), "{told}");
+    assert_eq!(written(&wide, 200).matches("by CPU time").count(), 1, "{}", written(&wide, 200));
+    assert!(told.ends_with("--set claims.0.difference.metric=service_cpu_us_per_request"), "{told}");
+    wide.verdicts[0].verdict.claim = "interaction".into();
+    wide.verdicts[0].details = Some(Details::Interaction(InteractionDetails {
+        phase: "after".into(),
+        factors: vec!["kernel".into(), "relay".into()],
+        margin: 0.05,
+        odd_cell: None,
+        measured: Vec::new(),
+    }));
+    let told = command(&wide);
+    assert!(told.ends_with("--set claims.0.interaction.metric=service_cpu_us_per_request"), "{told}");
+    // As well where the machine does not agree with itself; a measurement that is spoiled in another way is not mended by that.
+    wide.verdicts[0].verdict.outcome = plimsoll_model::verdict::Outcome::Invalid;
+    assert!(!command(&wide).contains("metric="), "{}", command(&wide));
+    wide.aa_test = Some(AaTest {
+        phase: "after".into(),
+        metric: "megabytes_per_second".into(),
+        figures: vec![130.0, 70.0, 130.0, 70.0],
+        scatter: Some(0.3),
+        smallest_difference: None,
+        fit: false,
+        reason: "the comparison of the machine with itself failed".into(),
+    });
+    let told = command(&wide);
+    assert!(told.ends_with("--set claims.0.interaction.metric=service_cpu_us_per_request"), "{told}");
     // Every rate held the bound.
     let mut search = findings::search();
     search.verdicts[0].verdict.outcome = plimsoll_model::verdict::Outcome::Undecided;
-    let Some(plimsoll_model::experiment::claim::Details::Limit(
-        plimsoll_model::experiment::claim::limit::LimitDetails::Search(found),
-    )) = &mut search.verdicts[0].details
+    let Some(Details::Limit(plimsoll_model::experiment::claim::limit::LimitDetails::Search(found))) =
+        &mut search.verdicts[0].details
     else {
         panic!("a search")
     };

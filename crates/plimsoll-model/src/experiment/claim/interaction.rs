@@ -77,6 +77,9 @@ pub struct InteractionDetails {
     pub phase: String,
     /// The factors.
     pub factors: Vec<String>,
+    /// How small an interaction counts as none, as a share; of a metric that is a share, in points from 0 to 1.
+    #[serde(default)]
+    pub margin: f64,
     /// Cell that departs most from what the others predict; null without an interaction, and where several depart equally far, as in a 2 x 2 table.
     pub odd_cell: Option<BTreeMap<String, String>>,
     /// Measured values: an entry for each trial.
