@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Real programs slowed by real code: `plimsoll ab` against the rules that people use, with as much machine time.
 
-    python3 lab/ab_gate.py run PLIMSOLL FILE [--minutes 20] [--budget 20] [--neighbours]
+    python3 lab/ab_gate.py run PLIMSOLL FILE [--minutes 20] [--budget 20] [--effects 0 2] [--neighbours]
     python3 lab/ab_gate.py table FILE...
 
 A program in C, Rust and Python does 0, 1, 2, 5 or 10 % more work. Each trial runs `plimsoll ab`, then all of the base and all of the head for as long.
@@ -56,7 +56,7 @@ def build(folder, language, work):
     return str(source if language == "Python" else program)
 
 
-def programs(folder):
+def programs(folder, effects):
     """By language and effect. The start of a program is no part of its work, so that the work grows by more than the effect."""
     found, shares = {}, {}
     for language, words in WORDS.items():
@@ -64,7 +64,7 @@ def programs(folder):
         whole, empty = (min(hyperfine(words, program, 1)) for program in (base, build(folder, language, 1)))
         shares[language] = (whole - empty) / whole
         found[language, 0] = base
-        for effect in sorted(set(EFFECTS) - {0}):
+        for effect in sorted(set(effects) - {0}):
             found[language, effect] = build(folder, language, round(1000 + 10 * effect / shares[language]))
     print(f"share of the work in the time: {shares}", file=sys.stderr)
     return found
@@ -163,8 +163,8 @@ def run(args):
         threading.Thread(target=neighbours, args=[end], daemon=True).start()
     history = collections.defaultdict(list)
     with tempfile.TemporaryDirectory() as name, open(args.file, "a") as file:
-        built = programs(pathlib.Path(name))
-        trials = [(language, effect) for effect in EFFECTS for language in WORDS]
+        built = programs(pathlib.Path(name), args.effects)
+        trials = [(language, effect) for effect in args.effects for language in WORDS]
         while time.monotonic() < end:
             language, effect = trials[args.start % len(trials)]
             args.start += 1
@@ -186,7 +186,7 @@ def table(args):
         print(f"\n{language or 'All'}: called slower (faster)\n")
         print("| slowed by | trials | seconds: `ab`, others | " + " | ".join(names) + " | `ab` same | `ab` undecided |")
         print("| ---: |" + " ---: |" * (len(names) + 4))
-        for effect in sorted(set(EFFECTS)):
+        for effect in sorted({trial["effect"] for trial in trials}):
             of = [trial for trial in trials if trial["effect"] == effect and language in (None, trial["language"])]
             if of:
                 row(effect, of, names)
@@ -212,6 +212,7 @@ def main():
     running.add_argument("file")
     running.add_argument("--minutes", type=float, default=20)
     running.add_argument("--budget", type=float, default=20)
+    running.add_argument("--effects", type=int, nargs="+", default=EFFECTS, help="the changes of the cycle, in percent")
     running.add_argument("--start", type=int, default=0, help="the trial of the cycle to begin with")
     running.add_argument("--neighbours", action="store_true")
     running.set_defaults(do=run)

@@ -181,7 +181,7 @@ def generated(gates):
         print(f"| {kind} | {' | '.join(cells)} | {numpy.median(numpy.concatenate(pairs_needed)):g} |", flush=True)
 
 
-COLUMNS = "slowed by | slower | faster | same | undecided | evidence before that | pairs (mean) |"
+COLUMNS = "slowed by | slower | faster | same | undecided | by evidence alone | pairs (mean) |"
 
 
 def normal(gates):
@@ -214,7 +214,8 @@ def recorded(gates, files):
 
 
 def main():
-    gates = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+    # Gates are judged a thousand at a time.
+    gates = max(1, int(sys.argv[1]) // 1000) * 1000 if len(sys.argv) > 1 else 20_000
     if sys.argv[2:]:
         recorded(gates, sys.argv[2:])
     else:

@@ -55,7 +55,7 @@ impl Trial {
         for (member, &at) in judged.iter().enumerate() {
             heads.set_lower_is_better(member, series[at].lower_is_better);
         }
-        // The base does not differ from itself, by as little as it may.
+        // A base that differs from itself is a broken measurement, also below the margin.
         let compare = CompareSettings { beyond_margin: false, ..settings.compare };
         let controls = Family::new(judged.len(), SequentialSettings { compare, ..settings })?;
         let pairs = vec![Vec::new(); series.len()];
