@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use plimsoll_explain::causes::Measured;
+pub use plimsoll_explain::causes::READY;
 use plimsoll_explain::profile::{Sampled, contrast};
 use plimsoll_model::observation::{Frame, FrameKind, Profile, ProfileBuilder, ServiceMember, program_of};
 use plimsoll_model::report::{GrownWait, WaitFor};
@@ -122,7 +123,7 @@ pub fn explain(better: &Command, worse: &Command, scene: Scene) -> Explained {
     let runs = [better.runs.as_slice(), worse.runs.as_slice()];
     let mut moved = evidence::of_commands(runs, part, per);
     moved.extend(evidence::levels_of_commands(runs));
-    let programs = measured(programs, worse.is_complete, better.members().chain(worse.members()));
+    let programs = measured(&programs, worse.is_complete, better.members().chain(worse.members()));
     let alone = (is_beside_strangers || worse.is_complete).then_some(programs.as_slice());
     let profile = better.sampled(part, alone).zip(worse.sampled(part, alone));
     let mut profile = profile.and_then(|(better, worse)| contrast(&better, &worse, None, per));
@@ -135,7 +136,6 @@ pub fn explain(better: &Command, worse: &Command, scene: Scene) -> Explained {
             |wait: &GrownWait| wait.wait_for == WaitFor::Disk && programs.contains(&wait.who.process);
         own_syncs || profile.own_syncs_per_s > 0.0 || profile.waits.iter().any(own_waits)
     });
-    let added_us = worse.us_of_one(part).zip(better.us_of_one(part)).map(|(worse, better)| worse - better);
     let measured = Measured {
         processes: programs,
         hosts: vec![evidence::HERE.to_owned(), host],
@@ -143,14 +143,14 @@ pub fn explain(better: &Command, worse: &Command, scene: Scene) -> Explained {
         waits_for_disk,
         ..Measured::default()
     };
-    let added_us = added_us.filter(|added_us| *added_us > 0.0);
-    Explained::of(moved, profile, &measured, added_us)
+    let took_us = better.us_of_one(part).zip(worse.us_of_one(part));
+    Explained::of(moved, profile, &measured, took_us)
 }
 
 /// The names of the processes that are measured: those that are known as part of a command or as serving one, and the programs of commands of which
 /// none is known so.
 fn measured<'m>(
-    programs: Vec<String>,
+    programs: &[String],
     is_complete: bool,
     members: impl Iterator<Item = &'m ServiceMember>,
 ) -> Vec<String> {
@@ -251,8 +251,8 @@ mod tests {
             member("another", "redis (another)"),
         ];
         let of = |programs: &[&str], is_complete| {
-            let programs = programs.iter().map(|it| (*it).to_owned()).collect();
-            measured(programs, is_complete, members.iter())
+            let programs: Vec<String> = programs.iter().map(|it| (*it).to_owned()).collect();
+            measured(&programs, is_complete, members.iter())
         };
         assert_eq!(of(&["sh", "sort"], false), ["sort", "curl (command)", "nginx (served)", "sh (command)"]);
         assert_eq!(of(&["curl"], true), ["curl", "curl (command)", "nginx (served)"]);

@@ -77,13 +77,13 @@ impl Explained {
         moved: Vec<Evidence>,
         profile: Option<ProfileReport>,
         measured: &Measured,
-        added_us: Option<f64>,
+        took_us: Option<(f64, f64)>,
     ) -> Self {
         let known = Known {
             evidence: &moved,
             profile: profile.as_ref(),
             measured: measured.clone(),
-            added_us,
+            took_us,
             ..Known::default()
         };
         let causes = causes::named(&known);
@@ -165,7 +165,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         profile: to_explain,
         measured: sides::measured(plan, phase.unwrap_or_default(), to_explain),
         lost: compared.as_ref().and_then(evidence::lost),
-        added_us: None,
+        took_us: None,
         stalls: &packets::cells(trials, &better),
         ladder: Ladder { state_lives_in, restored: remedies::restored(plan, trials) },
         shown: claims::shown(plan, trials, &judged),

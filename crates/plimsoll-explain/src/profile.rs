@@ -71,7 +71,9 @@ impl Sampled {
     }
 
     fn is_usable(&self) -> bool {
-        self.operations > 0 && self.profile.hertz > 0 && self.profile.samples() > 0
+        // Programs that hardly use a CPU have no samples where others have.
+        let was_sampled = self.profile.samples() > 0 || self.profile.seen.sampled_us > 0;
+        self.operations > 0 && self.profile.hertz > 0 && was_sampled
     }
 
     /// Whether it tells of waits where stacks were not sampled.
@@ -98,7 +100,7 @@ impl Sampled {
 }
 
 /// What grew from before to after. `control` is the rig that was spared, before and after: what moved there as well is the machine's doing.
-/// Nothing where one of the sides has no samples.
+/// Nothing where one of the sides was not sampled.
 pub fn contrast(
     before: &Sampled,
     after: &Sampled,

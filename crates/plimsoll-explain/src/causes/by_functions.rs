@@ -2,8 +2,9 @@
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::FrameKind;
-use plimsoll_model::report::{Evidence, GrownFunction, Who};
+use plimsoll_model::report::{Evidence, GrownCpuUse, GrownFunction, Who};
 
+use super::known::BUSY;
 use super::{Known, by_seen, cause};
 
 /// Functions of the kernel that name a cause when they take most of what was added.
@@ -15,10 +16,15 @@ pub(super) struct Signature {
 
 /// From this share of what was added on a function is the cause.
 const MOST: f64 = 0.4;
-/// CPUs that are idle for a smaller share of the time are used up.
-pub(super) const BUSY: f64 = 0.15;
+/// The smallest part of a CPU that makes a thread saturated.
+pub(super) const WHOLE: f64 = 0.85;
 /// From this share of what was added on it is the kernel's, or the programs'.
 const ONE_SIDED: f64 = 0.6;
+const OTHER_SIDED: f64 = 1.0 - ONE_SIDED;
+/// How sure the larger part is where both are large.
+const BOTH: f64 = 0.45;
+/// A function that took at most this part of its time before has become what its program does.
+const HALF: f64 = 0.5;
 
 /// The cause, where functions that name it take most of what was added.
 pub(super) fn named(id: CauseId, signature: &Signature, known: &Known<'_>) -> Option<Cause> {
@@ -32,7 +38,7 @@ pub(super) fn named(id: CauseId, signature: &Signature, known: &Known<'_>) -> Op
     let share = own.iter().map(|it| it.share).sum::<f64>().max(with_callees.map_or(0.0, |it| it.share));
     let added_us = |it: &GrownFunction| it.after_us - it.before_us;
     let us = own.iter().map(|it| added_us(it)).sum::<f64>().max(with_callees.map_or(0.0, added_us));
-    if share < MOST || !known.is_explained_by(us) {
+    if share < MOST || !known.is_explained_by_cpu(us) {
         return None;
     }
     let with: Vec<&Evidence> = evidence
@@ -55,19 +61,23 @@ pub(super) fn named(id: CauseId, signature: &Signature, known: &Known<'_>) -> Op
 /// Whose time used the CPUs up, the kernel's or the programs'. That names no more than a layer.
 pub(super) fn saturated(known: &Known<'_>) -> Option<Cause> {
     let profile = known.profile.filter(|profile| profile.grew)?;
-    let is_busy = profile.after.idle? < BUSY;
+    let runs_all_the_time = |(_, us): (f64, f64)| profile.after.cpu_us >= WHOLE * us;
+    let is_busy = profile.after.idle? < BUSY || known.took_us.is_some_and(runs_all_the_time);
     let (added, of_kernel) = profile.added_us();
-    if !known.is_explained_by(added) {
+    if !is_busy || !known.is_explained_by_cpu(added) {
         return None;
     }
-    let (id, kind) = match of_kernel / added {
-        share if share >= ONE_SIDED => (CauseId::CpuKernelSaturated, FrameKind::Kernel),
-        share if share <= 1.0 - ONE_SIDED => (CauseId::CpuUserSaturated, FrameKind::User),
-        _ => return None,
+    let of_kernel = of_kernel / added;
+    let sure = match of_kernel {
+        ..=OTHER_SIDED | ONE_SIDED.. => 0.6,
+        // Both took more. That it is CPU time at all is known where it explains the time of a command.
+        _ => known.took_us.map(|_| BOTH)?,
     };
-    if !is_busy {
-        return None;
-    }
+    let (id, kind) = if of_kernel > 0.5 {
+        (CauseId::CpuKernelSaturated, FrameKind::Kernel)
+    } else {
+        (CauseId::CpuUserSaturated, FrameKind::User)
+    };
     let (before_us, after_us) = match kind {
         FrameKind::Kernel => (profile.before.kernel_us, profile.after.kernel_us),
         _ => {
@@ -83,7 +93,7 @@ pub(super) fn saturated(known: &Known<'_>) -> Option<Cause> {
     };
     let functions = profile.functions.iter().filter(|it| it.kind == kind).take(3);
     let functions = functions.map(|it| told(it, &profile.per));
-    Some(cause(id, 0.6, std::iter::once(all).chain(functions).collect()))
+    Some(cause(id, sure, std::iter::once(all).chain(functions).collect()))
 }
 
 /// The functions of one program, as evidence, if the CPUs are used up and it takes most of what was added.
@@ -96,21 +106,34 @@ pub(super) fn saturated_by(known: &Known<'_>, who: &Who) -> Option<Vec<CauseEvid
     (share >= MOST).then(|| own.into_iter().take(super::QUOTED).map(|it| told(it, &profile.per)).collect())
 }
 
-/// From this part of a CPU more on a program counts.
+/// From this part of a CPU more on a program counts, and a function of it, in microseconds of a second.
 const MORE_CPUS: f64 = 0.2;
+const MORE_US: f64 = 1e5;
 
-/// A program that uses more of the CPUs, with one function that takes most of the added time. This serves recordings, where any program may be the
-/// service and all CPUs together may be as busy as before.
+/// A program with one function that takes most of the added time: it uses more of the CPUs, or does less of what it did before. This serves
+/// recordings, where any program may be the service and all CPUs together may be as busy as before.
 pub(super) fn one_function(known: &Known<'_>) -> Option<Cause> {
     let profile = known.profile.filter(|_| known.measured.is_everybody)?;
-    let function = profile.functions.iter().find(|it| it.kind == FrameKind::User && it.share >= ONE_SIDED)?;
+    let is_most = |it: &&GrownFunction| it.kind == FrameKind::User && it.share >= ONE_SIDED;
+    let function = profile.functions.iter().chain(&profile.narrowest).find(is_most)?;
+    let process = function.owner.last()?;
     let used = profile
         .cpu_use
         .iter()
-        .find(|it| function.owner.contains(&it.who.process) && it.after_cpus - it.before_cpus >= MORE_CPUS)?;
+        .find(|it| it.who.process == *process && it.after_cpus - it.before_cpus >= MORE_CPUS);
+    // A program that serves, and whose threads had no time left before, gives this function the time of others.
+    let added_us = function.after_us - function.before_us;
+    let takes_over = known.lost.is_some()
+        && known.measured.has(process)
+        && added_us >= MORE_US
+        && function.before_us <= HALF * function.after_us;
+    if used.is_none() && !takes_over {
+        return None;
+    }
     let id = CauseId::CpuUserSaturated;
-    let title = format!("{}: `{}` of {}", id.title(), function.function, used.who.process);
-    let evidence = by_seen::told_cpu_use(&[used]).into_iter().chain([told(function, &profile.per)]).collect();
+    let title = format!("{}: `{}` of {process}", id.title(), function.function);
+    let used: Vec<&GrownCpuUse> = used.into_iter().collect();
+    let evidence = by_seen::told_cpu_use(&used).into_iter().chain([told(function, &profile.per)]).collect();
     Some(Cause { title, ..cause(id, 0.6, evidence) })
 }
 
@@ -131,7 +154,7 @@ mod tests {
     use plimsoll_model::observation::ProfileClock;
     use plimsoll_model::report::{ProfileReport, ProfileSide};
 
-    use super::super::named as all_named;
+    use super::super::{Measured, named as all_named};
     use super::*;
 
     fn function(name: &str, kind: FrameKind, share: f64) -> GrownFunction {
@@ -198,11 +221,13 @@ mod tests {
     fn a_function_that_takes_a_small_part_of_the_added_time_is_no_cause() {
         let lookup = function("fib_rules_lookup", FrameKind::Kernel, 0.9);
         let profile = profile(Some(lookup), Vec::new(), 1.0, 0.0);
-        let of = |added_us| named_ids(&Known { added_us, ..of_profile(&profile) });
+        let of = |took_us| named_ids(&Known { took_us, ..of_profile(&profile) });
         // 900 µs of the 1000 that were added to the CPUs' time.
-        assert_eq!(of(Some(1500.0)), [CauseId::NetRuleChain]);
-        assert!(of(Some(20_000.0)).is_empty());
+        assert_eq!(of(Some((900.0, 2400.0))), [CauseId::NetRuleChain]);
+        assert!(of(Some((900.0, 20_900.0))).is_empty());
         assert_eq!(of(None), [CauseId::NetRuleChain]);
+        // No CPU is idle: the program ran for a third of its time before, and runs for as much of it now.
+        assert_eq!(of(Some((1500.0, 4500.0))), [CauseId::NetRuleChain]);
     }
 
     fn named_ids(known: &Known<'_>) -> Vec<CauseId> {
@@ -260,6 +285,37 @@ mod tests {
         assert_eq!(of(0.1, 0.05), Some(CauseId::CpuUserSaturated));
         assert_eq!(of(0.5, 0.05), None, "both took more");
         assert_eq!(of(0.9, 0.5), None, "half of the CPUs' time was left");
+    }
+
+    #[test]
+    fn a_command_that_runs_all_the_time_uses_up_its_cpu_although_another_is_idle() {
+        let of = |kernel: f64, after_us| {
+            let profile = profile(None, vec![function("work", FrameKind::User, 0.5)], kernel, 0.5);
+            let known = Known { took_us: Some((600.0, after_us)), ..of_profile(&profile) };
+            saturated(&known).map(|cause| (cause.id, cause.confidence))
+        };
+        // It uses 1500 µs of CPU time for each operation, 500 before.
+        assert_eq!(of(0.1, 1600.0), Some((CauseId::CpuUserSaturated, 0.6)));
+        assert_eq!(of(0.5, 1600.0), Some((CauseId::CpuUserSaturated, BOTH)));
+        assert_eq!(of(0.1, 3000.0), None, "it waits for half of its time");
+    }
+
+    #[test]
+    fn a_function_that_takes_over_a_program_without_time_left_is_named_where_less_was_done() {
+        let of = |before_us: f64, share: f64, lost, bystander: &str| {
+            let (kind, after_us) = (FrameKind::User, before_us + 5e5 * share);
+            let keys = GrownFunction { before_us, after_us, ..function("keysCommand", kind, share) };
+            let profile = profile(Some(keys), Vec::new(), 0.1, 0.02);
+            let bystanders = [bystander.to_owned()].into();
+            let measured = Measured { is_everybody: true, bystanders, ..Measured::default() };
+            one_function(&Known { measured, lost, ..of_profile(&profile) }).map(|cause| cause.title)
+        };
+        let title = of(0.0, 0.7, Some(0.6), "rustc").unwrap_or_default();
+        assert!(title.ends_with(": `keysCommand` of relay"), "{title}");
+        assert_eq!(of(0.0, 0.7, None, "rustc"), None, "as much was done as before");
+        assert_eq!(of(0.0, 0.3, Some(0.6), "rustc"), None, "other functions grew as well");
+        assert_eq!(of(8e5, 0.7, Some(0.6), "rustc"), None, "that is what it did before");
+        assert_eq!(of(0.0, 0.7, Some(0.6), "relay"), None, "it serves nobody");
     }
 
     #[test]

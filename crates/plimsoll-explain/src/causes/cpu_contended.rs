@@ -2,7 +2,7 @@
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::FrameKind;
-use plimsoll_model::report::{Evidence, GrownFunction, WaitFor};
+use plimsoll_model::report::{Evidence, GrownFunction, GrownWait, WaitFor};
 
 use super::{
     Definition, Known, Page, SavedCpu, by_counters, by_functions, by_levels, by_seen, cause, quoted,
@@ -53,8 +53,9 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         return Vec::new();
     }
     let waited = by_seen::waits(known, WaitFor::Cpu);
-    // Where strangers run beside what is measured, they take nothing from it unless it waits for them.
-    if known.measured.is_beside_strangers && (waited.is_empty() || !by_seen::explain(known, &waited)) {
+    let ready: Vec<CauseEvidence> = ready(known).map(quoted).into_iter().collect();
+    // Where strangers run beside what is measured, they take nothing from it unless it lacks a CPU.
+    if known.measured.is_beside_strangers && ready.is_empty() && !lacks_cpus(known, &waited) {
         return Vec::new();
     }
     let pressure: Vec<CauseEvidence> =
@@ -65,7 +66,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     // On a machine that was busy before, waits and pressure have no room to double.
     let is_new = first.before_cpus < NEWCOMER;
     let saturated = by_functions::saturated_by(known, &first.who).filter(|_| is_new);
-    let has_waits = !waited.is_empty() || !pressure.is_empty() || is_storm;
+    let has_waits = !waited.is_empty() || !ready.is_empty() || !pressure.is_empty() || is_storm;
     // Where no CPU is idle, a newcomer has its time from others, whatever those did with it.
     let used_up = known.saved.iter().filter(|_| known.measured.is_everybody && is_new);
     let used_up: Vec<CauseEvidence> =
@@ -82,17 +83,39 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         Some(_) if is_too_little => BESIDE,
         _ if !has_waits && saturated.is_some() => BESIDE,
         _ if !has_waits || replaces => REPLACES,
-        _ if waited.is_empty() => 0.7,
+        _ if waited.is_empty() && ready.is_empty() => 0.7,
         _ => 0.85,
     };
     let mut evidence = by_seen::told_cpu_use(&foreign);
     evidence.extend(by_seen::told_waits(known, &waited));
+    evidence.extend(ready);
     evidence.extend(pressure);
     evidence.extend(forks.filter(|_| is_storm).map(quoted));
     evidence.extend(saturated.into_iter().flatten());
     evidence.extend(used_up.into_iter().filter(|_| !has_waits));
     let title = format!("{}: `{}` on {}", ID.title(), first.who.process, first.who.owner);
     vec![Cause { title, ..cause(ID, sure, evidence) }]
+}
+
+/// What the kernel counts of a command that ends too soon to be seen waiting: for how long it was ready while others had the CPUs.
+pub const READY: &str = "command.ready_time";
+
+/// How many times the CPU time of before what is measured uses. With more work it waits for a CPU more often beside the same strangers.
+fn work(known: &Known<'_>) -> f64 {
+    let sides = known.profile.map(|profile| (profile.before.cpu_us, profile.after.cpu_us));
+    sides.filter(|(before, _)| *before > 0.0).map_or(1.0, |(before, after)| (after / before).max(1.0))
+}
+
+/// The time that a command was ready, if that explains a good part of the added time.
+fn ready<'k>(known: &Known<'k>) -> Option<&'k Evidence> {
+    let added = |it: &&Evidence| it.after - work(known) * it.before;
+    by_counters::grown(READY, known.evidence).filter(|it| known.is_explained_by(added(it)))
+}
+
+/// Whether waits for CPUs that were seen explain a good part of the added time.
+fn lacks_cpus(known: &Known<'_>, waited: &[&GrownWait]) -> bool {
+    let added_us = |it: &&GrownWait| it.after_us - work(known) * it.before_us;
+    !waited.is_empty() && known.is_explained_by(waited.iter().map(added_us).sum())
 }
 
 /// CPUs that are idle for less of their time are used up, in per cent.
@@ -216,15 +239,35 @@ mod tests {
 
     #[test]
     fn a_stranger_beside_what_is_measured_takes_nothing_where_only_other_strangers_wait() {
-        let of = |waiting: &str, added_us| {
+        let of = |waiting: &str, took_us| {
             let waits = vec![wait(waiting, WaitSite::Cpu, WaitFor::Cpu)];
             let profile = ProfileReport { cpu_use: vec![busy("sh")], waits, ..profile() };
             let measured = Measured { is_beside_strangers: true, ..relay() };
-            named(&Known { profile: Some(&profile), measured, added_us, ..Known::default() }).len()
+            named(&Known { profile: Some(&profile), measured, took_us, ..Known::default() }).len()
         };
         assert_eq!((of("relay", None), of("other", None)), (1, 0));
         // The wait grew by 2700 µs.
-        assert_eq!((of("relay", Some(4000.0)), of("relay", Some(40_000.0))), (1, 0));
+        assert_eq!((of("relay", Some((1e3, 5e3))), of("relay", Some((1e3, 41e3)))), (1, 0));
+    }
+
+    #[test]
+    fn a_command_too_short_to_be_seen_waiting_is_held_up_by_what_the_kernel_counted_of_it() {
+        let of = |before, after, cpu_us| {
+            let side = ProfileSide { cpu_us, ..profile().after };
+            let profile = ProfileReport { cpu_use: vec![busy("sh")], after: side, ..profile() };
+            let measured = Measured { is_beside_strangers: true, ..relay() };
+            let evidence = [
+                grew("machine", "machine.pressure.cpu.some (per run)", 4e3, 3e5),
+                grew("here", "command.ready_time (per run)", before, after),
+            ];
+            let took_us = Some((1e5, 3e5));
+            let known =
+                Known { evidence: &evidence, profile: Some(&profile), measured, took_us, ..Known::default() };
+            named(&known).iter().any(|cause| cause.id == ID)
+        };
+        assert!(of(9e3, 2e5, 500.0));
+        assert!(!of(9e3, 3e4, 500.0), "another time was added");
+        assert!(!of(9e4, 2e5, 1500.0), "it does three times the work in the same crowd");
     }
 
     #[test]

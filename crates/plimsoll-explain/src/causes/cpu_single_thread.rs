@@ -3,6 +3,8 @@
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::report::Evidence;
 
+use super::by_functions::WHOLE;
+use super::known::BUSY;
 use super::{Definition, Known, Page, by_functions, by_levels, by_seen, cause, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
@@ -18,8 +20,6 @@ pub(super) const DEFINITION: Definition = Definition::new(
 .where_nothing_else_fits();
 
 const ID: CauseId = CauseId::CpuSingleThread;
-/// The smallest part of a CPU that makes a thread saturated.
-const WHOLE: f64 = 0.85;
 /// How sure it is where the thread had time left before, and its program uses this part of the added time or more itself: queues that are full now are its
 /// doing.
 const NEWLY: (f64, f64) = (0.92, 0.6);
@@ -32,7 +32,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let is_measured = |process: &String| known.measured.has(process);
     let busiest = profile.busiest_threads.iter().find(|it| is_measured(&it.who.process));
     let (Some(busiest), Some(idle)) = (busiest, profile.after.idle) else { return Vec::new() };
-    if busiest.after_cpus < WHOLE || idle < by_functions::BUSY {
+    if busiest.after_cpus < WHOLE || idle < BUSY {
         return Vec::new();
     }
     let thread = CauseEvidence {
@@ -68,7 +68,7 @@ const ONE_CPU: std::ops::RangeInclusive<f64> = 90.0..=105.0;
 /// How much more that is than before.
 const MORE: f64 = 1.25;
 /// The idle part of the CPUs' time, in per cent.
-const IDLE: f64 = 100.0 * by_functions::BUSY;
+const IDLE: f64 = 100.0 * BUSY;
 
 /// A process that uses one CPU whole, while other CPUs are idle.
 fn by_tools(known: &Known<'_>) -> Option<Cause> {

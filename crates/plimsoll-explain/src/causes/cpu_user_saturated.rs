@@ -18,6 +18,6 @@ pub(super) const DEFINITION: Definition = Definition::new(
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
     let saved = known.saved.iter().filter_map(|it| by_columns::saturated(it, known.evidence));
-    let sampled = by_functions::saturated(known).or_else(|| by_functions::one_function(known));
+    let sampled = by_functions::one_function(known).or_else(|| by_functions::saturated(known));
     sampled.into_iter().chain(saved).filter(|cause| cause.id == CauseId::CpuUserSaturated).collect()
 }

@@ -17,8 +17,8 @@ pub struct Known<'a> {
     pub measured: Measured,
     /// Which part of the operations per second the worse side lacks; absent where it lacks none, or where that is not known.
     pub lost: Option<f64>,
-    /// How much longer each operation takes on the worse side, in microseconds; absent where it takes no longer, or where that is not known.
-    pub added_us: Option<f64>,
+    /// How long each operation takes on the better and on the worse side, in microseconds; absent where that is not known.
+    pub took_us: Option<(f64, f64)>,
     /// The stalls of each cell, from packets.
     pub stalls: &'a [CellStalls],
     /// What the remediation steps have shown.
@@ -52,11 +52,29 @@ pub struct Measured {
 
 /// The least part of the added time that a cause explains which is known by its time.
 const ABOUT_HALF: f64 = 0.4;
+/// CPUs that are idle for a smaller share of the time are used up.
+pub(super) const BUSY: f64 = 0.15;
+/// The least part of its time for which a program runs whose CPU time sets its pace beside others.
+const LEAST_RUN: f64 = 0.15;
 
 impl Known<'_> {
     /// Whether so much more time for each operation, in microseconds, is a good part of what was added. A small part is no cause.
     pub(super) fn is_explained_by(&self, us: f64) -> bool {
-        self.added_us.is_none_or(|added_us| us >= ABOUT_HALF * added_us)
+        let added_us = self.took_us.map(|(before, after)| after - before).filter(|added_us| *added_us > 0.0);
+        added_us.is_none_or(|added_us| us >= ABOUT_HALF * added_us)
+    }
+
+    /// Whether so much more CPU time for each operation is a good part of the time that was added. Where no CPU is idle, a program
+    /// waits for a CPU as often as it uses one. What it uses explains the added time there if both grew by a similar factor.
+    pub(super) fn is_explained_by_cpu(&self, us: f64) -> bool {
+        let grew_alike = |(before_us, after_us): (f64, f64)| {
+            let Some(ProfileReport { before, after, .. }) = self.profile else { return false };
+            let is_full = [before, after].iter().all(|side| side.idle.is_some_and(|idle| idle < BUSY));
+            let [more_cpu, longer] =
+                [after.cpu_us / before.cpu_us, after_us / before_us].map(|ratio| ratio - 1.0);
+            is_full && after.cpu_us >= LEAST_RUN * after_us && more_cpu >= ABOUT_HALF * longer
+        };
+        self.is_explained_by(us) || self.took_us.is_some_and(grew_alike)
     }
 }
 

@@ -23,6 +23,7 @@ mod known;
 mod rank;
 
 pub use changes::Change;
+pub use cpu_contended::READY;
 pub use known::{BackgroundLoad, CellStalls, CpuTime, Flushing, Known, Ladder, Measured, SavedCpu, Shown};
 pub use rank::named;
 

@@ -9,6 +9,7 @@ mod error;
 mod gauge;
 mod interrupt;
 mod process;
+mod ready;
 mod schedule;
 
 pub(crate) use command_line::{Invocation, for_names, invocations, is_command, of_words, substituted};
@@ -17,6 +18,7 @@ pub(crate) use error::MeasureError;
 pub(crate) use gauge::Gauge;
 pub(crate) use interrupt::Interrupts;
 pub(crate) use process::{Ran, Runner, Times, WorkingFolder};
+pub(crate) use ready::ready_during;
 
 /// One figure that was read off a command.
 #[derive(Clone, Copy, Debug, PartialEq)]

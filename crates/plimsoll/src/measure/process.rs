@@ -50,6 +50,8 @@ pub(crate) struct Times {
     pub(crate) wall: Duration,
     pub(crate) user: Duration,
     pub(crate) system: Duration,
+    /// The part of `wall` in which it was ready to run while others had the CPUs; `None` if that is unknown.
+    pub(crate) ready: Option<Duration>,
 }
 
 /// Waiting time for a CPU within a wall time.
@@ -214,9 +216,10 @@ impl Runner {
         if self.interrupts.seen() {
             return Err(MeasureError::Interrupted);
         }
-        self.times = Times { wall, user: used.rusage.utime, system: used.rusage.stime };
-        let cpu = self.times.user + self.times.system;
+        let (user, system) = (used.rusage.utime, used.rusage.stime);
+        let cpu = user + system;
         let waited = waits.and_then(|waits| waits.foreign(cpu));
+        self.times = Times { wall, user, system, ready: waited };
         let ran = Ran {
             wall,
             cpu,

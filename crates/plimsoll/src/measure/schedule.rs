@@ -33,6 +33,11 @@ impl Scheduled {
         std::fs::read_to_string("/proc/thread-self/schedstat").ok().as_deref().and_then(Self::parse)
     }
 
+    /// The time ready to run, and waiting for a CPU.
+    pub(super) fn waited(&self) -> Duration {
+        self.waited
+    }
+
     /// How long the same thread waited since an earlier count.
     pub(super) fn waited_since(&self, earlier: &Self) -> Duration {
         self.waited.saturating_sub(earlier.waited)

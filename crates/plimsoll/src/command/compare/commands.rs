@@ -197,15 +197,16 @@ impl Meter for Commands<'_> {
             self.runner.run_aside(prepare, &self.place)?;
         }
         let Self { invocations, gauge, runner, place, observer, .. } = self;
-        let mut run = || gauge.measure(runner, &invocations[which], place);
-        let figure = match observer {
+        let mut run = || (gauge.measure(runner, &invocations[which], place), runner.times());
+        let (figure, times) = match observer {
             Some(observer) => observer.during(which, run, |figure, seconds| {
                 let figure = figure.as_ref().ok()?;
                 gauge.operations(figure.value, seconds)
             }),
             None => run(),
-        }?;
-        self.times[which].push(self.runner.times());
+        };
+        let figure = figure?;
+        self.times[which].push(times);
         Ok(figure)
     }
 }

@@ -18,6 +18,7 @@ use super::observed::Observed;
 use crate::args::CompareArgs;
 use crate::command::watch::target::own_cpu;
 use crate::failure::Failure;
+use crate::measure::{Times, ready_during};
 use crate::profiler::missing;
 
 /// Samples of both commands, under the names that a profiler has for two sides.
@@ -87,27 +88,31 @@ impl Observer {
     pub(super) fn during<T>(
         &mut self,
         which: usize,
-        run: impl FnOnce() -> T,
+        run: impl FnOnce() -> (T, Times),
         operations: impl FnOnce(&T, f64) -> Option<f64>,
-    ) -> T {
+    ) -> (T, Times) {
         let before = self.observed.begin();
         if let Some(profiler) = &self.profiler {
             profiler.start(self.observed.namespaces.clone());
         }
         let (start, own) = (Instant::now(), own_cpu());
-        let ended = run();
+        // Where the user named the programs, the others that the command starts are strangers.
+        let counts = |name: &str| !self.is_complete || self.programs.contains(name);
+        let ((ended, times), seen) = ready_during(run, counts);
         let seconds = start.elapsed().as_secs_f64();
         if let Some(profiler) = &self.profiler {
             profiler.stop(SIDES[which]);
         }
         self.own += own_cpu().saturating_sub(own);
-        let counters: BTreeMap<String, f64> = before.change(&self.observed.end());
+        let mut counters: BTreeMap<String, f64> = before.change(&self.observed.end());
+        let ready = times.ready.filter(|_| !self.is_complete).unwrap_or(seen);
+        counters.insert(commands::READY.to_owned(), ready.as_micros() as f64);
         let operations = operations(&ended, seconds);
         self.runs[which].push(CommandRun { counters, seconds, operations });
         if self.runs[which].len() <= CONNECTED {
             self.find_servers();
         }
-        ended
+        (ended, times)
     }
 
     /// Finds the programs that a command had connections to: they are part of what is measured.

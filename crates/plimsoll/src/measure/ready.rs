@@ -1,0 +1,86 @@
+//! How long the processes of a command were ready to run while others had the CPUs. They are looked at again and again while it runs: what ends
+//! between two looks is lost, so that the sum is a little too small.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::Pid;
+use plimsoll_probe::Budget;
+use plimsoll_probe::tree::ProcessTree;
+
+use super::schedule::Scheduled;
+
+/// The part of one CPU that looks take, and the time between two.
+const COST: f64 = 0.01;
+const EVERY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(200));
+/// The most threads of a process that are looked at.
+const MOST_THREADS: usize = 64;
+
+/// Runs something, and counts meanwhile how long descendants of this process were ready to run. `counts` says by its name whether a process counts.
+pub(crate) fn ready_during<T>(
+    run: impl FnOnce() -> T,
+    counts: impl Fn(&str) -> bool + Send,
+) -> (T, Duration) {
+    let (over, is_over) = channel();
+    thread::scope(|scope| {
+        let looks = scope.spawn(move || look_until(&is_over, &counts));
+        let ran = run();
+        drop::<std::sync::mpsc::Sender<()>>(over);
+        (ran, looks.join().unwrap_or_default())
+    })
+}
+
+fn look_until(is_over: &Receiver<()>, counts: &dyn Fn(&str) -> bool) -> Duration {
+    let budget = Budget::new(COST);
+    let mut ready: BTreeMap<Pid, Duration> = BTreeMap::new();
+    let mut pause = EVERY.0;
+    while is_over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+        let before = cpu_time();
+        let threads = threads(counts).into_iter();
+        ready.extend(threads.filter_map(|thread| Some((thread, Scheduled::of(thread)?.waited()))));
+        pause = budget.pause(cpu_time().saturating_sub(before)).clamp(EVERY.0, EVERY.1);
+    }
+    ready.values().sum()
+}
+
+/// The threads of all descendants of this process that count.
+fn threads(counts: &dyn Fn(&str) -> bool) -> Vec<Pid> {
+    let own = std::process::id();
+    let mut pids = ProcessTree::take(Path::new("/"), own).pids;
+    pids.remove(&own);
+    let name = |pid: u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let of_process = |pid: u32| {
+        let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().take(MOST_THREADS);
+        entries.filter_map(|entry| Some(Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?)))
+    };
+    pids.into_iter().filter(|pid| counts(name(*pid).trim_end())).flat_map(of_process).collect()
+}
+
+/// The CPU time of this thread.
+fn cpu_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn children_that_take_each_others_cpus_are_ready_for_longer_than_one_that_sleeps() {
+        let line = "for n in $(seq 24); do yes > /dev/null & all=\"$all $!\"; done; sleep 0.3; kill $all";
+        let of = |counts: fn(&str) -> bool| {
+            ready_during(|| Command::new("sh").args(["-c", line]).status().unwrap().success(), counts)
+        };
+        let (ran, ready) = of(|name| name == "yes");
+        // 24 processes share some CPUs for 0.3 s, and other tests run beside them.
+        assert!(ran && ready > Duration::from_millis(300), "{ready:?}");
+        assert!(of(|name| name == "sleep").1 < ready / 4);
+    }
+}
