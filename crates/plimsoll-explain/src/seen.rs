@@ -103,6 +103,8 @@ const LOCK: [&str; 9] = [
     "__do_semtimedop",
 ];
 const SEND_BUFFER: [&str; 3] = ["sk_stream_wait_memory", "sock_alloc_send_pskb", "sk_stream_wait_connect"];
+/// When it waits for the reader of a pipe: fs/pipe.c.
+const PIPE: [&str; 4] = ["pipe_write", "anon_pipe_write", "fifo_pipe_write", "pipe_wait_writable"];
 const CONNECTION: [&str; 2] = ["inet_wait_for_connect", "__inet_stream_connect"];
 /// Where stopped threads sleep: kernel/signal.c, kernel/freezer.c.
 const STOPPED: [&str; 6] =
@@ -112,12 +114,13 @@ const DATAGRAM: [&str; 2] = ["__skb_wait_for_more_packets", "__skb_recv_udp"];
 /// What a thread waits for. The functions nearest to the sleep tell first.
 pub fn wait_for(site: &WaitSite) -> WaitFor {
     let WaitSite::Sleep { functions, .. } = site else { return WaitFor::Cpu };
-    let kinds: [(&[&str], WaitFor); 7] = [
+    let kinds: [(&[&str], WaitFor); 8] = [
         (&STOPPED, WaitFor::Stopped),
         (&DISK, WaitFor::Disk),
         (&MEMORY, WaitFor::Memory),
         (&LOCK, WaitFor::Lock),
         (&SEND_BUFFER, WaitFor::SendBuffer),
+        (&PIPE, WaitFor::Pipe),
         (&CONNECTION, WaitFor::Connection),
         (&DATAGRAM, WaitFor::Datagram),
     ];
@@ -167,8 +170,12 @@ pub(crate) fn waits(before: &Sampled, after: &Sampled) -> Vec<GrownWait> {
         let wait_for = wait_for(&wait.site);
         // Threads do not stop by themselves, so that a few looks are enough.
         let dispersion = if wait_for == WaitFor::Stopped { 1.0 } else { WAITS_DISPERSION };
-        let grew = counts.are_more(operations, dispersion)
-            && (is_held_up(wait_for) || counts.are_more(seconds, dispersion));
+        // A writer whose reader takes longer waits for each operation as long as that takes, and no more often.
+        let is_each_time = is_held_up(wait_for) && wait_for != WaitFor::Pipe;
+        let is_known = wait_for != WaitFor::Pipe || was_there(before, &wait.owner, &wait.process);
+        let grew = is_known
+            && counts.are_more(operations, dispersion)
+            && (is_each_time || counts.are_more(seconds, dispersion));
         let least = if wait_for == WaitFor::Stopped { LEAST_NEW.1 } else { LEAST_NEW.0 };
         let is_new = was.0 == 0
             && wait.found >= least
@@ -198,7 +205,10 @@ pub(crate) fn waits(before: &Sampled, after: &Sampled) -> Vec<GrownWait> {
 
 /// Whether a thread in this wait has work that it cannot do.
 fn is_held_up(wait_for: WaitFor) -> bool {
-    matches!(wait_for, WaitFor::Disk | WaitFor::Memory | WaitFor::SendBuffer | WaitFor::Stopped)
+    matches!(
+        wait_for,
+        WaitFor::Disk | WaitFor::Memory | WaitFor::SendBuffer | WaitFor::Pipe | WaitFor::Stopped
+    )
 }
 
 /// System calls that failed more often, both in each second and for each operation; those that say that something has run out first.
@@ -496,6 +506,18 @@ mod tests {
         assert!(waits(&waiting(5000, &idle, 400), &waiting(600, &idle, 420)).is_empty());
         let more = waits(&waiting(5000, &idle, 40), &waiting(600, &idle, 400));
         assert_eq!(more.len(), 1, "ten times as many threads wait");
+    }
+
+    #[test]
+    fn a_full_pipe_holds_up_a_writer_that_ran_before_and_says_nothing_of_a_new_one() {
+        let (full, idle) = (asleep(&["anon_pipe_write"], "write"), asleep(&["ep_poll"], "epoll_wait"));
+        let grown = waits(&waiting(1000, &idle, 100), &waiting(1000, &full, 100));
+        assert_eq!((grown.len(), grown[0].wait_for), (1, WaitFor::Pipe));
+        assert!(waits(&side(1000, |_| {}), &waiting(1000, &full, 100)).is_empty());
+        assert!(
+            waits(&waiting(9000, &full, 100), &waiting(1000, &full, 110)).is_empty(),
+            "at any time as many"
+        );
     }
 
     fn failing(count: u64, call: &str, error: &str) -> Sampled {

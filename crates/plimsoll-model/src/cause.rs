@@ -129,6 +129,10 @@ macro_rules! each_cause {
             LimitWatches: limit_watches = "limit.watches", "Watches of files or sockets pile up";
             /// So much is logged that the journal or the audit takes the CPU, or holds callers up.
             ServiceLogFlood: service_log_flood = "service.log_flood", "Writing logs takes the machine";
+            /// A program waits for room in a pipe, since whoever reads the pipe is slow.
+            ServicePipeFull: service_pipe_full = "service.pipe_full", "A program waits until another reads its output";
+            /// A program makes the same system call again and again, and it fails.
+            ServiceFailingCalls: service_failing_calls = "service.failing_calls", "A program repeats a system call that fails";
             /// The kernel needs more CPU time per operation, in a function that no other cause covers.
             KernelPathLonger: kernel_path_longer = "kernel.path_longer", "The kernel needs more CPU time per operation";
         }

@@ -121,6 +121,7 @@ fn wait_for(wait_for: WaitFor) -> &'static str {
         WaitFor::Lock => "a lock",
         WaitFor::Memory => "memory",
         WaitFor::SendBuffer => "room to send",
+        WaitFor::Pipe => "room in a pipe",
         WaitFor::Connection => "a connection",
         WaitFor::Datagram => "a datagram",
         WaitFor::Stopped => "whatever stopped it",

@@ -30,6 +30,8 @@ pub enum WaitFor {
     Memory,
     /// Room in the send buffer of a connection.
     SendBuffer,
+    /// Room in a pipe, which another program reads.
+    Pipe,
     /// A connection that is being made.
     Connection,
     /// A datagram, as the answer to a question about a name is one.
