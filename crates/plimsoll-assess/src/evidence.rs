@@ -123,9 +123,12 @@ fn put(values: &mut Sides, key: (String, String), (side, number): (usize, usize)
     of_side.push(value);
 }
 
+/// What the counters of other network namespaces begin with.
+const ELSEWHERE: &str = "netns.";
+
 /// The host of a counter, and its name there: `netns.web.netstat.TcpExt.ListenDrops` is of the network namespace `web`.
 fn placed(name: &str) -> (String, &str) {
-    let placed = name.strip_prefix("netns.").and_then(|rest| {
+    let placed = name.strip_prefix(ELSEWHERE).and_then(|rest| {
         let at = rest.rfind(".snmp.").or_else(|| rest.rfind(".netstat."))?;
         let place = &rest[..at];
         // A pseudonym begins with its kind: `namespace-0a1b`.
@@ -187,9 +190,11 @@ pub(super) fn bursts([better, worse]: [&[CommandRun]; 2], per: &str) -> Vec<Evid
     }
     let stood_still = |name: &String| better.iter().all(|run| !run.counters.contains_key(name));
     let seconds: f64 = worse.iter().map(|run| run.seconds).sum();
-    let moved = sums
-        .into_iter()
-        .filter(|(name, (sum, runs))| *sum >= LEAST_BURSTS.0 && *runs >= LEAST_BURSTS.1 && stood_still(name));
+    // A reading of another namespace stands for many seconds.
+    let least_runs = |name: &str| if name.starts_with(ELSEWHERE) { 1 } else { LEAST_BURSTS.1 };
+    let moved = sums.into_iter().filter(|(name, (sum, runs))| {
+        *sum >= LEAST_BURSTS.0 && *runs >= least_runs(name) && stood_still(name)
+    });
     let none = || Vec::new();
     let values = moved.map(|(name, (sum, _))| {
         let (host, name) = placed(name);
@@ -591,6 +596,24 @@ mod tests {
         assert_eq!((found.len(), found[0].host.as_str()), (1, "namespace a_b"));
         assert!(found[0].metric.starts_with("netstat.TcpExt.ListenOverflows"), "{found:?}");
         assert_eq!(placed("netns.namespace-0a1b.snmp.Tcp.InSegs").0, "namespace-0a1b");
+    }
+
+    #[test]
+    fn one_reading_of_another_namespace_stands_for_all_seconds_since_the_one_before() {
+        let rate = |name: &str| {
+            let second = |moved: bool| CommandRun {
+                counters: moved.then(|| (name.to_owned(), 26.0)).into_iter().collect(),
+                seconds: 1.0,
+                operations: None,
+            };
+            let found = bursts(
+                [&vec![second(false); 10], &[vec![second(false); 9], vec![second(true)]].concat()],
+                "second",
+            );
+            found.first().map(|it| it.after)
+        };
+        assert_eq!(rate("netns.back.snmp.Tcp.RetransSegs"), Some(2.6));
+        assert_eq!(rate("snmp.Tcp.RetransSegs"), None, "something of one second");
     }
 
     #[test]

@@ -297,7 +297,10 @@ impl Machine {
         for part in self.end_packets()? {
             kept.take(Line::Part(part))?;
         }
-        kept.take(Line::Moment(self.target.read(true)))?;
+        // What other namespaces counted is read seldom where there are many processes, and is known only by two readings.
+        let mut last = self.target.read(true);
+        last.counters.values.extend(self.elsewhere.read());
+        kept.take(Line::Moment(last))?;
         if let Some(part) = self.end_window() {
             kept.take(Line::Part(part))?;
         }
