@@ -133,7 +133,8 @@ pub(super) fn one_function(known: &Known<'_>) -> Option<Cause> {
     let id = CauseId::CpuUserSaturated;
     let title = format!("{}: `{}` of {process}", id.title(), function.function);
     let used: Vec<&GrownCpuUse> = used.into_iter().collect();
-    let evidence = by_seen::told_cpu_use(&used).into_iter().chain([told(function, &profile.per)]).collect();
+    let evidence =
+        by_seen::cpu_use_evidence(&used).into_iter().chain([told(function, &profile.per)]).collect();
     Some(Cause { title, ..cause(id, 0.6, evidence) })
 }
 

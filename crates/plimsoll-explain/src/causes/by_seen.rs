@@ -182,15 +182,15 @@ pub(super) fn told_block_io(block_io: &[&GrownBlockIo]) -> Vec<CauseEvidence> {
     told.collect()
 }
 
-/// Who used CPUs, as evidence.
-pub(super) fn told_cpu_use(cpu_use: &[&GrownCpuUse]) -> Vec<CauseEvidence> {
-    let told = cpu_use.iter().take(QUOTED).map(|it| CauseEvidence {
+/// Evidence of the CPUs that processes used.
+pub(super) fn cpu_use_evidence(cpu_use: &[&GrownCpuUse]) -> Vec<CauseEvidence> {
+    let rows = cpu_use.iter().take(QUOTED).map(|it| CauseEvidence {
         metric: format!("CPUs used by {}", title(&it.who)),
         before: it.before_cpus,
         after: it.after_cpus,
         unit: "CPUs".to_owned(),
     });
-    told.collect()
+    rows.collect()
 }
 
 /// A process and what it belongs to.

@@ -86,7 +86,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         _ if waited.is_empty() && ready.is_empty() => 0.7,
         _ => 0.85,
     };
-    let mut evidence = by_seen::told_cpu_use(&foreign);
+    let mut evidence = by_seen::cpu_use_evidence(&foreign);
     evidence.extend(by_seen::told_waits(known, &waited));
     evidence.extend(ready);
     evidence.extend(pressure);

@@ -31,7 +31,8 @@ fn took_cpus(known: &Known<'_>) -> Option<Cause> {
     // Two recordings have the same probes, and no figure of theirs shows a loss.
     let may_explain = known.probes.is_none() && !known.measured.is_everybody;
     let explains = may_explain && known.lost.is_none_or(|lost| lost <= taken);
-    (!own.is_empty() && explains).then(|| cause(CauseId::ProbeEffect, TOOK_MORE, by_seen::told_cpu_use(&own)))
+    (!own.is_empty() && explains)
+        .then(|| cause(CauseId::ProbeEffect, TOOK_MORE, by_seen::cpu_use_evidence(&own)))
 }
 
 #[cfg(test)]

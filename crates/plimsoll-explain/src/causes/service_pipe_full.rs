@@ -1,4 +1,4 @@
-//! `service.pipe_full`: A program waits for room in a pipe, since whoever reads the pipe is slow.
+//! `service.pipe_full`: A program waits for room in a pipe, since the reader of the pipe is slow.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::{GrownWait, WaitFor};
