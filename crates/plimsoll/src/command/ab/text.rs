@@ -19,6 +19,8 @@ use super::why::{Grown, Line, Why};
 use crate::amount;
 use crate::progress::spark;
 
+/// The longest budget that is worth advising, in seconds.
+const LONGEST_BUDGET_S: f64 = 86_400.0;
 /// The name and version of the JSON form. The number rises when a field changes its meaning or goes away.
 const SCHEMA: &str = "plimsoll.ab/1";
 /// Number of benchmarks that a comment or a list names one by one.
@@ -163,6 +165,10 @@ impl Report<'_> {
         let pairs = open.iter().filter_map(|one| one.found.needed).max();
         let longer = |pairs: usize| {
             let time = 2.0 * pairs as f64 * self.noise.each.as_secs_f64() + self.budget.as_secs_f64() / 10.0;
+            if time > LONGEST_BUDGET_S {
+                return "a wider --margin or another --metric, since the budget would exceed a day"
+                    .to_owned();
+            }
             format!("--budget {}s, or a wider --margin", time.ceil())
         };
         let of_reach = || self.reach.hides().then(|| self.reach.remedy());
