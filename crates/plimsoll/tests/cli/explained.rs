@@ -305,7 +305,7 @@ fn of_two_commands_the_worse_one_is_explained() {
     lab.plimsoll(&alike).exits(4).prints("nothing to explain");
     lab.plimsoll(&["compare", "--explain", "latest", "latest"])
         .exits(2)
-        .says("`plimsoll explain latest latest` tells why a stored run is worse");
+        .says("`plimsoll explain latest latest` shows why a stored run is worse");
 }
 
 #[test]
