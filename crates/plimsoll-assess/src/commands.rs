@@ -244,7 +244,7 @@ mod tests {
     fn a_part_of_a_command_or_of_who_serves_it_is_measured_and_a_stranger_of_its_name_is_not() {
         let member =
             |service: &str, process: &str| ServiceMember { service: service.into(), process: process.into() };
-        let members = vec![
+        let members = [
             member(COMMAND, "sh (command)"),
             member(COMMAND, "curl (command)"),
             member(SERVED, "nginx (served)"),
