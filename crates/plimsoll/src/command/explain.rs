@@ -293,7 +293,7 @@ fn read(path: &Path) -> Result<(Vec<Saved>, Option<String>), Failure> {
         let note = left_out.first().map(|first| {
             let (path, count) = (path.display(), left_out.len());
             format!(
-                "Not read, {path}: {count} texts beyond 16 MiB each or 64 MiB in all; the first is {first}"
+                "Not read, {path}: texts beyond 16 MiB each or 64 MiB in all ({count}); the first is {first}"
             )
         });
         return if all.is_empty() {

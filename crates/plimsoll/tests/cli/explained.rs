@@ -405,7 +405,7 @@ fn a_command_that_repeats_a_call_which_fails_is_named_with_the_call() {
     let lab = Lab::of_root();
     let look = "import os, sys\nfor n in range(int(sys.argv[1])):\n    os.path.exists('/no/such/file')\n";
     let look = lab.file("look.py", look);
-    let [few, many] = ["500", "400000"].map(|times| format!("python3 {look} {times}"));
+    let [few, many] = ["500", "800000"].map(|times| format!("python3 {look} {times}"));
     let args = ["compare", "--explain", "--a", &few, "--b", &many, "--min-pairs", "6", "--format", "json"];
     let told = lab.plimsoll(&args).exits(1).json();
     let cause = &told["causes"][0];
