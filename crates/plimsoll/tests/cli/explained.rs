@@ -386,36 +386,6 @@ fn data_that_a_command_holds_back_is_seen_in_its_sockets_while_it_runs() {
     assert!(members.contains("served"), "{members}");
 }
 
-#[test]
-fn a_command_whose_output_is_read_slowly_waits_for_room_in_the_pipe() {
-    let lab = Lab::of_root();
-    let write = lab.file("write.py", "import sys\nfor _ in range(400):\n    sys.stdout.write('x' * 4096)\n");
-    let read = "import sys, time\nwhile sys.stdin.buffer.read1(4096):\n    time.sleep(float(sys.argv[1]))\n";
-    let read = lab.file("read.py", read);
-    let [fast, slow] = ["0", "0.005"].map(|wait| format!("sh -c 'python3 {write} | python3 {read} {wait}'"));
-    let args = ["compare", "--explain", "--a", &fast, "--b", &slow, "--min-pairs", "6", "--format", "json"];
-    let told = lab.plimsoll(&args).exits(1).json();
-    let cause = &told["causes"][0];
-    assert_eq!(cause["id"], "service.pipe_full", "{} {}", told["causes"], told["profile"]["waits"]);
-    assert!(cause["title"].as_str().is_some_and(|title| title.contains("python3")), "{cause}");
-}
-
-#[test]
-fn a_command_that_repeats_a_call_which_fails_is_named_with_the_call() {
-    let lab = Lab::of_root();
-    let look = "import os, sys\nfor n in range(int(sys.argv[1])):\n    os.path.exists('/no/such/file')\n";
-    let look = lab.file("look.py", look);
-    let [few, many] = ["500", "800000"].map(|times| format!("python3 {look} {times}"));
-    let args = ["compare", "--explain", "--a", &few, "--b", &many, "--min-pairs", "6", "--format", "json"];
-    let told = lab.plimsoll(&args).exits(1).json();
-    // Beside other stories the probes of the longer command can come first.
-    let causes = told["causes"].as_array().expect("a list");
-    let cause = causes.iter().find(|cause| cause["id"] == "service.failing_calls");
-    let title = cause.and_then(|cause| cause["title"].as_str()).unwrap_or_default();
-    let failures = &told["profile"]["failures"];
-    assert!(title.contains("newfstatat of `python3"), "{} {failures}", told["causes"]);
-}
-
 /// A server in Python that waits a little for each answer, with a low limit on open files and sockets.
 const FEW_DESCRIPTORS: &str = r#"
 question = "Which side is worse, and why?"
