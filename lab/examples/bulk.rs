@@ -28,7 +28,7 @@ fn main() -> Outcome<()> {
             "by" => bulk.by = named(value)?,
             "direction" => bulk.direction = named(value)?,
             "streams" => bulk.streams = value.parse()?,
-            "chunk" => bulk.chunk = value.parse()?,
+            "chunk" => bulk.chunk = Some(value.parse()?),
             "size" => udp.size = value.parse()?,
             "rate" => udp.packets_per_second = Some(value.parse()?),
             "gso" => udp.gso = value.parse()?,

@@ -49,6 +49,14 @@ impl Outlet {
         Ok(Self { source, says_more: by.says_more(), chunk })
     }
 
+    /// Hands over more bytes at a time. A file is as long as it was made, so only memory grows.
+    pub(crate) fn widen(&mut self, chunk: usize) {
+        if let Source::Memory { bytes, .. } = &mut self.source {
+            *bytes = text(chunk);
+            self.chunk = chunk;
+        }
+    }
+
     /// Makes ready for another connection.
     ///
     /// # Errors

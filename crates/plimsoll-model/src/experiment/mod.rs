@@ -47,7 +47,7 @@ pub use hook::{Hook, HookMoment, PhaseHook};
 pub use host::{Address, Allow, GuestClock, HostKind, Kubernetes, Own, Reach, Slurm};
 pub use limit::Search;
 pub use link::{AskedOfNetem, GrantedByNetem, Link, LinkDirection, LinkShaper, Offloads};
-pub use load::bulk::{Direction, SendBy};
+pub use load::bulk::{BLOCK, Direction, SendBy};
 pub use load::kinds::*;
 pub use load::{Carrier, Load, LoadFacts, LoadKind, Target};
 pub use metric::Metric;

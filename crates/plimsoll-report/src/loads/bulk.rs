@@ -19,6 +19,7 @@ impl Shown for BulkFacts {
             right("MB received").expendable(3),
             right("Mbit/s out"),
             right("Mbit/s in"),
+            right("block KB").expendable(2),
             right("MSS"),
             right("sent again"),
             right("least RTT ms"),
@@ -28,7 +29,7 @@ impl Shown for BulkFacts {
         ];
         let rows = pooled(found).into_iter().map(|of| row(of.cell, of.phase, &of.facts.streams));
         let section = Section::new("Streams of TCP, all trials of a phase together").table(columns, rows);
-        let means = "Mbit/s: of each stream, out of the load's host and into it. MSS: the largest segment that is sent, in bytes. Busy: time with something to send; window and buffer: the part of it that waited for the receiver's window, or for the \
+        let means = "Mbit/s: of each stream, out of the load's host and into it. Block: most that a call of the load handed over, in units of 1,024 bytes. MSS: the largest segment that is sent, in bytes. Busy: time with something to send; window and buffer: the part of it that waited for the receiver's window, or for the \
                      sender's own buffer.";
         (!found.is_empty()).then(|| section.say(means)).into_iter().collect()
     }
@@ -48,7 +49,8 @@ fn row(cell: String, phase: &str, streams: &[Stream]) -> Row {
         megabytes(|stream| stream.received),
         rate(streams, |stream| stream.sent),
         rate(streams, |stream| stream.received),
-        sizes(&senders),
+        range(streams.iter().filter_map(|stream| stream.block), |bytes| figure(bytes as f64 / 1024.0)),
+        range(senders.iter().map(|state| u64::from(state.mss)).filter(|mss| *mss > 0), count),
         count(senders.iter().map(|state| u64::from(state.retransmits)).sum()),
         rtt.map_or_else(|| NONE.to_owned(), |us| figure(f64::from(us) / 1e3)),
         seconds(|state| state.busy_us),
@@ -64,12 +66,11 @@ fn rate(streams: &[Stream], bytes: fn(&Stream) -> u64) -> String {
     if moved == 0 || seconds == 0.0 { NONE.to_owned() } else { figure(8.0 * moved as f64 / seconds / 1e6) }
 }
 
-/// The largest segment of each sender, once where they are alike.
-fn sizes(senders: &[&TcpState]) -> String {
-    let all = senders.iter().map(|state| state.mss).filter(|mss| *mss > 0);
-    match (all.clone().min(), all.max()) {
-        (Some(least), Some(most)) if least == most => count(u64::from(least)),
-        (Some(least), Some(most)) => format!("{} to {}", count(u64::from(least)), count(u64::from(most))),
+/// Least and largest of some values; once where they are alike.
+fn range(values: impl Iterator<Item = u64> + Clone, text: fn(u64) -> String) -> String {
+    match (values.clone().min(), values.max()) {
+        (Some(least), Some(most)) if least == most => text(least),
+        (Some(least), Some(most)) => format!("{} to {}", text(least), text(most)),
         _ => NONE.to_owned(),
     }
 }

@@ -246,7 +246,7 @@ fn each_kind_of_load_shows_what_it_found_beside_its_rate() {
                         "srtt_us": 900, "min_rtt_us": 800, "rto_us": 200_000, "mss": 1448, "retransmits": 3, "unacked": 0, "unsent_bytes": 0,
                         "acked_bytes": 7, "received_bytes": 0, "segments_out": 70, "delivery_rate": 1 });
     let all = json!({
-        "bulk": { "streams": [{ "from": "10.0.0.1:4000", "to": "10.0.0.2:5000", "sent": 8_000_000, "received": 0,
+        "bulk": { "streams": [{ "from": "10.0.0.1:4000", "to": "10.0.0.2:5000", "sent": 8_000_000, "block": 524_288, "received": 0,
                                 "elapsed_ns": 2_000_000_000, "tcp": [state] }] },
         "udp": { "intended": 1000, "sent": 990, "received": 900, "duplicates": 2, "reordered": 5, "jitter_us": 250.0, "receiver_cpu_us": 3 },
         "hops": { "reached": true, "hops": [

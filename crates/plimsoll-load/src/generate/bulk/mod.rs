@@ -111,8 +111,11 @@ fn carry(
             };
             let stream = &mut streams[nth];
             match flow {
-                Flow::Out => stream.sent = done.bytes,
-                Flow::In => stream.received = done.bytes,
+                Flow::Out => {
+                    stream.sent = done.moved.bytes;
+                    stream.block = running.load.message.is_none().then_some(done.moved.largest);
+                }
+                Flow::In => stream.received = done.moved.bytes,
             }
             stream.elapsed_ns = stream.elapsed_ns.max(done.elapsed_ns);
             states[nth].keep(done.last);

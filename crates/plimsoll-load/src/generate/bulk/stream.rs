@@ -52,8 +52,16 @@ pub(super) enum Flow {
     In,
 }
 
-pub(super) struct StreamResult {
+/// Bytes that a thread moved.
+#[derive(Default)]
+pub(super) struct Moved {
     pub(super) bytes: u64,
+    /// Most of them at a time.
+    pub(super) largest: u64,
+}
+
+pub(super) struct StreamResult {
+    pub(super) moved: Moved,
     pub(super) elapsed_ns: u64,
     pub(super) last: Option<TcpState>,
     pub(super) tally: Tally,
@@ -90,13 +98,13 @@ pub(in crate::generate) fn number() -> u64 {
 pub(super) fn work(running: &Shared<'_>, connection: &Connection, flow: Flow) -> StreamResult {
     let cpu = CpuTime::of_this_thread();
     let mut tally = Tally::new(running.start, None);
-    let mut bytes = 0;
-    let outcome = transfer(running, connection, flow, &mut tally, &mut bytes);
+    let mut moved = Moved::default();
+    let outcome = transfer(running, connection, flow, &mut tally, &mut moved);
     let now = clock::now();
     let last = tcp_state::read(&connection.stream, now - running.start).ok();
     match outcome {
         Ok(End::Complete) => {
-            tally.bytes = bytes;
+            tally.bytes = moved.bytes;
             // The way out is the one that ends last where there is none in, so a stream counts once.
             if flow == Flow::Out || running.load.direction == Direction::Receive {
                 tally.connection(now);
@@ -106,14 +114,14 @@ pub(super) fn work(running: &Shared<'_>, connection: &Connection, flow: Flow) ->
         }
         Ok(End::Stopped) => tally.end = tally.end.max(now),
         Err(error) => {
-            tally.bytes = bytes;
+            tally.bytes = moved.bytes;
             tally.error_text(kind_of_io(&error, true), now, || format!("a stream ended: {error}"));
             running.errors.fetch_add(1, Ordering::Relaxed);
             connection.cut();
         }
     }
     tally.cpu = CpuTime::of_this_thread().since(cpu);
-    StreamResult { bytes, elapsed_ns: now - running.start, last, tally }
+    StreamResult { moved, elapsed_ns: now - running.start, last, tally }
 }
 
 fn transfer(
@@ -121,12 +129,13 @@ fn transfer(
     connection: &Connection,
     flow: Flow,
     tally: &mut Tally,
-    bytes: &mut u64,
+    moved: &mut Moved,
 ) -> io::Result<End> {
     let exchange =
         Exchange { stream: &connection.stream, load: running.load, stop: Stop::when(running.abort) };
     let mut note = |tally: &mut Tally, n: u64, now: u64| {
-        *bytes += n;
+        moved.bytes += n;
+        moved.largest = moved.largest.max(n);
         tally.intervals.at(now).bytes += n;
         running.bytes.fetch_add(n, Ordering::Relaxed);
     };

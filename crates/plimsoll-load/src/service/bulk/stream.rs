@@ -112,7 +112,7 @@ fn take(exchange: &Exchange<'_>, options: &BulkService) -> io::Result<()> {
 }
 
 fn inlet(options: &BulkService) -> Inlet {
-    Inlet::new(options.take, usize::try_from(options.chunk.0).unwrap_or(usize::MAX))
+    Inlet::new(options.take, usize::try_from(options.read_size().0).unwrap_or(usize::MAX))
 }
 
 fn pause(options: &BulkService) {

@@ -8,6 +8,9 @@ use crate::experiment::prelude::*;
 use super::{LoadKind, LoadPlace, LoadType, count};
 use crate::experiment::Experiment;
 
+/// Bytes that a call moves where the file does not say: the size of iperf3's blocks.
+pub const BLOCK: ByteSize = ByteSize(128 << 10);
+
 /// The largest buffer that may be asked for, in bytes.
 pub(in crate::experiment) const LARGEST_BUFFER: u64 = 1 << 30;
 
@@ -22,8 +25,8 @@ pub struct BulkLoad {
     pub streams: u32,
     /// How the side that sends hands its bytes to the kernel.
     pub by: SendBy,
-    /// How many bytes each call hands over (1 to 16M).
-    pub chunk: ByteSize,
+    /// How many bytes each call hands over (1 to 16M). Without it 128K, and 512K once a stream has carried more than 4 Gbit/s.
+    pub chunk: Option<ByteSize>,
     /// Send messages of this size (1 to 1G), each after the one before it was answered with one byte; without it, a stream that
     /// nobody answers. Only where `direction` is `send`.
     pub message: Option<ByteSize>,
@@ -54,7 +57,7 @@ impl Default for BulkLoad {
             direction: Direction::Send,
             streams: 1,
             by: SendBy::Write,
-            chunk: ByteSize(128 << 10),
+            chunk: None,
             message: None,
             pause: Span::default(),
             release: true,
@@ -117,7 +120,7 @@ impl LoadType for BulkLoad {
 
     /// A piece with `calls` messages, or with as many bytes as `calls` calls pass on.
     fn window(&self, calls: u64) -> LoadKind {
-        let each = self.message.unwrap_or(self.chunk).0;
+        let each = self.message.or(self.chunk).unwrap_or(BLOCK).0;
         Self { total: Some(ByteSize(calls.saturating_mul(each))), duration: None, ..self.clone() }.into()
     }
 
@@ -153,7 +156,9 @@ impl LoadType for BulkLoad {
         }
         check_timeout(at, "bulk", self.timeout)?;
         in_range(u64::from(self.streams), 1, 256, here("streams"))?;
-        in_range(self.chunk.0, 1, 16 << 20, here("chunk"))?;
+        if let Some(chunk) = self.chunk {
+            in_range(chunk.0, 1, 16 << 20, here("chunk"))?;
+        }
         for (key, bytes) in [("send_buffer", self.send_buffer), ("receive_buffer", self.receive_buffer)] {
             if let Some(bytes) = bytes {
                 in_range(bytes.0, 1, LARGEST_BUFFER, here(key))?;

@@ -13,6 +13,9 @@ pub struct Stream {
     pub sent: u64,
     /// Bytes that the load received.
     pub received: u64,
+    /// Most bytes that one call of the load handed over; absent where only the service sent, or answered each message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<u64>,
     /// From its first byte to the end of its last one's transfer, in nanoseconds.
     pub elapsed_ns: u64,
     /// States of the connection in the kernel on the load's side, in order of time; the last is of its end.

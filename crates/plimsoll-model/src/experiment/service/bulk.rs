@@ -1,7 +1,7 @@
 //! The built-in end of bulk loads.
 
 use super::{ServicePlace, ServiceType};
-use crate::experiment::load::bulk::LARGEST_BUFFER;
+use crate::experiment::load::bulk::{BLOCK, LARGEST_BUFFER};
 use crate::experiment::prelude::*;
 
 /// The built-in end of bulk loads: it takes what it is sent, over TCP and UDP, and sends what it is asked for.
@@ -12,8 +12,10 @@ pub struct BulkService {
     pub take: Take,
     /// Wait this long before each read, as a reader that cannot keep up does.
     pub pause: Span,
-    /// How many bytes a read takes at most (1 to 16M). More than a CPU's cache holds makes copying slower.
-    pub chunk: ByteSize,
+    /// How many bytes a read takes at most (1 to 16M). Without it 128K where they are copied, since more than a CPU's cache holds
+    /// makes copying slower, and 1M where they are discarded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chunk: Option<ByteSize>,
     /// The receive buffer (`SO_RCVBUF`) of connections from the handshake on, where a load does not ask for another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<ByteSize>,
@@ -23,13 +25,7 @@ pub struct BulkService {
 
 impl Default for BulkService {
     fn default() -> Self {
-        Self {
-            take: Take::Discard,
-            pause: Span::default(),
-            chunk: ByteSize(128 << 10),
-            receive_buffer: None,
-            backlog: 511,
-        }
+        Self { take: Take::Discard, pause: Span::default(), chunk: None, receive_buffer: None, backlog: 511 }
     }
 }
 
@@ -44,10 +40,22 @@ pub enum Take {
     Copy,
 }
 
+impl BulkService {
+    /// How many bytes a read takes at most.
+    pub fn read_size(&self) -> ByteSize {
+        self.chunk.unwrap_or(match self.take {
+            Take::Discard => ByteSize(1 << 20),
+            Take::Copy => BLOCK,
+        })
+    }
+}
+
 impl ServiceType for BulkService {
     fn check(&self, at: &ServicePlace<'_>) -> Checked {
         let here = |key: &str| path!["services", at.name, "bulk", key];
-        in_range(self.chunk.0, 1, 16 << 20, here("chunk"))?;
+        if let Some(chunk) = self.chunk {
+            in_range(chunk.0, 1, 16 << 20, here("chunk"))?;
+        }
         in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))?;
         self.receive_buffer
             .map_or(Ok(()), |bytes| in_range(bytes.0, 1, LARGEST_BUFFER, here("receive_buffer")))
