@@ -4,7 +4,7 @@
 use super::lasting::best_order;
 use super::noise::{self, Noise, without_outliers};
 use super::season::{self, Season};
-use super::smooth::{DEGREES, Smooth, smooth};
+use super::smooth::{DEGREES, Places, Smooth, smooth};
 use super::{LEAST_NOISE, PENALTY, exchange, locate, partition, prune};
 use crate::stats::mean;
 
@@ -145,11 +145,12 @@ impl Explained {
         if self.boundaries.is_empty() || values.len() > MOST_SMOOTH {
             return None;
         }
-        let known = self.curved(values, at, &self.seasons)?;
+        let places = Places::of(at);
+        let known = self.curved(values, at, &places, &self.seasons)?;
         let period = season::find(&known.values, at, &[]).filter(|_| self.seasons.is_empty());
         let repeated = period.and_then(|period| {
             let guess = Season::guess(&known.values, at, period, 1);
-            self.curved(values, at, &[guess])
+            self.curved(values, at, &places, &[guess])
         });
         let best =
             repeated.filter(|repeated| repeated.criterion() + GAIN < known.criterion()).unwrap_or(known);
@@ -225,10 +226,10 @@ impl Explained {
     }
 
     /// Fits a curve of each degree together with these cycles, and keeps the best degree.
-    fn curved(&self, values: &[f64], at: &[usize], seasons: &[Season]) -> Option<Self> {
+    fn curved(&self, values: &[f64], at: &[usize], places: &Places, seasons: &[Season]) -> Option<Self> {
         let of = |degree: usize| {
             let mut seasons = seasons.to_vec();
-            let mut curve = smooth(&without(values, at, &seasons), at, degree)?;
+            let mut curve = smooth(&without(values, at, &seasons), places, degree)?;
             for _ in 1..if seasons.is_empty() { 1 } else { ROUNDS } {
                 for k in 0..seasons.len() {
                     let others: Vec<Season> =
@@ -236,7 +237,7 @@ impl Explained {
                     let left = less(&without(values, at, &others), &curve.values);
                     seasons[k] = seasons[k].refined(&left, at, REACH * self.noise.sd);
                 }
-                curve = smooth(&without(values, at, &seasons), at, degree)?;
+                curve = smooth(&without(values, at, &seasons), places, degree)?;
             }
             let rest = less(&without(values, at, &seasons), &curve.values);
             Some(Self { seasons, curve: Some(curve), ..Self::level(rest) })

@@ -59,6 +59,9 @@ pub(crate) fn without_outliers(series: &[f64], sd: f64) -> Vec<f64> {
             let start = i.saturating_sub(REACH).min(n - width);
             window.clear();
             window.extend_from_slice(&series[start..start + width]);
+            if width % 2 == 1 && is_near_median(&window, series[i], OUTLIER * sd) {
+                return series[i];
+            }
             let middle = median_in_place(&mut window);
             let usual = |v: &f64| (v - middle).abs() <= OUTLIER * sd;
             if usual(&series[i]) {
@@ -70,6 +73,13 @@ pub(crate) fn without_outliers(series: &[f64], sd: f64) -> Vec<f64> {
         .collect()
 }
 
+/// Whether the median of an odd number of values is within `reach` of this value. Counting what lies beyond needs no order.
+fn is_near_median(values: &[f64], value: f64, reach: f64) -> bool {
+    let below = values.iter().filter(|v| **v < value - reach).count();
+    let above = values.iter().filter(|v| **v > value + reach).count();
+    2 * below < values.len() && 2 * above < values.len()
+}
+
 /// Replaces every burst by the level around it: four to [`BURST`] values in a row off the running median, between stretches that agree.
 /// [`without_outliers`] outvotes shorter ones; in the noise, the squares of a longer one would hide every later step.
 pub(crate) fn replace_bursts(series: &mut [f64], sd: f64) {
@@ -77,18 +87,18 @@ pub(crate) fn replace_bursts(series: &mut [f64], sd: f64) {
     if n < 4 * BURST {
         return;
     }
-    let mut window = Vec::with_capacity(2 * BURST + 1);
+    let off: Vec<bool> = (0..n)
+        .map(|i| {
+            let start = i.saturating_sub(BURST).min(n - 2 * BURST - 1);
+            !is_near_median(&series[start..start + 2 * BURST + 1], series[i], OUTLIER * sd)
+        })
+        .collect();
+    let mut window = Vec::with_capacity(BURST);
     let mut middle = |series: &[f64]| {
         window.clear();
         window.extend_from_slice(series);
         median_in_place(&mut window)
     };
-    let off: Vec<bool> = (0..n)
-        .map(|i| {
-            let start = i.saturating_sub(BURST).min(n - 2 * BURST - 1);
-            (series[i] - middle(&series[start..start + 2 * BURST + 1])).abs() > OUTLIER * sd
-        })
-        .collect();
     let mut start = BURST;
     while start + BURST < n {
         let len = off[start..].iter().take_while(|off| **off).count();

@@ -6,7 +6,9 @@
 //! the levels, of long cycles only the harmonics that stand out, as the seasonal part of a decomposition is (Cleveland et al. 1990, *STL*).
 
 use crate::stats::{mean, median_in_place};
+use std::borrow::Cow;
 use std::f64::consts::TAU;
+use std::sync::OnceLock;
 
 /// Cycles that calendars bring: days of a working week and of a week, months of a year, hours of a day, half hours, weeks, quarters of an hour,
 /// hours of a week, five minutes of a day, and so on.
@@ -72,24 +74,20 @@ fn filled(values: &[f64], at: &[usize]) -> Vec<f64> {
 /// The chance that stretches of this length agree so well in one of their harmonics, times the number of harmonics.
 fn chance(grid: &[f64], period: usize) -> f64 {
     let harmonics = (period / 2).min(HARMONICS);
-    let waves: Vec<(f64, f64)> = (0..period).map(|i| (TAU * i as f64 / period as f64).sin_cos()).collect();
+    let phases = phases(period);
     let mut sums = vec![[0.0; 3]; harmonics];
     let stretches = grid.chunks_exact(period);
     let count = stretches.len() as f64;
     let mut flat = vec![0.0; period];
     for stretch in stretches {
         without_line(stretch, &mut flat);
-        for (k, [sine, cosine, squares]) in sums.iter_mut().enumerate() {
-            let (mut s, mut c) = (0.0, 0.0);
-            let mut phase = 0;
-            for value in &flat {
-                s += value * waves[phase].0;
-                c += value * waves[phase].1;
-                phase += k + 1;
-                if phase >= period {
-                    phase -= period;
-                }
+        let mut of_stretch = [[0.0; 2]; HARMONICS];
+        for (value, waves) in flat.iter().zip(phases.iter()) {
+            for (sum, wave) in of_stretch.as_flattened_mut().iter_mut().zip(waves.as_flattened()) {
+                *sum += value * wave;
             }
+        }
+        for ([sine, cosine, squares], [s, c]) in sums.iter_mut().zip(of_stretch) {
             *sine += s;
             *cosine += c;
             *squares += s * s + c * c;
@@ -108,6 +106,27 @@ fn chance(grid: &[f64], period: usize) -> f64 {
     let chances: Vec<f64> = sums.into_iter().map(of).collect();
     let best = harmonics as f64 * chances.iter().copied().fold(1.0, f64::min);
     2.0 * best.min(together(&chances))
+}
+
+/// Sine and cosine at each phase of a period.
+fn waves(period: usize) -> Vec<[f64; 2]> {
+    (0..period).map(|i| (TAU * i as f64 / period as f64).sin_cos().into()).collect()
+}
+
+/// Sine and cosine of all harmonics at a phase, side by side, so that they are summed together.
+type Phase = [[f64; 2]; HARMONICS];
+
+/// The phases of a period. Those of short ones are kept: each series tries them all.
+fn phases(period: usize) -> Cow<'static, [Phase]> {
+    static KEPT: [OnceLock<Vec<Phase>>; *OTHERS.end() + 1] = [const { OnceLock::new() }; *OTHERS.end() + 1];
+    let make = || {
+        let waves = waves(period);
+        (0..period).map(|i| std::array::from_fn(|k| waves[i * (k + 1) % period])).collect()
+    };
+    match KEPT.get(period) {
+        Some(kept) => Cow::Borrowed(kept.get_or_init(make)),
+        None => Cow::Owned(make()),
+    }
 }
 
 /// The chance of independent chances as small as these, by the sum of their logarithms (Fisher 1932).
@@ -217,20 +236,19 @@ impl Season {
         let noise = (reach / 3.0).powi(2);
         let mut profile = vec![0.0; period];
         let mut parameters = 0;
-        let waves: Vec<(f64, f64)> =
-            (0..period).map(|i| (TAU * i as f64 / period as f64).sin_cos()).collect();
+        let waves = waves(period);
         for k in 1..=period / 2 {
             let wave = |i: usize| waves[k * i % period];
             let (mut s, mut c) = (0.0, 0.0);
             for (i, value) in self.profile.iter().enumerate() {
-                s += value * wave(i).0;
-                c += value * wave(i).1;
+                s += value * wave(i)[0];
+                c += value * wave(i)[1];
             }
             let share = if 2 * k == period { 1.0 } else { 2.0 } / period as f64;
             if (s * s + c * c) * share / period as f64 * values > 2.0 * STANDS_OUT * noise {
                 parameters += 2;
                 for (i, out) in profile.iter_mut().enumerate() {
-                    *out += share * (s * wave(i).0 + c * wave(i).1);
+                    *out += share * (s * wave(i)[0] + c * wave(i)[1]);
                 }
             }
         }

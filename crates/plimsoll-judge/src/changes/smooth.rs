@@ -21,12 +21,11 @@ pub(super) struct Smooth {
     pub(super) degree: usize,
 }
 
-/// The curve of this degree through values at the indices `at`, those far off it pulled in; nothing where there are too few of them.
-pub(super) fn smooth(values: &[f64], at: &[usize], degree: usize) -> Option<Smooth> {
+/// The curve of this degree through values at these places, those far off it pulled in; nothing where there are too few of them.
+pub(super) fn smooth(values: &[f64], places: &Places, degree: usize) -> Option<Smooth> {
     if values.len() < VALUES_PER_COEFFICIENT * (degree + 1) {
         return None;
     }
-    let places = Places::of(at);
     let mut pulled = without_outliers(values, Noise::from_differences(values).sd);
     let mut curve = places.fitted(&pulled, degree)?;
     for _ in 0..ROUNDS {
@@ -40,39 +39,47 @@ pub(super) fn smooth(values: &[f64], at: &[usize], degree: usize) -> Option<Smoo
     Some(Smooth { values: curve, degree })
 }
 
-/// Indices on the scale from -1 to 1.
-struct Places<'a> {
-    at: &'a [usize],
-    first: f64,
-    half: f64,
+/// Legendre's polynomials at the indices of a series on the scale from -1 to 1, and Cholesky's factor of their normal equations. The
+/// factor for a lower degree is the upper left part of it.
+pub(super) struct Places {
+    columns: Vec<[f64; COLUMNS]>,
+    factor: [[f64; COLUMNS]; COLUMNS],
+    /// How many rows of the factor could be had: fewer where there are fewer places than coefficients.
+    rank: usize,
 }
 
-impl<'a> Places<'a> {
-    fn of(at: &'a [usize]) -> Self {
+impl Places {
+    pub(super) fn of(at: &[usize]) -> Self {
         let (first, last) = (at[0] as f64, at[at.len() - 1] as f64);
-        Self { at, first, half: ((last - first) / 2.0).max(0.5) }
-    }
-
-    fn columns(&self) -> impl Iterator<Item = [f64; COLUMNS]> {
-        self.at.iter().map(|at| legendre((*at as f64 - self.first) / self.half - 1.0))
-    }
-
-    /// Least squares by the normal equations and Cholesky's factors.
-    fn fitted(&self, values: &[f64], degree: usize) -> Option<Vec<f64>> {
-        let used = degree + 1;
-        let mut matrix = [[0.0; COLUMNS]; COLUMNS];
-        let mut right = [0.0; COLUMNS];
-        for (columns, value) in self.columns().zip(values) {
-            for i in 0..used {
-                right[i] += columns[i] * value;
+        let half = ((last - first) / 2.0).max(0.5);
+        let columns: Vec<_> = at.iter().map(|at| legendre((*at as f64 - first) / half - 1.0)).collect();
+        let mut factor = [[0.0; COLUMNS]; COLUMNS];
+        for columns in &columns {
+            for i in 0..COLUMNS {
                 for j in 0..=i {
-                    matrix[i][j] += columns[i] * columns[j];
+                    factor[i][j] += columns[i] * columns[j];
                 }
             }
         }
-        let solved = solved(&mut matrix, right, used)?;
-        let sum = |columns: [f64; COLUMNS]| columns.iter().zip(solved).map(|(c, s)| c * s).sum();
-        Some(self.columns().map(sum).collect())
+        let rank = factorise(&mut factor);
+        Self { columns, factor, rank }
+    }
+
+    /// Least squares by the normal equations.
+    fn fitted(&self, values: &[f64], degree: usize) -> Option<Vec<f64>> {
+        let used = degree + 1;
+        if used > self.rank {
+            return None;
+        }
+        let mut right = [0.0; COLUMNS];
+        for (columns, value) in self.columns.iter().zip(values) {
+            for (right, column) in right.iter_mut().zip(columns) {
+                *right += column * value;
+            }
+        }
+        let solved = solved(&self.factor, right, used);
+        let sum = |columns: &[f64; COLUMNS]| columns.iter().zip(solved).map(|(c, s)| c * s).sum();
+        Some(self.columns.iter().map(sum).collect())
     }
 }
 
@@ -87,32 +94,33 @@ fn legendre(x: f64) -> [f64; COLUMNS] {
     columns
 }
 
-/// Solves the first `used` equations of a symmetric matrix, of which the lower half is given.
-fn solved(
-    matrix: &mut [[f64; COLUMNS]; COLUMNS],
-    mut right: [f64; COLUMNS],
-    used: usize,
-) -> Option<[f64; COLUMNS]> {
-    for i in 0..used {
+/// Replaces the lower half of a symmetric matrix by Cholesky's factor. Gives how many of its rows are positive definite.
+fn factorise(matrix: &mut [[f64; COLUMNS]; COLUMNS]) -> usize {
+    for i in 0..COLUMNS {
         for j in 0..=i {
             let known: f64 = (0..j).map(|k| matrix[i][k] * matrix[j][k]).sum();
             let rest = matrix[i][j] - known;
             if i == j && rest <= 0.0 {
-                return None;
+                return i;
             }
             matrix[i][j] = if i == j { rest.sqrt() } else { rest / matrix[j][j] };
         }
     }
+    COLUMNS
+}
+
+/// Solves the first `used` equations of a matrix of which the factor is given.
+fn solved(factor: &[[f64; COLUMNS]; COLUMNS], mut right: [f64; COLUMNS], used: usize) -> [f64; COLUMNS] {
     for i in 0..used {
-        let known: f64 = (0..i).map(|k| matrix[i][k] * right[k]).sum();
-        right[i] = (right[i] - known) / matrix[i][i];
+        let known: f64 = (0..i).map(|k| factor[i][k] * right[k]).sum();
+        right[i] = (right[i] - known) / factor[i][i];
     }
     for i in (0..used).rev() {
-        let known: f64 = (i + 1..used).map(|k| matrix[k][i] * right[k]).sum();
-        right[i] = (right[i] - known) / matrix[i][i];
+        let known: f64 = (i + 1..used).map(|k| factor[k][i] * right[k]).sum();
+        right[i] = (right[i] - known) / factor[i][i];
     }
     right[used..].fill(0.0);
-    Some(right)
+    right
 }
 
 #[cfg(test)]
@@ -126,9 +134,9 @@ mod tests {
         let mut values: Vec<f64> = at.iter().map(|i| truth(*i) + 0.01 * (*i as f64 * 1.7).sin()).collect();
         values[20] += 50.0;
         for degree in 2..=5 {
-            let found = smooth(&values, &at, degree).unwrap();
+            let found = smooth(&values, &Places::of(&at), degree).unwrap();
             assert!(at.iter().zip(&found.values).all(|(i, v)| (v - truth(*i)).abs() < 0.03), "{degree}");
         }
-        assert!(smooth(&values[..9], &at[..9], 2).is_none());
+        assert!(smooth(&values[..9], &Places::of(&at[..9]), 2).is_none());
     }
 }
