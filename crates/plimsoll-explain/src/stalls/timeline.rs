@@ -78,6 +78,8 @@ pub(super) struct Timeline {
     settled_to: u64,
     next: u64,
     listed: Vec<(Entry, Option<(usize, Finding)>)>,
+    /// Length of the shortest listed stall, once the list is full.
+    shortest: u64,
     count: u64,
     times: ClassTimes,
     /// Time of settled stalls by kind, and by the class that they have for now and would have otherwise.
@@ -184,7 +186,10 @@ impl Timeline {
         self.next += 1;
         let whole = Span { ticket, weight, otherwise, entry: Entry { start, end, finding, may_be: None } };
         let mut from = start.max(self.settled_to);
-        let mut place = self.open.partition_point(|span| span.entry.end <= from);
+        let mut place = match self.open.back() {
+            Some(last) if last.entry.end > from => self.open.partition_point(|span| span.entry.end <= from),
+            _ => self.open.len(),
+        };
         while from < end {
             let next = self.open.get(place).map(|span| (span.entry.start, span.entry.end));
             let to = next.map_or(end, |(start, _)| start.min(end));
@@ -217,16 +222,18 @@ impl Timeline {
                 self.otherwise[*kind][other.class as usize] += length;
             }
         }
-        if self.listed.len() < most {
-            self.listed.push((entry, otherwise));
-            return;
+        if self.listed.len() == most {
+            if length <= self.shortest {
+                return;
+            }
+            let shortest = self.listed.iter().position(|(entry, _)| entry.length() == self.shortest);
+            shortest.map(|at| self.listed.remove(at));
         }
-        let shortest = self.listed.iter().enumerate().min_by_key(|(_, (entry, _))| entry.length());
-        if let Some((at, (shortest, _))) = shortest
-            && shortest.length() < length
-        {
-            self.listed.remove(at);
+        if most > 0 {
             self.listed.push((entry, otherwise));
+        }
+        if self.listed.len() == most {
+            self.shortest = self.listed.iter().map(|(entry, _)| entry.length()).min().unwrap_or(u64::MAX);
         }
     }
 
