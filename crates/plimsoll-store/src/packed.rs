@@ -13,7 +13,7 @@ const MOST: u64 = 1 << 30;
 
 /// A record as JSON, compressed by DEFLATE (RFC 1951).
 pub(crate) fn pack<T: Serialize>(record: &T) -> Result<Vec<u8>, serde_json::Error> {
-    let mut out = BufWriter::new(DeflateEncoder::new(Vec::new(), Compression::fast()));
+    let mut out = BufWriter::new(DeflateEncoder::new(Vec::new(), Compression::default()));
     serde_json::to_writer(&mut out, record)?;
     let encoder = out.into_inner().map_err(|error| serde_json::Error::io(error.into_error()))?;
     encoder.finish().map_err(serde_json::Error::io)
