@@ -102,9 +102,10 @@ pub fn alone(a: (&Plan, &[TrialRecord]), b: (&Plan, &[TrialRecord])) -> [Vec<Str
 /// The trials of each cell, without those of the A/A test.
 type Cells<'t> = BTreeMap<Cell, Vec<&'t TrialRecord>>;
 
-/// The cells of both runs. A run that lacks a factor of the other has it at the level that its experiment sets.
+/// The cells of both runs. A run that lacks a factor of the other has it at the level that its experiment sets. Where each run has a
+/// single cell of the same factors, the two are one, whatever their levels.
 fn cells<'t>(a: (&Plan, &'t [TrialRecord]), b: (&Plan, &'t [TrialRecord])) -> [Cells<'t>; 2] {
-    [(a, b), (b, a)].map(|((plan, trials), (other, _))| {
+    let each = [(a, b), (b, a)].map(|((plan, trials), (other, _))| {
         let lacking = lacking(plan, other);
         let mut cells = Cells::new();
         for trial in aa_test::split(trials).1 {
@@ -113,7 +114,19 @@ fn cells<'t>(a: (&Plan, &'t [TrialRecord]), b: (&Plan, &'t [TrialRecord])) -> [C
             cells.entry(cell.collect()).or_default().push(trial);
         }
         cells
-    })
+    });
+    let keys = each.each_ref().map(|cells| cells.keys().collect::<Vec<_>>());
+    let [[of_a], [of_b]] = keys.each_ref().map(Vec::as_slice) else { return each };
+    let Some(both) = joined(of_a, of_b) else { return each };
+    each.map(|cells| cells.into_values().map(|trials| (both.clone(), trials)).collect())
+}
+
+/// A cell with the levels of both, `64k / 1k` where they differ; nothing where they have other factors.
+fn joined(a: &Cell, b: &Cell) -> Option<Cell> {
+    let level = |((factor, of_a), of_b): ((&String, &String), &String)| {
+        (factor.clone(), if of_a == of_b { of_a.clone() } else { format!("{of_a} / {of_b}") })
+    };
+    a.keys().eq(b.keys()).then(|| a.iter().zip(b.values()).map(level).collect())
 }
 
 /// The levels at which an experiment has the factors that only another one varies.
@@ -389,6 +402,9 @@ mod tests {
         assert!(!found.is_empty() && found.iter().all(|contrast| contrast.cell["clients"] == "20"));
         assert_eq!(alone((&plan, &a), (&plan, &b)), [["clients = 10"], ["clients = 40"]]);
         assert!(runs((&plan, &a), (&plan, &other), 0.01, 0.01).is_empty());
+        let one = at(&trials(&plan, 1000, 3), &[("clients", "20")]);
+        let found = runs((&plan, &one), (&plan, &other), 0.01, 0.01);
+        assert!(!found.is_empty() && found.iter().all(|contrast| contrast.cell["clients"] == "20 / 30"));
         let plain = trials(&plan, 1, 1);
         assert_eq!(alone((&plan, &other), (&plan, &plain)), [["clients = 30"], ["no factor"]]);
     }
