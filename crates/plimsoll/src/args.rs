@@ -532,6 +532,9 @@ pub struct TraceArgs {
     /// How many connections to show, those that stood still longest first.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub connections: usize,
+    /// How many stalls of each connection to show, the longest.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub stalls: usize,
     /// How to print the report.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
     pub format: TraceFormat,

@@ -7,7 +7,7 @@ use std::io::{self, Seek, Write};
 use std::path::Path;
 
 use plimsoll_import::packets::ReadError;
-use plimsoll_model::trace::{Class, ConnectionReport, TraceReport};
+use plimsoll_model::trace::{Class, ConnectionReport, Stall, TraceReport};
 use plimsoll_model::units::counted;
 
 use crate::args::{TraceArgs, TraceFormat};
@@ -32,9 +32,12 @@ pub(crate) fn run(args: &TraceArgs) -> Result<Exit, Failure> {
     match args.format {
         TraceFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &report)),
         TraceFormat::Text | TraceFormat::Html => output::text(|out| {
-            let left_out = text(out, &report, args.connections, usize::MAX)?;
+            let left_out = text(out, &report, args.connections, args.stalls)?;
             if left_out > 0 {
                 writeln!(out, "\n{}", more_connections(left_out))?;
+            }
+            if report.connections.iter().any(|connection| connection.stall_count > args.stalls as u64) {
+                writeln!(out, "\n--stalls N shows more stalls of each connection")?;
             }
             Ok(())
         }),
@@ -81,7 +84,7 @@ fn kept_stdin() -> Result<File, Failure> {
     keep().map_err(|error: io::Error| Failure::could_not(format!("standard input cannot be kept: {error}")))
 }
 
-/// Where the time went, then the connections that stood still longest, each with its first stalls. The number of connections that are left out.
+/// Where the time went, then the connections that stood still longest, each with its longest stalls. The number of connections that are left out.
 pub(in crate::command) fn text(
     out: &mut dyn Write,
     report: &TraceReport,
@@ -205,7 +208,8 @@ fn describe(out: &mut dyn Write, connection: &ConnectionReport, most_stalls: usi
             stalls[stalls.len() / 2]
         )?;
     }
-    for stall in connection.stalls.iter().take(most_stalls) {
+    let shown = longest(&connection.stalls, most_stalls);
+    for stall in &shown {
         writeln!(
             out,
             "  at {:>10.6} s  {:>9.3} ms  {:15} waiting for the {}: {}{}",
@@ -217,5 +221,17 @@ fn describe(out: &mut dyn Write, connection: &ConnectionReport, most_stalls: usi
             stall.may_be.map_or_else(String::new, |class| format!(" (may also be {class})"))
         )?;
     }
-    Ok(())
+    match connection.stall_count.saturating_sub(shown.len() as u64) {
+        0 => Ok(()),
+        rest => writeln!(out, "  and {}", counted(rest, "shorter stall")),
+    }
+}
+
+/// The longest stalls, in order of time.
+fn longest(stalls: &[Stall], most: usize) -> Vec<&Stall> {
+    let mut chosen: Vec<&Stall> = stalls.iter().collect();
+    chosen.sort_by(|a, b| b.length_ms.total_cmp(&a.length_ms));
+    chosen.truncate(most);
+    chosen.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
+    chosen
 }
