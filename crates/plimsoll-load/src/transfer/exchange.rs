@@ -20,11 +20,11 @@ pub(crate) struct Exchange<'a> {
     pub(crate) stop: Stop<'a>,
 }
 
-/// Time after which a stream's rate decides on its blocks.
-const RATE_KNOWN: Duration = Duration::from_millis(10);
-/// Bytes within that time from which larger blocks pay: 4 Gbit/s. Such a path empties the socket between two calls of 128 KB, so that
-/// both ends sleep and wake for each of them.
-const FAST: u64 = 5_000_000;
+/// Time over which the rate is taken that decides on a stream's blocks.
+const WINDOW: Duration = Duration::from_millis(10);
+/// Bytes per second from which larger blocks pay: 4 Gbit/s. Such a path empties the socket between two calls of 128 KB, so that both ends
+/// sleep and wake for each of them.
+const FAST: f64 = 5e8;
 /// Size of the blocks on such a path, in bytes. Larger ones leave the second cache of common CPUs.
 const LARGE_BLOCK: usize = 512 << 10;
 
@@ -44,20 +44,21 @@ impl Exchange<'_> {
         let mut patience = self.patience();
         let start = Instant::now();
         let mut left = self.load.total.map_or(u64::MAX, |total| total.0);
-        let mut rate_unknown = self.load.chunk.is_none();
-        let mut carried = 0;
+        let mut is_small = self.load.chunk.is_none();
+        let (mut window, mut carried) = (start, 0);
         while left > 0 && !self.is_over(start) {
             let Some(n) = patience.judge(outlet.send(self.stream, left, self.load.release))? else {
                 return Ok(End::Stopped);
             };
             sent(n);
             left -= n as u64;
-            carried += n as u64;
-            if rate_unknown && start.elapsed() >= RATE_KNOWN {
-                rate_unknown = false;
-                if carried >= FAST {
+            carried += n;
+            if is_small && window.elapsed() >= WINDOW {
+                if carried as f64 >= FAST * window.elapsed().as_secs_f64() {
                     outlet.widen(LARGE_BLOCK);
+                    is_small = false;
                 }
+                (window, carried) = (Instant::now(), 0);
             }
             self.pause(left);
         }
