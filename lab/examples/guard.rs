@@ -49,7 +49,7 @@ fn main() -> Outcome<ExitCode> {
         _ => return Err("expected: guard PROGRAM FILE record|check [ROUNDS] [GROUP...]".into()),
     };
     let file = Path::new(file);
-    let (rounds, groups) = rest.split_first().map_or(("7", rest), |(rounds, groups)| (rounds, groups));
+    let (rounds, groups) = rest.split_first().map_or(("3", rest), |(rounds, groups)| (rounds, groups));
     let mut kept = match file.exists() {
         true => read(file)?,
         false => Rows::new(),

@@ -1,4 +1,4 @@
-//! Records as compressed JSON: histograms and samples shrink to about a seventh.
+//! Records as compressed JSON: histograms and samples shrink to about an eighth.
 
 use std::io::{self, BufWriter, Read};
 
