@@ -24,11 +24,13 @@ pub struct Format {
     pub checked: Checked,
     /// Words, one of which a line has that may be the first of the tool's output.
     pub(super) marks: &'static [&'static str],
-    /// Whether a line with such a word is one of the tool.
+    /// Patterns of its lines, as the module `rules` describes them; the format needs no reader of its own then.
+    pub(super) lines: &'static [&'static str],
+    /// Whether a line with such a word is one of the tool, where no pattern shows that.
     pub(super) start: fn(&Line<'_>) -> Option<Start>,
     /// Whether the first two lines of an input that say something show it, for formats that no word marks.
     pub(super) opening: Option<Opening>,
-    /// A reader for one call of the tool; nothing for formats that are JSON only.
+    /// A reader for one call of the tool; nothing for formats that have `lines` or are JSON only.
     pub(super) reader: Option<NewReader>,
     /// How a JSON document is recognised and read.
     pub(super) json: Option<Document>,
@@ -46,6 +48,7 @@ impl Format {
         main: &[],
         checked: Checked::Documented(""),
         marks: &[],
+        lines: &[],
         start: |_| None,
         opening: None,
         reader: None,

@@ -7,7 +7,7 @@
 //! | `{latency ?}` | a number and its unit, which is kept; the line does not fit where the unit is unknown |
 //! | `{time dur}` | a duration of several units (`1m6s`), in seconds |
 //! | `{@device}`, `{@device*}` | a word, or any text: a label of the figures of this line |
-//! | `{@bucket#}` | a number: a label of the figures of this line |
+//! | `{@bucket#}` | a number without the zeros at its end: a label of the figures of this line |
 //! | `{^device}` | a word: a label of the figures of this line and of the following |
 //! | `{^of=wakeup}` | nothing: sets the label of the following lines |
 //! | `{#}`, `{_}`, `{...}` | a number, a word, any text, which are not kept |
@@ -15,6 +15,8 @@
 //! A blank matches any number of blanks. A pattern begins with `^` where its line is the first of a call, with `+` where its figures come again in one
 //! call, with `-` where its line is recognised inside of other output of the tool only. One with `!` is a heading with other units than the readers
 //! know: no figure behind it is read.
+
+use std::borrow::Cow;
 
 use super::format::{Fit, Out, Reader, Start};
 use super::line::Line;
@@ -24,8 +26,8 @@ use super::unit;
 /// Match of a pattern in a line.
 enum Capture<'t> {
     Figure { metric: &'static str, labels: &'static str, value: f64, unit: &'static str },
-    Label(&'static str, &'t str),
-    Kept(&'static str, &'t str),
+    Label(&'static str, Cow<'t, str>),
+    Kept(&'static str, Cow<'t, str>),
 }
 
 /// Whether a line fits a pattern from its beginning to its end; with what was found.
@@ -52,7 +54,7 @@ fn captured<'t>(name: &'static str, rest: &'static str, text: &'t str, found: &m
         fits(rest, text, found)
     };
     if let Some((label, value)) = name.strip_prefix('^').and_then(|name| name.split_once('=')) {
-        return with(Some(Capture::Kept(label, value)), text, found);
+        return with(Some(Capture::Kept(label, value.into())), text, found);
     }
     let any = name == "..." || name.ends_with('*');
     if any || name == "_" || name.starts_with(['@', '^']) {
@@ -63,12 +65,14 @@ fn captured<'t>(name: &'static str, rest: &'static str, text: &'t str, found: &m
         let mut ends = (shortest..=longest).filter(|end| text.is_char_boundary(*end));
         return ends.any(|end| {
             let label = name.trim_start_matches(['@', '^']).trim_end_matches(['*', '#']);
-            if name.ends_with('#') && number(text[..end].trim()).is_none() {
-                return false;
+            let mut value = Cow::Borrowed(text[..end].trim());
+            if name.ends_with('#') {
+                let Some(number) = number(&value) else { return false };
+                value = Cow::Owned(number.to_string());
             }
             let capture = match name.as_bytes().first() {
-                Some(b'@') => Some(Capture::Label(label, text[..end].trim())),
-                Some(b'^') => Some(Capture::Kept(label, text[..end].trim())),
+                Some(b'@') => Some(Capture::Label(label, value)),
+                Some(b'^') => Some(Capture::Kept(label, value)),
                 _ => None,
             };
             with(capture, &text[end..], found)
@@ -142,11 +146,11 @@ impl Reader for Rules {
         for capture in &found {
             if let Capture::Kept(name, value) = capture {
                 kept.retain(|(other, _)| other != name);
-                kept.push((name, (*value).to_owned()));
+                kept.push((name, value.to_string()));
             }
         }
         let own = found.iter().filter_map(|capture| match capture {
-            Capture::Label(name, value) => Some((*name, *value)),
+            Capture::Label(name, value) => Some((*name, &**value)),
             _ => None,
         });
         let common: Vec<(&'static str, &str)> = kept

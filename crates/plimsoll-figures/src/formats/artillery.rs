@@ -18,8 +18,7 @@ pub(super) const FORMAT: Format = Format {
     main: &["requests_per_second"],
     checked: Checked::Documented("https://www.artillery.io/docs/get-started/first-test"),
     marks: &["Summary report @", "Metrics for period to", "http.request", "http.codes", "http.response"],
-    start: |line| rules::start(LINES, line),
-    reader: Some(|_| rules::reader(LINES)),
+    lines: LINES,
     ..Format::EMPTY
 };
 

@@ -16,8 +16,7 @@ pub(super) const FORMAT: Format = Format {
     main: &["requests_per_second"],
     checked: Checked::Documented("https://pypi.org/project/boom/"),
     marks: &["Successful calls", "RPS "],
-    start: |line| rules::start(LINES, line),
-    reader: Some(|_| rules::reader(LINES)),
+    lines: LINES,
     ..Format::EMPTY
 };
 

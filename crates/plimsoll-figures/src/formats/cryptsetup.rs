@@ -13,8 +13,7 @@ pub(super) const FORMAT: Format = Format {
     main: &["throughput,algorithm=aes-xts"],
     checked: Checked::Documented("https://man7.org/linux/man-pages/man8/cryptsetup-benchmark.8.html"),
     marks: &["Tests are approximate using memory", " iterations per second for ", "Encryption | "],
-    start: |line| rules::start(LINES, line),
-    reader: Some(|_| rules::reader(LINES)),
+    lines: LINES,
     ..Format::EMPTY
 };
 

@@ -13,8 +13,7 @@ pub(super) const FORMAT: Format = Format {
     main: &["latency,stat=max"],
     checked: Checked::Kept("2.4"),
     marks: &["T: "],
-    start: |line| rules::start(LINES, line),
-    reader: Some(|_| rules::reader(LINES)),
+    lines: LINES,
     ..Format::EMPTY
 };
 

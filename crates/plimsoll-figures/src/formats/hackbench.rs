@@ -12,50 +12,21 @@ pub(super) const FORMAT: Format = Format {
     main: &["time"],
     checked: Checked::Run("2.4"),
     marks: &["Running in ", "Running with ", "Time: "],
-    start: |line| (heading(line).is_some() || time(line).is_some()).then_some(Start::Within),
-    reader: Some(|_| Box::<Hackbench>::default()),
+    lines: LINES,
+    start: |line| {
+        let is_heading = line.text.contains(" groups ") || line.text.contains("*40 (==");
+        (line.text.starts_with("Running ") && is_heading).then_some(Start::Within)
+    },
     ..Format::EMPTY
 };
 
-/// `Running in process mode with 2 groups using 40 file descriptors each (== 80 tasks)`: the groups, and the mode.
-fn heading(line: &Line<'_>) -> Option<(f64, Option<&'static str>)> {
-    let rest = line.text.strip_prefix("Running ")?;
-    let (how, rest) = rest.split_once("with ")?;
-    let groups = leading(rest.split_whitespace().next()?)?;
-    let is_heading =
-        rest.contains("groups using") || rest.contains("groups connected") || rest.contains("*40 (==");
-    let mode = match how.trim() {
-        "in process mode" => Some("process"),
-        "in threaded mode" => Some("thread"),
-        _ => None,
-    };
-    is_heading.then_some((groups.0, mode))
-}
-
-fn time(line: &Line<'_>) -> Option<f64> {
-    let value = line.text.strip_prefix("Time:")?.trim();
-    number(value.strip_suffix('s').unwrap_or(value).trim())
-}
-
-#[derive(Default)]
-struct Hackbench {
-    groups: Option<String>,
-    mode: Option<&'static str>,
-}
-
-impl Reader for Hackbench {
-    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
-        if let Some((groups, mode)) = heading(line) {
-            self.groups = Some(groups.to_string());
-            self.mode = mode;
-            return Fit::Mine;
-        }
-        if let Some(value) = time(line) {
-            let groups = self.groups.as_deref().map(|groups| ("groups", groups));
-            let labels: Vec<_> = groups.into_iter().chain(self.mode.map(|mode| ("mode", mode))).collect();
-            out.put("time", value, "s", &labels);
-            return Fit::Mine;
-        }
-        if line.text.starts_with("Each sender will pass") { Fit::Mine } else { Fit::Foreign }
-    }
-}
+const LINES: &[&str] = &[
+    "-Running in process mode with {^groups#} groups {...}{^mode=process}",
+    "-Running in threaded mode with {^groups#} groups {...}{^mode=thread}",
+    "-Running with {^groups#} groups {...}{^mode=}",
+    "-Running with {^groups#}*40 (== {...}{^mode=}",
+    "-Each sender will pass {...}",
+    "+Time: {time s}",
+    "+Time: {time s}s",
+    "+Time: {time s} s",
+];

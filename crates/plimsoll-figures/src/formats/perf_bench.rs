@@ -15,8 +15,7 @@ pub(super) const FORMAT: Format = Format {
     main: &["time", "operations_per_second", "throughput"],
     checked: Checked::Kept("6.1"),
     marks: &["benchmark:", "Total time:"],
-    start: |line| rules::start(LINES, line),
-    reader: Some(|_| rules::reader(LINES)),
+    lines: LINES,
     ..Format::EMPTY
 };
 

@@ -14,8 +14,7 @@ pub(super) const FORMAT: Format = Format {
     main: &["overhead"],
     checked: Checked::Kept("6.1"),
     marks: &["Overhead", "[k]", "[.]"],
-    start: |line| rules::start(LINES, line),
-    reader: Some(|_| rules::reader(LINES)),
+    lines: LINES,
     ..Format::EMPTY
 };
 

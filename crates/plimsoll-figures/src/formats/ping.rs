@@ -26,8 +26,7 @@ pub(super) const FORMAT: Format = Format {
         "Packets: Sent",
         "Pinging ",
     ],
-    start: |line| rules::start(LINES, line),
-    reader: Some(|_| rules::reader(LINES)),
+    lines: LINES,
     ..Format::EMPTY
 };
 

@@ -17,8 +17,7 @@ pub(super) const FORMAT: Format = Format {
     main: &["throughput,stat=mean"],
     checked: Checked::Documented("https://docs.ceph.com/en/latest/man/8/rados/"),
     marks: &["Maintaining ", "Bandwidth (MB/sec)", "Total time run", "s made:"],
-    start: |line| rules::start(LINES, line),
-    reader: Some(|_| rules::reader(LINES)),
+    lines: LINES,
     ..Format::EMPTY
 };
 

@@ -15,8 +15,7 @@ pub(super) const FORMAT: Format = Format {
     main: &["rating"],
     checked: Checked::Kept("26.02"),
     marks: &["7-Zip ", "Tot:"],
-    start: |line| rules::start(LINES, line),
-    reader: Some(|_| rules::reader(LINES)),
+    lines: LINES,
     ..Format::EMPTY
 };
 

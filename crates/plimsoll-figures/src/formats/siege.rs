@@ -19,8 +19,7 @@ pub(super) const FORMAT: Format = Format {
     main: &["requests_per_second"],
     checked: Checked::Kept("4.0.7"),
     marks: &["server siege", "Transaction"],
-    start: |line| rules::start(LINES, line),
-    reader: Some(|_| rules::reader(LINES)),
+    lines: LINES,
     json: Some(Document {
         is: |json| json.has(&["transaction_rate", "availability", "longest_transaction"]),
         read: document,

@@ -18,8 +18,7 @@ pub(super) const FORMAT: Format = Format {
     main: &["latency,stat=mean", "messages_per_second"],
     checked: Checked::Kept("3.7"),
     marks: &["sockperf: "],
-    start: |line| rules::start(LINES, line),
-    reader: Some(|_| rules::reader(LINES)),
+    lines: LINES,
     ..Format::EMPTY
 };
 

@@ -13,8 +13,7 @@ pub(super) const FORMAT: Format = Format {
     main: &["throughput,kernel=Triad"],
     checked: Checked::Documented("https://www.cs.virginia.edu/stream/ref.html"),
     marks: &["Best Rate MB/s", "Rate (MB/s)"],
-    start: |line| rules::start(LINES, line),
-    reader: Some(|_| rules::reader(LINES)),
+    lines: LINES,
     ..Format::EMPTY
 };
 

@@ -16,8 +16,7 @@ pub(super) const FORMAT: Format = Format {
     main: &["operations_per_second,of=real"],
     checked: Checked::Kept("0.15.06"),
     marks: &["bogo ops", "mean of "],
-    start: |line| rules::start(LINES, line),
-    reader: Some(|_| rules::reader(LINES)),
+    lines: LINES,
     ..Format::EMPTY
 };
 

@@ -10,8 +10,7 @@ pub(super) const FORMAT: Format = Format {
     main: &["time,of=real"],
     checked: Checked::Rule("bash(1), dash(1) and POSIX `time -p`"),
     marks: &["real", "user", "sys"],
-    start: |line| rules::start(LINES, line),
-    reader: Some(|_| rules::reader(LINES)),
+    lines: LINES,
     ..Format::EMPTY
 };
 

@@ -164,12 +164,11 @@ impl Scanner<'_> {
         if line.is_blank() || self.starts(line).is_some_and(|(of, _)| of.name != format.name) {
             return None;
         }
-        let new = format.reader?;
-        let reader = new(self.options);
+        let reader = super::reader(format, self.options)?;
         let mut block = Block { reader, held: Vec::new(), bytes: 0, gap: Gap::default() };
         let (fit, _) = self.offer_to(&mut block, line);
         // The reader has read the line now, and reads it again as the first of the block.
-        block.reader = new(self.options);
+        block.reader = super::reader(format, self.options)?;
         (fit == Fit::Mine).then_some(block)
     }
 

@@ -18,6 +18,7 @@ use super::format::{Fit, Format, Options, Out, Reader, Start};
 use super::formats;
 use super::line::Line;
 use super::magic::Magic;
+use super::rules;
 use super::unsupported;
 use blocks::{Block, Gap, Names, is_fence};
 use documents::{Gather, begins_document};
@@ -172,6 +173,12 @@ fn marks(formats: &[&'static Format]) -> (Option<AhoCorasick>, Vec<usize>) {
     (if words.is_empty() { None } else { AhoCorasick::new(&words).ok() }, owners)
 }
 
+/// A reader for one call of the tool; nothing for formats that are JSON only.
+fn reader(format: &Format, options: &Options) -> Option<Box<dyn Reader>> {
+    let of_lines = || (!format.lines.is_empty()).then(|| rules::reader(format.lines));
+    format.reader.map(|new| new(options)).or_else(of_lines)
+}
+
 impl<'s> Scanner<'s> {
     fn new(options: &'s Options, sink: &'s mut dyn FnMut(&Figure<'_>)) -> Result<Self, ReadError> {
         let formats: Vec<&'static Format> = match &options.only {
@@ -222,10 +229,9 @@ impl<'s> Scanner<'s> {
 
     /// Begins with the next call of a tool.
     fn begin(&mut self, format: &'static Format) {
-        let Some(reader) = format.reader else { return };
+        let Some(reader) = reader(format, self.options) else { return };
         // A line that begins the output of several tools is of the one that is recognised later.
         let silent = self.end_before(true);
-        let reader = reader(self.options);
         let run = self.next_run(format);
         self.active = Some(Active {
             format,
@@ -411,7 +417,8 @@ impl<'s> Scanner<'s> {
             }
             tried = Some(owner);
             let format = self.formats[owner];
-            let Some(start) = (format.start)(line) else { continue };
+            let start = (format.start)(line).or_else(|| rules::start(format.lines, line));
+            let Some(start) = start else { continue };
             let at_work = self.active.as_ref().is_some_and(|active| active.format.name == format.name);
             if at_work && start > Start::Perhaps {
                 return Some((format, start));
