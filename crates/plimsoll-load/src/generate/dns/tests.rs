@@ -136,7 +136,7 @@ fn refusals_are_errors_and_say_which() {
 }
 
 #[test]
-fn over_tcp_replies_come_in_any_order_and_in_pieces_and_a_closed_connection_is_made_anew() {
+fn over_tcp_replies_come_in_any_order_and_in_pieces_and_a_closed_connection_is_replaced() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let target = listener.local_addr().unwrap();
     let connections = std::sync::Arc::new(AtomicU64::new(0));

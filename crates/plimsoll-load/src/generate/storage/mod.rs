@@ -15,9 +15,9 @@ mod plain;
 mod ring;
 mod worker;
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::fs::File;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, Builder};
 
 use plimsoll_model::experiment::{StorageEngine, StorageLoad};
@@ -29,30 +29,22 @@ use self::part::Part;
 use self::plain::Plain;
 use self::ring::Ring;
 use self::worker::{ThreadResult, Worker};
-use super::Control;
 use super::course::Course;
-use super::offering::Offering;
-use super::pacing::{self, ClosedLoop, OpenLoop};
+use super::pacing::{ClosedLoop, OpenLoop};
 use super::progress::ProgressReporter;
 use super::tally::Tally;
+use super::{Control, Shared, offering};
 use crate::clock;
 use crate::failure::other;
 
-/// Common state of a load's threads while they run.
-pub(super) struct Shared<'a> {
+/// A load while its threads run.
+#[derive(Clone, Copy)]
+struct RunningLoad<'a> {
     load: &'a StorageLoad,
-    abort: &'a AtomicBool,
-    /// Set when nothing that follows would mean anything.
-    broken: AtomicBool,
-    operations: AtomicU64,
-    errors: AtomicU64,
-    start: OnceLock<u64>,
-}
-
-impl Shared<'_> {
-    fn must_end(&self) -> bool {
-        self.abort.load(Ordering::Relaxed) || self.broken.load(Ordering::Relaxed)
-    }
+    course: &'a Course,
+    shared: &'a Shared<'a>,
+    /// Where the random numbers of the first thread begin.
+    seed: u64,
 }
 
 /// Runs a storage load to its end.
@@ -62,17 +54,13 @@ impl Shared<'_> {
 pub(super) fn run(spec: &LoadSpec, load: &StorageLoad, control: &Control<'_>) -> Result<LoadResult, Failure> {
     let volume = spec.volume.as_ref().ok_or_else(|| other("start the load", &"it has no volume"))?;
     let parts = part::prepare(volume, load)?;
-    let running = Shared {
-        load,
-        abort: control.abort,
-        broken: AtomicBool::new(false),
-        operations: AtomicU64::new(0),
-        errors: AtomicU64::new(0),
-        start: OnceLock::new(),
-    };
-    let (found, start) = generate(&running, parts, &volume.name, control)?;
+    let shared = Shared::new(control);
+    let course = Course::from(load);
+    let running =
+        RunningLoad { load, course: &course, shared: &shared, seed: load.seed.unwrap_or_else(clock::now) };
+    let (found, start) = generate(running, parts, &volume.name, control)?;
     let mut facts = StorageFacts { device_read_bytes: Some(0), ..StorageFacts::default() };
-    let mut total = Tally::new(start, offering(load, start));
+    let mut total = Tally::new(start, offering(&course, start));
     let mut spent_ns = 0;
     for one in found {
         let of = one.facts;
@@ -100,51 +88,50 @@ pub(super) fn run(spec: &LoadSpec, load: &StorageLoad, control: &Control<'_>) ->
 
 /// Lets all threads work side by side; gives what each found, and when they began.
 fn generate(
-    running: &Shared<'_>,
+    running: RunningLoad<'_>,
     parts: Vec<Part>,
     volume: &str,
     control: &Control<'_>,
 ) -> Result<(Vec<ThreadResult>, u64), Failure> {
-    let seed = running.load.seed.unwrap_or_else(clock::now);
+    let RunningLoad { load, shared, .. } = running;
     thread::scope(|scope| {
         let (done, finished) = channel();
         let (ready, readied) = channel();
         for (part, nth) in parts.into_iter().zip(0..) {
             let (done, ready) = (done.clone(), ready.clone());
             let body = move || {
-                let found = work(running, part, (nth, seed), volume, &ready);
+                let found = work(running, part, nth, volume, &ready);
                 // One that could not begin is not waited for; else nobody counts any more. The receivers are there until every thread has
                 // ended.
                 let _ = ready.send(());
                 let _ = done.send(found);
             };
             if let Err(error) = Builder::new().name(format!("storage {nth}")).spawn_scoped(scope, body) {
-                running.broken.store(true, Ordering::Relaxed);
-                running.start.get_or_init(clock::now);
-                return Err(other(format!("start thread {nth} of {}", running.load.threads), &error));
+                shared.broken.store(true, Ordering::Relaxed);
+                shared.start.get_or_init(clock::now);
+                return Err(other(format!("start thread {nth} of {}", load.threads), &error));
             }
         }
         drop((done, ready));
         // The time begins when every thread has made its engine ready.
-        readied.iter().take(running.load.threads as usize).for_each(drop);
-        let start = *running.start.get_or_init(clock::now);
-        let of = running.load.operations.map(|each| each.saturating_mul(running.load.threads.into()));
+        readied.iter().take(load.threads as usize).for_each(drop);
+        let start = *shared.start.get_or_init(clock::now);
+        let of = load.operations.map(|each| each.saturating_mul(load.threads.into()));
         let mut progress = ProgressReporter::new(control, of);
         let mut all = Vec::new();
         loop {
             match finished.recv_timeout(control.every) {
                 Ok(Ok(found)) => all.push(found),
                 Ok(Err(failure)) => {
-                    running.broken.store(true, Ordering::Relaxed);
+                    shared.broken.store(true, Ordering::Relaxed);
                     return Err(failure);
                 }
-                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => break,
-                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
             }
-            progress
-                .report(running.operations.load(Ordering::Relaxed), running.errors.load(Ordering::Relaxed));
+            progress.report(shared.requests.load(Ordering::Relaxed), shared.errors.load(Ordering::Relaxed));
         }
-        if all.len() < running.load.threads as usize {
+        if all.len() < load.threads as usize {
             return Err(other("read and write", &"a thread has panicked"));
         }
         Ok((all, start))
@@ -153,9 +140,9 @@ fn generate(
 
 /// Work of one thread: it readies its engine, waits for the others, and begins.
 fn work(
-    running: &Shared<'_>,
+    running: RunningLoad<'_>,
     part: Part,
-    (nth, seed): (u32, u64),
+    nth: u32,
     volume: &str,
     ready: &Sender<()>,
 ) -> Result<ThreadResult, Failure> {
@@ -163,43 +150,32 @@ fn work(
     let wrong = |error| part::explain(volume, "use", &error);
     let file = part.file.try_clone().map_err(wrong)?;
     match load.engine {
-        StorageEngine::Pread => {
-            let engine = Plain::new(part, load).map_err(wrong)?;
-            begin(running, Worker::new(running, engine, file, nth, seed), (nth, seed), ready)
-        }
-        StorageEngine::Mmap => {
-            let engine = Mapped::new(&part, load).map_err(wrong)?;
-            begin(running, Worker::new(running, engine, file, nth, seed), (nth, seed), ready)
-        }
+        StorageEngine::Pread => begin(running, Plain::new(part, load).map_err(wrong)?, file, nth, ready),
+        StorageEngine::Mmap => begin(running, Mapped::new(&part, load).map_err(wrong)?, file, nth, ready),
         StorageEngine::IoUring => {
             let engine = Ring::new(part, load).map_err(|error| other("use io_uring", &error))?;
-            begin(running, Worker::new(running, engine, file, nth, seed), (nth, seed), ready)
+            begin(running, engine, file, nth, ready)
         }
     }
     .map_err(|error| part::explain(volume, "go on with", &error))
 }
 
-fn begin<E: engine::Engine>(
-    running: &Shared<'_>,
-    worker: Worker<'_, E>,
-    (nth, seed): (u32, u64),
+fn begin(
+    running: RunningLoad<'_>,
+    engine: impl engine::Engine,
+    file: File,
+    nth: u32,
     ready: &Sender<()>,
 ) -> std::io::Result<ThreadResult> {
-    let load = running.load;
+    let RunningLoad { load, course, shared, seed } = running;
+    let worker = Worker::new(load, shared, engine, file, seed.wrapping_add(u64::from(nth)));
     let _ = ready.send(());
-    let start = *running.start.wait();
-    let tally = Tally::new(start, offering(load, start));
-    let course = Course::from(load);
+    let start = *shared.start.wait();
+    let tally = Tally::new(start, offering(course, start));
     match &load.open {
-        Some(open) => worker.run(OpenLoop::new(&course, open, start, (nth, course.generators), seed), tally),
-        None => worker.run(ClosedLoop::new(&course, start), tally),
+        Some(open) => worker.run(OpenLoop::new(course, open, start, (nth, course.generators), seed), tally),
+        None => worker.run(ClosedLoop::new(course, start), tally),
     }
-}
-
-/// Due requests of an open loop from `start` on.
-fn offering(load: &StorageLoad, start: u64) -> Option<Offering> {
-    let open = load.open.as_ref()?;
-    Some(Offering::new(start, (pacing::length(&Course::from(load), open) * 1e9) as u64, &open.steps))
 }
 
 impl From<&StorageLoad> for Course {

@@ -14,9 +14,9 @@ use plimsoll_model::observation::{ErrorKind, StorageFacts};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use super::Shared;
 use super::engine::{Completion, Engine, Operation};
 use super::fetched;
+use crate::generate::Shared;
 use crate::clock::{self, CpuTime};
 use crate::generate::pacing::{Pacing, Start};
 use crate::generate::tally::Tally;
@@ -48,8 +48,8 @@ struct UnderWay {
 
 /// One thread of a load.
 pub(super) struct Worker<'a, E> {
-    running: &'a Shared<'a>,
     load: &'a StorageLoad,
+    shared: &'a Shared<'a>,
     engine: E,
     /// File that the engine reads and writes.
     file: File,
@@ -69,15 +69,20 @@ pub(super) struct Worker<'a, E> {
 }
 
 impl<'a, E: Engine> Worker<'a, E> {
-    pub(super) fn new(running: &'a Shared<'a>, engine: E, file: File, nth: u32, seed: u64) -> Self {
-        let load = running.load;
+    pub(super) fn new(
+        load: &'a StorageLoad,
+        shared: &'a Shared<'a>,
+        engine: E,
+        file: File,
+        seed: u64,
+    ) -> Self {
         let depth = load.depth as usize;
         Self {
-            running,
             load,
+            shared,
             engine,
             file,
-            random: SmallRng::seed_from_u64(seed.wrapping_add(u64::from(nth))),
+            random: SmallRng::seed_from_u64(seed),
             blocks: load.part_size() / load.block.0,
             next_block: 0,
             places: vec![UnderWay::default(); depth],
@@ -105,7 +110,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         loop {
             let next = self.begin(&mut pacing, &mut tally, now)?;
             let busy = self.places.len() - self.free.len();
-            if (next == Start::Over && busy == 0) || self.running.must_end() {
+            if (next == Start::Over && busy == 0) || self.shared.must_end() {
                 break;
             }
             let longest = self.longest_wait(next, now);
@@ -127,7 +132,7 @@ impl<'a, E: Engine> Worker<'a, E> {
                 self.engine.helped();
             }
         }
-        if self.load.sync_at_end && !self.running.must_end() {
+        if self.load.sync_at_end && !self.shared.must_end() {
             self.sync()?;
             tally.end = tally.end.max(clock::now());
         }
@@ -297,8 +302,8 @@ impl<'a, E: Engine> Worker<'a, E> {
 
     fn report(&mut self, tally: &Tally) {
         let (requests, failed) = self.reported;
-        self.running.operations.fetch_add(tally.requests - requests, Ordering::Relaxed);
-        self.running.errors.fetch_add(self.failed - failed, Ordering::Relaxed);
+        self.shared.requests.fetch_add(tally.requests - requests, Ordering::Relaxed);
+        self.shared.errors.fetch_add(self.failed - failed, Ordering::Relaxed);
         self.reported = (tally.requests, self.failed);
     }
 }
