@@ -10,9 +10,10 @@ use std::process::{ChildStdin, ChildStdout, ExitCode};
 use std::thread::sleep;
 use std::time::Duration;
 
-use plimsoll_host::{AgentStderr, HostSpec, LinkShape, LinkSpec, Pipes, Queue, Rig, RigSpec};
+use plimsoll_host::{AgentStderr, HostSpec, LinkShape, LinkSpec, Pipes, Rig, RigSpec};
 use plimsoll_lab::rounds::{median, ratio};
 use plimsoll_model::experiment::HostKind;
+use plimsoll_model::units::QueueLength;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -88,7 +89,7 @@ impl Pair {
         let shape = LinkShape {
             rate_bits: Some(1_000_000 * megabits),
             delay_ns: 1_000_000 * delay_ms,
-            queue: Queue::Packets(200),
+            queue: QueueLength::Packets(200),
             ..LinkShape::default()
         };
         let there = LinkShape { loss, ..shape.clone() };

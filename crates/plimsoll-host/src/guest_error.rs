@@ -60,14 +60,14 @@ pub enum PackageError {
         source: io::Error,
     },
     /// A program of the system's failed.
-    #[error("kernel {kernel}: `{command}` failed: {told}")]
+    #[error("kernel {kernel}: `{command}` failed: {last_line}")]
     Failed {
         /// The requested kernel.
         kernel: String,
         /// The program and its arguments.
         command: String,
         /// Last line of its output.
-        told: String,
+        last_line: String,
     },
     /// apt knows no such kernel.
     #[error("kernel debian:{version}: apt knows no package `{pattern}`; it knows {known}")]

@@ -91,7 +91,7 @@ pub use process::Pipes;
 pub use rig::Rig;
 pub use shaping::Shaping;
 pub use spec::{
-    AgentStderr, GuestSpec, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, RigSpec, SpecError, VolumeSpec,
+    AgentStderr, GuestSpec, HostSpec, LinkShape, LinkSpec, NatSpec, RigSpec, SpecError, VolumeSpec,
 };
 pub use stage::stage;
 pub use undo::{Abandoned, AbandonedJournal, Patience, UndoProcess, abandoned_journals, private_folder};

@@ -18,10 +18,9 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
 use plimsoll_model::experiment::AskedOfNetem;
-use plimsoll_model::units::QueueLength;
 use plimsoll_netlink::{self as netlink, Attributes, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, SockProtocol};
 
-use crate::spec::{LinkShape, Queue};
+use crate::spec::LinkShape;
 
 /// In bytes per second: no frame takes a nanosecond. With a rate, however high, netem lets no packet overtake another.
 const IN_ORDER: u64 = 1_000_000_000_000_000;
@@ -76,10 +75,7 @@ pub(crate) fn qdiscs(shape: &LinkShape, seed: u64) -> Result<Vec<Netem>, &'stati
         delay: Duration::from_nanos(shape.delay_ns),
         jitter: Duration::from_nanos(shape.jitter_ns.min(shape.delay_ns)),
         reorder: shape.reorder,
-        queue: Some(match shape.queue {
-            Queue::Packets(packets) => QueueLength::Packets(packets),
-            Queue::Bytes(bytes) => QueueLength::Bytes(bytes),
-        }),
+        queue: Some(shape.queue),
     };
     let granted = asked.granted()?;
     let travel = Netem {
@@ -252,6 +248,8 @@ impl Netem {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::units::QueueLength;
+
     use super::*;
 
     const MS: u64 = 1_000_000;
@@ -303,7 +301,7 @@ mod tests {
             rate_bits: Some(90_000_000),
             loss: 0.1,
             loss_burst: 5.0,
-            queue: Queue::Packets(20),
+            queue: QueueLength::Packets(20),
             ..LinkShape::default()
         };
         // From the bad state to the good one with 1/5, back with 1/5 * 0.1/0.9.
@@ -323,7 +321,7 @@ mod tests {
             rate_bits: Some(8_000_000),
             delay_ns: 20 * MS,
             loss: 0.5,
-            queue: Queue::Packets(10),
+            queue: QueueLength::Packets(10),
             ..LinkShape::default()
         };
         let both = qdiscs(&shape, 7).unwrap();
@@ -352,7 +350,7 @@ mod tests {
     fn what_netem_cannot_say_is_refused() {
         let rate = LinkShape { rate_bits: Some(1_000_000), ..LinkShape::default() };
         let cases = [
-            (LinkShape { queue: Queue::Bytes(33_750), ..rate.clone() }, "in packets, not in bytes"),
+            (LinkShape { queue: QueueLength::Bytes(33_750), ..rate.clone() }, "in packets, not in bytes"),
             (LinkShape { delay_ns: MS, reorder: 0.1, ..rate.clone() }, "pass by the queue"),
             (
                 LinkShape { delay_ns: 5_000 * MS, jitter_ns: 3_000 * MS, ..LinkShape::default() },

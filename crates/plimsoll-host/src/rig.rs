@@ -388,15 +388,6 @@ impl Rig {
         self.emulators.values_mut().map(count).collect()
     }
 
-    /// Ends one host, and waits until its processes are gone. Closing it again does nothing.
-    ///
-    /// # Errors
-    /// When there is no such host, or the kernel does not let its processes be ended.
-    pub fn close_host(&mut self, host: &str) -> Result<(), HostError> {
-        let position = self.position(host)?;
-        self.processes[position].take().map_or(Ok(()), |mut process| process.end())
-    }
-
     /// Ends all hosts side by side, and waits until their processes are gone. Closing it again does nothing.
     ///
     /// # Errors

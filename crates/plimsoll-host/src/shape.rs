@@ -1,5 +1,6 @@
 //! Shapes of one direction of a link.
 
+use plimsoll_model::units::QueueLength;
 use serde::{Deserialize, Serialize};
 
 /// One direction of a link. The default does nothing.
@@ -17,17 +18,8 @@ pub struct LinkShape {
     pub loss_burst: f64,
     /// The share of frames that do not travel but come out as soon as they are sent, and so overtake others (0 to 1).
     pub reorder: f64,
-    /// Limit of the queue of a link with a rate.
-    pub queue: Queue,
-}
-
-/// Limit of a queue, beside the frame that is being sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Queue {
-    /// A number of frames.
-    Packets(u32),
-    /// A total of bytes in frames.
-    Bytes(u64),
+    /// Limit of the queue of a link with a rate, beside the frame that is being sent.
+    pub queue: QueueLength,
 }
 
 impl Default for LinkShape {
@@ -40,7 +32,7 @@ impl Default for LinkShape {
             loss_burst: 0.0,
             reorder: 0.0,
             // As netem has it (tc-netem(8)).
-            queue: Queue::Packets(1000),
+            queue: QueueLength::Packets(1000),
         }
     }
 }

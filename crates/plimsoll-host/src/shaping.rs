@@ -64,7 +64,7 @@ fn choose_where(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Queue;
+    use plimsoll_model::units::QueueLength;
 
     fn link(shape: LinkShape, shaper: Option<LinkShaper>) -> LinkSpec {
         LinkSpec { shape: [shape.clone(), shape], shaper, ..LinkSpec::new("a", "b") }
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(chosen(None, &link(delay.clone(), None)), (LinkShaper::Netem, None));
         assert_eq!(chosen(NO, &link(delay.clone(), None)), (LinkShaper::Emulator, NO.map(Into::into)));
         assert_eq!(chosen(None, &link(delay, Some(LinkShaper::Emulator))), (LinkShaper::Emulator, None));
-        let bytes = LinkShape { rate_bits: Some(8), queue: Queue::Bytes(9), ..LinkShape::default() };
+        let bytes = LinkShape { rate_bits: Some(8), queue: QueueLength::Bytes(9), ..LinkShape::default() };
         let (by, why) = chosen(None, &link(bytes, None));
         assert_eq!(by, LinkShaper::Emulator);
         assert!(why.is_some_and(|why| why.starts_with("netem counts its queue in packets")));
@@ -98,7 +98,7 @@ mod tests {
             |shape: LinkShape| LinkSpec { later: vec![[shape.clone(), shape]], ..LinkSpec::new("a", "b") };
         assert_eq!(chosen(None, &later(delay.clone())), (LinkShaper::Netem, None));
         assert_eq!(chosen(NO, &later(delay)).0, LinkShaper::Emulator);
-        let bytes = LinkShape { rate_bits: Some(8), queue: Queue::Bytes(9), ..LinkShape::default() };
+        let bytes = LinkShape { rate_bits: Some(8), queue: QueueLength::Bytes(9), ..LinkShape::default() };
         assert_eq!(chosen(None, &later(bytes)).0, LinkShaper::Emulator);
     }
 

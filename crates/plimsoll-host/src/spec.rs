@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use plimsoll_model::experiment::{HostKind, LinkShaper, Offloads, Volume};
 
-pub use crate::shape::{LinkShape, Queue};
+pub use crate::shape::LinkShape;
 
 /// Largest number of local hosts of a rig.
 pub(crate) const MOST_LOCAL_HOSTS: usize = 254;

@@ -11,12 +11,12 @@ use std::sync::atomic::AtomicBool;
 
 use plimsoll_host::remote::{Clock, RemoteError, Why};
 use plimsoll_host::{
-    AgentStderr, GuestSpec, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Patience, Queue, Rig, RigSpec,
+    AgentStderr, GuestSpec, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Patience, Rig, RigSpec,
     UndoProcess, VolumeSpec,
 };
 use plimsoll_model::experiment::{Experiment, GuestClock, LinkDirection, LinkShaper, link_states};
 use plimsoll_model::frame::VolumePlace;
-use plimsoll_model::units::{QueueLength, Span};
+use plimsoll_model::units::Span;
 
 /// The streams to the agent of a host.
 pub struct Pipes {
@@ -294,10 +294,7 @@ fn shape(way: &LinkDirection) -> LinkShape {
         loss: way.loss.map_or(usual.loss, |share| share.0),
         loss_burst: way.loss_burst.unwrap_or(usual.loss_burst),
         reorder: way.reorder.map_or(usual.reorder, |share| share.0),
-        queue: way.queue.map_or(usual.queue, |queue| match queue {
-            QueueLength::Packets(n) => Queue::Packets(n),
-            QueueLength::Bytes(n) => Queue::Bytes(n),
-        }),
+        queue: way.queue.unwrap_or(usual.queue),
     }
 }
 

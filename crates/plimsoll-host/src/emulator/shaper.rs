@@ -6,10 +6,11 @@
 
 use std::collections::VecDeque;
 
+use plimsoll_model::units::QueueLength;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::spec::{LinkShape, Queue};
+use crate::spec::LinkShape;
 
 /// Reason for a dropped frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,8 +79,8 @@ impl Shaper {
         let Some(rate) = self.shape.rate_bits else { return Ok(now) };
         let full = match self.shape.queue {
             // The first of the queue is being sent, and waits no more.
-            Queue::Packets(most) => self.queue.len() > most as usize,
-            Queue::Bytes(most) => {
+            QueueLength::Packets(most) => self.queue.len() > most as usize,
+            QueueLength::Bytes(most) => {
                 let sending = self.queue.front().map_or(0, |(_, length)| *length);
                 !self.queue.is_empty() && self.queued_bytes - sending + length > most
             }
@@ -130,7 +131,7 @@ mod tests {
     #[test]
     fn a_queue_of_packets_takes_its_number_beside_the_one_that_is_sent() {
         let shape =
-            LinkShape { rate_bits: Some(12_000_000), queue: Queue::Packets(2), ..LinkShape::default() };
+            LinkShape { rate_bits: Some(12_000_000), queue: QueueLength::Packets(2), ..LinkShape::default() };
         let mut emulator = shaper(&shape);
         let out: Vec<_> = (0..4).map(|_| emulator.admit(0, 1500)).collect();
         assert_eq!(out, [Ok(MS), Ok(2 * MS), Ok(3 * MS), Err(Drop::Full)]);
@@ -139,8 +140,11 @@ mod tests {
 
     #[test]
     fn a_queue_of_bytes_takes_small_frames_where_large_ones_do_not_fit() {
-        let shape =
-            LinkShape { rate_bits: Some(12_000_000), queue: Queue::Bytes(2000), ..LinkShape::default() };
+        let shape = LinkShape {
+            rate_bits: Some(12_000_000),
+            queue: QueueLength::Bytes(2000),
+            ..LinkShape::default()
+        };
         let mut emulator = shaper(&shape);
         assert!(emulator.admit(0, 1500).is_ok(), "sent at once");
         assert!(emulator.admit(0, 1500).is_ok());

@@ -106,8 +106,8 @@ fn libraries(file: &Path, content: &[u8]) -> io::Result<Vec<PathBuf>> {
     let Some(interpreter) = interpreter(content) else { return Ok(Vec::new()) };
     let output = Command::new(&interpreter).arg("--list").arg(file).output()?;
     if !output.status.success() {
-        let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        let what = format!("{} --list {}: {told}", interpreter.display(), file.display());
+        let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let what = format!("{} --list {}: {stderr}", interpreter.display(), file.display());
         return Err(io::Error::other(what));
     }
     let listed = String::from_utf8_lossy(&output.stdout).into_owned();

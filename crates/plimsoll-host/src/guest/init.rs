@@ -45,7 +45,7 @@ pub(super) const FILES: [(&str, &str); 3] = [
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// How long the kernel may take to find its devices once their modules are there.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// So often the machine is asked for its time; the answer that took least counts.
+/// Queries for the time of the machine; the reply that took least counts.
 const QUESTIONS: usize = 8;
 
 /// The description of a guest, in a file of its archive.

@@ -141,9 +141,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let text = folder.path().join("text");
         fs::write(&text, "no kernel").expect("written");
-        let told = Kernel::find(text.to_str().expect("text")).expect_err("no image").to_string();
-        assert!(told.contains("this is no bzImage"), "{told}");
-        let told = Kernel::find("/no/such/kernel").expect_err("not there").to_string();
-        assert_eq!(told, "kernel /no/such/kernel: No such file or directory (os error 2)");
+        let error = Kernel::find(text.to_str().expect("text")).expect_err("no image").to_string();
+        assert!(error.contains("this is no bzImage"), "{error}");
+        let error = Kernel::find("/no/such/kernel").expect_err("not there").to_string();
+        assert_eq!(error, "kernel /no/such/kernel: No such file or directory (os error 2)");
     }
 }

@@ -247,10 +247,10 @@ mod tests {
 
     #[test]
     fn what_the_user_says_comes_after_plimsolls_own_parameters() {
-        let told = machine(false).parameters();
-        let place = |word: &str| told.find(word).unwrap_or_else(|| panic!("{word} in {told}"));
+        let parameters = machine(false).parameters();
+        let place = |word: &str| parameters.find(word).unwrap_or_else(|| panic!("{word} in {parameters}"));
         assert!(place("panic=-1") < place("init_on_alloc=1"));
-        assert!(!told.contains("nokaslr"));
+        assert!(!parameters.contains("nokaslr"));
         assert!(machine(true).parameters().contains(" nokaslr "));
     }
 

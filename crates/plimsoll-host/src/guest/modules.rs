@@ -31,8 +31,8 @@ impl Modules {
         Ok(Self { files: files.collect(), builtin: builtin.collect() })
     }
 
-    /// Appends a module to those that are to be loaded, after what it depends on. One that is built in needs nothing, and whether one that
-    /// nothing is known of is built in, the guest will see.
+    /// Appends a module to the list for loading, after its dependencies. A built-in module needs nothing. The guest finds out whether an unknown
+    /// one is built in.
     pub(super) fn load(&self, name: &str, loaded: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
         if loaded.iter().any(|(known, _)| known == name) || self.builtin.iter().any(|known| known == name) {
             return Ok(());

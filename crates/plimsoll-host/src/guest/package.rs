@@ -127,11 +127,11 @@ fn output(
         source,
     })?;
     if !output.status.success() {
-        let told = String::from_utf8_lossy(&output.stderr);
-        let told =
-            told.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing").to_owned();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
+        let last_line = last.unwrap_or("it said nothing").to_owned();
         let command = format!("{program} {}", args.join(" "));
-        return Err(PackageError::Failed { kernel: kernel.to_owned(), command, told });
+        return Err(PackageError::Failed { kernel: kernel.to_owned(), command, last_line });
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

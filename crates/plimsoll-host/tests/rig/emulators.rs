@@ -1,7 +1,8 @@
 //! Stories of shaped links, by an emulator and, if the kernel has it, by netem.
 
-use plimsoll_host::{EmulatorCounts, HostError, LinkShape, LinkSpec, Queue, Rig, RigSpec, netem_missing};
+use plimsoll_host::{EmulatorCounts, HostError, LinkShape, LinkSpec, Rig, RigSpec, netem_missing};
 use plimsoll_model::experiment::LinkShaper;
+use plimsoll_model::units::QueueLength;
 
 use crate::agent::Agent;
 use crate::guest;
@@ -71,7 +72,7 @@ fn a_stream_is_as_fast_as_the_link() {
     for (megabits, shaper) in [20, 60].into_iter().flat_map(|rate| shapers().map(move |by| (rate, by))) {
         // The queue has room for all data that TCP has in flight within a second. On a full queue the last frame would be lost, and sent again only
         // after a quarter of a second.
-        let queue = Queue::Packets(1000);
+        let queue = QueueLength::Packets(1000);
         let rate_bits = Some(megabits * 1_000_000);
         let shape = LinkShape { rate_bits, delay_ns: MS, queue, ..LinkShape::default() };
         let (mut rig, [mut client, mut server], to) = with_ends(&both(shaper, &shape));
@@ -114,7 +115,8 @@ fn a_link_loses_the_share_that_was_asked_for() {
 
 fn a_full_queue_drops_and_counts() {
     // 1000 bytes and 42 of headers at 1 Mbit/s take 8.3 ms each: none leaves the queue while all arrive.
-    let queue = LinkShape { rate_bits: Some(1_000_000), queue: Queue::Packets(10), ..LinkShape::default() };
+    let queue =
+        LinkShape { rate_bits: Some(1_000_000), queue: QueueLength::Packets(10), ..LinkShape::default() };
     let delayed = LinkShape { delay_ns: 20 * MS, ..queue.clone() };
     for (shaper, there) in shapers().flat_map(|by| [(by, &queue), (by, &delayed)]) {
         let (mut rig, [mut client, mut server], to) =

@@ -77,7 +77,7 @@ impl Inside {
         if idle {
             self.idle.read_exact(&mut [0])?;
             (0..self.to_write).for_each(|_| port::write());
-            // Some time later, of which nothing is to be seen in here.
+            // The guest stands still until the frame comes, and its clock with it.
             let frame = self.memory.frame();
             if frame == GO_ON {
                 return Ok(true);
@@ -128,7 +128,7 @@ struct Mapped {
 impl Mapped {
     fn open(path: &Path, length: usize) -> io::Result<Self> {
         let file = File::options().read(true).write(true).open(path)?;
-        #[expect(unsafe_code, reason = "a device's memory is to be had by mmap alone")]
+        #[expect(unsafe_code, reason = "only mmap gives a device's memory")]
         // SAFETY: The kernel chooses where it is, so that it is nobody else's memory. It stays for as long as the process, which is
         // process 1.
         let start = unsafe {
@@ -180,7 +180,7 @@ mod port {
 
     /// Lets this thread write to it, and those that it makes.
     pub(super) fn allow() -> io::Result<()> {
-        #[expect(unsafe_code, reason = "the right to a port is to be had by ioperm alone")]
+        #[expect(unsafe_code, reason = "only ioperm gives the right to a port")]
         // SAFETY: It changes no memory.
         let result = unsafe { libc::ioperm(PORT.into(), 1, 1) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

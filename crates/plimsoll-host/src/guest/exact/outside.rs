@@ -18,7 +18,7 @@ use rustix::io::ioctl_fionread;
 use super::{MEMORY, TO_WRITE};
 use crate::tend::thread_beside;
 
-/// A frame that has waited so long for the guest to stand still does not wait any longer: what repeats too late is of no use either.
+/// Longest wait of a frame for the guest to stand still. A later frame would be of no use either.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long a frame to a guest with a running load waits: a load that has just ended is reported before the guest
@@ -138,7 +138,7 @@ enum State {
 
 impl Relay {
     fn run(mut self, events: &Receiver<Event>) {
-        // Whoever does not listen any more has ended, and its guest with it.
+        // A receiver that no longer listens has ended, and its guest with it.
         drop(self.relay(events));
     }
 
@@ -245,11 +245,11 @@ mod tests {
         assert_eq!(u32::from_le_bytes(length), to_read);
         let ((go_on, goes_on), (tell, events)) = (channel(), channel());
         thread::spawn(move || stops(still, to_read, &goes_on, &tell));
-        let (told, written) = channel();
+        let (wrote, written) = channel();
         thread::spawn(move || {
             for _ in 0..2 {
                 (0..to_read).for_each(|_| qemu.write_all(&[0]).unwrap());
-                told.send(()).unwrap();
+                wrote.send(()).unwrap();
             }
         });
         for _ in 0..2 {

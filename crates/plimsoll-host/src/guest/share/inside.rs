@@ -46,7 +46,7 @@ pub(in super::super) fn enter(agent: &Path, config: Option<&Path>) -> Result<Pat
         "mounting what is written over the machine's files (overlay; CONFIG_OVERLAY_FS, built in or as a module beside the kernel)",
     ))?;
     let moved = |place: &str| PathBuf::from(format!("{BOTH}{place}"));
-    // The kernel's own settings, so long as it is known where they are.
+    // The kernel's own settings, while their place is known.
     fs::write(MODPROBE, "\n").ok();
     let program = moved(AGENT);
     let of_program = |error| format!("making a place for the agent: {error}");

@@ -1,4 +1,4 @@
-//! The daemon on the machine: virtiofsd, which shows a guest what whoever runs this may read, and can write to none of it.
+//! The daemon on the machine: virtiofsd. It shows a guest the files that the user of this process may read, and writes to none.
 
 use std::ffi::OsString;
 use std::io;
@@ -113,7 +113,7 @@ fn all_read_only() -> Result<(), Errno> {
     const MOUNT_ATTR_RDONLY: u64 = 1;
     let attributes = MountAttributes { set: MOUNT_ATTR_RDONLY, clear: 0, propagation: 0, user_namespace: 0 };
     #[expect(unsafe_code, reason = "no library has mount_setattr(2) yet")]
-    // SAFETY: the path is a string with its end, and the attributes are the structure of the size that is told; the kernel only reads both.
+    // SAFETY: the path is a string with its end, and the attributes are a structure of the given size; the kernel only reads both.
     let done = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
