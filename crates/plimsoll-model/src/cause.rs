@@ -129,7 +129,7 @@ macro_rules! each_cause {
             LimitWatches: limit_watches = "limit.watches", "Watches of files or sockets pile up";
             /// So much is logged that the journal or the audit takes the CPU, or holds callers up.
             ServiceLogFlood: service_log_flood = "service.log_flood", "Writing logs takes the machine";
-            /// A program waits for room in a pipe, since whoever reads the pipe is slow.
+            /// A program waits for room in a pipe, since the reader of the pipe is slow.
             ServicePipeFull: service_pipe_full = "service.pipe_full", "A program waits until another reads its output";
             /// A program makes the same system call again and again, and it fails.
             ServiceFailingCalls: service_failing_calls = "service.failing_calls", "A program repeats a system call that fails";

@@ -405,13 +405,34 @@ pub struct SamplingCost {
 }
 
 /// Which of the two rigs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    strum::IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Arm {
     /// The rig that goes through every phase.
     Treatment,
     /// The rig that is spared some.
     Control,
+}
+
+impl Arm {
+    /// The public name.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
 }
 
 /// One slice of a load on one rig, with what the counters did meanwhile.

@@ -7,9 +7,12 @@
 pub(crate) mod thinned;
 
 use maud::{Markup, PreEscaped, html};
-use plotly::Layout;
-use plotly::common::{Anchor, DashType, ErrorData, ErrorType, Font, Label, MarkerSymbol, Orientation, Title};
+use plotly::common::{
+    Anchor, DashType, ErrorData, ErrorType, Font, HoverInfo, Label, Line, Marker, MarkerSymbol, Mode,
+    Orientation, Title,
+};
 use plotly::layout::{Axis, AxisType, HoverMode, Legend, Margin, ModeBar};
+use plotly::{Layout, Scatter};
 use serde_json::Value;
 
 use crate::escape::{chart, json_in_script};
@@ -31,6 +34,10 @@ pub(crate) const LOOKS: [(&str, DashType, MarkerSymbol); 6] = [
     ("var(--system)", DashType::LongDash, MarkerSymbol::Cross),
     ("var(--steal)", DashType::LongDashDot, MarkerSymbol::X),
 ];
+
+/// How curves of several models look, the best model first.
+pub(crate) const BEST_FIRST: [(&str, DashType); 3] =
+    [(CONTROL, DashType::Solid), (SOFT, DashType::Dash), (SOFT, DashType::Dot)];
 
 /// A chart with all that belongs to it.
 pub(crate) struct Figure {
@@ -170,6 +177,29 @@ pub(crate) fn whiskers(reach: &[(f64, f64)], color: &'static str) -> ErrorData {
 /// How far the interval of the median of these values (in rising order) reaches below and above a point.
 pub(crate) fn reach(point: f64, sorted: &[f64]) -> (f64, f64) {
     median_interval(sorted).map_or((0.0, 0.0), |(lo, hi)| ((point - lo).max(0.0), (hi - point).max(0.0)))
+}
+
+/// A line that is drawn beside what is measured, such as a model.
+pub(crate) fn curve(
+    name: &str,
+    points: impl IntoIterator<Item = (f64, f64)>,
+    line: Line,
+) -> Box<Scatter<f64, f64>> {
+    let (xs, ys) = points.into_iter().map(|(x, y)| (drawn(x), drawn(y))).unzip();
+    Scatter::new(xs, ys).name(name).mode(Mode::Lines).line(line).hover_info(HoverInfo::Skip)
+}
+
+/// Measured points, each with its text.
+pub(crate) fn measured(points: impl IntoIterator<Item = (f64, f64, String)>) -> Box<Scatter<f64, f64>> {
+    let (places, texts): (Vec<_>, Vec<_>) =
+        points.into_iter().map(|(x, y, text)| ((drawn(x), drawn(y)), text)).unzip();
+    let (xs, ys) = places.into_iter().unzip();
+    Scatter::new(xs, ys)
+        .name("measured")
+        .mode(Mode::Markers)
+        .marker(Marker::new().color(TREATMENT).size(9))
+        .hover_text_array(texts)
+        .hover_info(HoverInfo::Text)
 }
 
 /// A value with no more digits than a screen can show: four significant ones. Drawn data is most of a page's size.

@@ -1,45 +1,17 @@
-//! The public JSON, as the model's types have it.
+//! JSON for programs, which a terminal can show as well.
 
 use std::io::{self, Write};
 
-use plimsoll_model::report::RunReport;
-use plimsoll_model::verdict::{VERDICT_SCHEMA, Verdict};
 use serde::Serialize;
-use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
 use crate::escape;
 
-/// Writes a run, indented, with a line end behind it. Its schema is [`plimsoll_model::report::RUN_SCHEMA`].
-///
-/// # Errors
-/// Those of the writer.
-pub fn run(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
-    pretty(out, report)
-}
-
-/// Writes a single verdict, indented, with its schema's name in front and a line end behind it.
-///
-/// # Errors
-/// Those of the writer.
-pub fn verdict(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> {
-    pretty(out, &Versioned { schema: VERDICT_SCHEMA, verdict })
-}
-
-/// A verdict that stands alone says what form it has.
-#[derive(Serialize)]
-struct Versioned<'a> {
-    schema: &'static str,
-    #[serde(flatten)]
-    verdict: &'a Verdict,
-}
-
-/// Writes a value, indented, with a line end behind it. What a terminal would obey is written as `\u....` in strings, which means the
-/// same in JSON.
+/// Writes a value, indented, with a line end behind it. What a terminal would obey is written as `\u....`, which means the same in JSON.
 ///
 /// # Errors
 /// Those of the writer.
 pub fn pretty(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(&mut *out, Harmless::default()))?;
+    serde_json::to_writer_pretty(Harmless(out), value)?;
     writeln!(out)
 }
 
@@ -48,77 +20,33 @@ pub fn pretty(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
 /// # Errors
 /// Those of the writer.
 pub fn line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(&mut *out, HarmlessLine))?;
+    serde_json::to_writer(Harmless(out), value)?;
     writeln!(out)
 }
 
-/// The form without blanks, in which strings have nothing that a terminal obeys.
-struct HarmlessLine;
+/// A writer of JSON that escapes what a terminal would obey. Only strings have such letters, and no line ends, which JSON escapes in them.
+struct Harmless<'w>(&'w mut dyn Write);
 
-impl Formatter for HarmlessLine {
-    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
-        harmless(out, fragment)
-    }
-}
-
-/// Writes a part of a string. What a terminal would obey is escaped.
-fn harmless<W: ?Sized + Write>(out: &mut W, fragment: &str) -> io::Result<()> {
-    let mut rest = fragment;
-    while let Some(place) = rest.find(escape::disturbs) {
-        let (plain, begins) = rest.split_at(place);
-        let disturbing = begins.chars().next().expect("it was found there");
-        out.write_all(plain.as_bytes())?;
-        for unit in disturbing.encode_utf16(&mut [0; 2]) {
-            write!(out, "\\u{unit:04x}")?;
+impl Write for Harmless<'_> {
+    /// The serialiser writes whole letters at a time.
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        let mut rest =
+            str::from_utf8(text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        while let Some(place) = rest.find(|c| c != '\n' && escape::disturbs(c)) {
+            let (plain, begins) = rest.split_at(place);
+            let disturbing = begins.chars().next().expect("it was found there");
+            self.0.write_all(plain.as_bytes())?;
+            for unit in disturbing.encode_utf16(&mut [0; 2]) {
+                write!(self.0, "\\u{unit:04x}")?;
+            }
+            rest = &begins[disturbing.len_utf8()..];
         }
-        rest = &begins[disturbing.len_utf8()..];
-    }
-    out.write_all(rest.as_bytes())
-}
-
-/// The usual indented form, in which strings have nothing that a terminal obeys.
-#[derive(Default)]
-struct Harmless(PrettyFormatter<'static>);
-
-impl Formatter for Harmless {
-    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
-        harmless(out, fragment)
+        self.0.write_all(rest.as_bytes())?;
+        Ok(text.len())
     }
 
-    fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_array(out)
-    }
-
-    fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_array(out)
-    }
-
-    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        self.0.begin_array_value(out, first)
-    }
-
-    fn end_array_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_array_value(out)
-    }
-
-    fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_object(out)
-    }
-
-    fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_object(out)
-    }
-
-    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        self.0.begin_object_key(out, first)
-    }
-
-    fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_object_value(out)
-    }
-
-    fn end_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_object_value(out)
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 

@@ -9,6 +9,7 @@ use crate::input::JudgeError;
 use crate::stats::dist::score_share;
 use crate::stats::median;
 use crate::wording::figure;
+use plimsoll_model::experiment::claim::diagnose::{CheckReport, PathCheck};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
 /// The confidence of the interval of a loss.
@@ -72,57 +73,13 @@ pub struct Facts {
     pub receiver: Grant,
 }
 
-/// The subject of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum Check {
-    /// The rate itself.
-    Rate,
-    /// Losses among datagrams that are far apart.
-    Loss,
-    /// The queue at the narrow place.
-    Buffer,
-    /// The send buffer of the sender's host.
-    SendBuffer,
-    /// The receive buffer of the receiver's.
-    ReceiveBuffer,
-    /// The scaling of windows on both.
-    WindowScaling,
-}
-
-impl Check {
-    /// The public name.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
-
-/// Result of one check.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Finding {
-    /// The subject of the check.
-    pub check: Check,
-    /// Whether it is good enough; absent where that is not sure.
-    pub passes: Option<bool>,
-    /// Measured value, in `unit`.
-    pub measured: f64,
-    /// The needed value, in `unit`.
-    pub needed: f64,
-    /// Of both: `bit/s`, `share` or `bytes`.
-    pub unit: &'static str,
-    /// A sentence, without its end.
-    pub text: String,
-    /// Advice; empty where it passes.
-    pub advice: String,
-}
-
 /// Results of all checks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnosis {
     /// Largest loss and least queue of the path.
     pub budget: Budget,
     /// The checks, in a fixed order.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<CheckReport>,
     /// TCP's predicted rate over the whole path, in bit/s of data, by the worst of the checks; no more than was offered.
     pub reaches: f64,
     /// How many datagrams were sent.
@@ -147,8 +104,8 @@ pub fn diagnose(target: &Target, facts: &Facts) -> Result<Diagnosis, JudgeError>
         rate(target, facts, lost),
         loss(target, facts, &budget),
         buffer(target, facts, &budget, lost),
-        window(target, Check::SendBuffer, facts.sender, "sender", "tcp_wmem"),
-        window(target, Check::ReceiveBuffer, facts.receiver, "receiver", "tcp_rmem"),
+        window(target, PathCheck::SendBuffer, facts.sender, "sender", "tcp_wmem"),
+        window(target, PathCheck::ReceiveBuffer, facts.receiver, "receiver", "tcp_rmem"),
         scaling(target, facts),
     ];
     let reaches = findings.iter().map(|finding| reaches(target, finding)).fold(target.rate, f64::min);
@@ -157,19 +114,21 @@ pub fn diagnose(target: &Target, facts: &Facts) -> Result<Diagnosis, JudgeError>
 }
 
 /// TCP's rate if this were the only limit.
-fn reaches(target: &Target, finding: &Finding) -> f64 {
+fn reaches(target: &Target, finding: &CheckReport) -> f64 {
     if finding.passes != Some(false) {
         return f64::INFINITY;
     }
     match finding.check {
-        Check::Rate => finding.measured,
-        Check::Loss => target.constant * Formula::Mathis.rate(target.rtt, finding.measured, target.segment),
+        PathCheck::Rate => finding.measured,
+        PathCheck::Loss => {
+            target.constant * Formula::Mathis.rate(target.rtt, finding.measured, target.segment)
+        }
         // A window, or what a queue takes of it, in each round trip.
         _ => 8.0 * finding.measured / target.rtt,
     }
 }
 
-fn rate(target: &Target, facts: &Facts, lost: f64) -> Finding {
+fn rate(target: &Target, facts: &Facts, lost: f64) -> CheckReport {
     let Sent { sent, received, seconds } = facts.at_rate;
     let bits = |packets: f64| 8.0 * target.segment * packets / seconds.max(1e-9);
     let (offered, arrived) = (bits(sent), bits(received));
@@ -188,18 +147,18 @@ fn rate(target: &Target, facts: &Facts, lost: f64) -> Finding {
         }
         None => "send from an idle host".into(),
     };
-    Finding {
-        check: Check::Rate,
+    CheckReport {
+        check: PathCheck::Rate,
         passes,
         measured: arrived,
         needed: target.rate,
-        unit: "bit/s",
+        unit: "bit/s".into(),
         text,
         advice,
     }
 }
 
-fn loss(target: &Target, facts: &Facts, budget: &Budget) -> Finding {
+fn loss(target: &Target, facts: &Facts, budget: &Budget) -> CheckReport {
     let Sent { sent, received, .. } = facts.apart;
     let lost = sent - received;
     let share = lost / sent;
@@ -224,11 +183,19 @@ fn loss(target: &Target, facts: &Facts, budget: &Budget) -> Finding {
         ),
         None => "send more packets (`packets`): these do not show it".into(),
     };
-    Finding { check: Check::Loss, passes, measured: share, needed: budget.loss, unit: "share", text, advice }
+    CheckReport {
+        check: PathCheck::Loss,
+        passes,
+        measured: share,
+        needed: budget.loss,
+        unit: "share".into(),
+        text,
+        advice,
+    }
 }
 
 /// Checks the queue at the narrow place: the part of a burst that arrives is its capacity.
-fn buffer(target: &Target, facts: &Facts, budget: &Budget, lost: f64) -> Finding {
+fn buffer(target: &Target, facts: &Facts, budget: &Budget, lost: f64) -> CheckReport {
     let taken: Vec<f64> = facts.bursts.iter().map(|burst| burst.received / (1.0 - lost).max(0.01)).collect();
     let (sent, taken) = (facts.bursts.iter().map(|burst| burst.sent).fold(0.0, f64::max), median(&taken));
     let measured = taken.min(sent) * facts.frame;
@@ -248,18 +215,18 @@ fn buffer(target: &Target, facts: &Facts, budget: &Budget, lost: f64) -> Finding
             mega(8.0 * measured / target.rtt)
         )
     };
-    Finding {
-        check: Check::Buffer,
+    CheckReport {
+        check: PathCheck::Buffer,
         passes: Some(passes),
         measured,
         needed: budget.queue_bytes,
-        unit: "bytes",
+        unit: "bytes".into(),
         text,
         advice,
     }
 }
 
-fn window(target: &Target, check: Check, grant: Grant, host: &str, setting: &str) -> Finding {
+fn window(target: &Target, check: PathCheck, grant: Grant, host: &str, setting: &str) -> CheckReport {
     let (measured, needed) = (OF_BUFFER * grant.buffer, target.rate * target.rtt / 8.0);
     let passes = measured >= needed;
     let text =
@@ -272,10 +239,10 @@ fn window(target: &Target, check: Check, grant: Grant, host: &str, setting: &str
             (needed / OF_BUFFER).ceil()
         )
     };
-    Finding { check, passes: Some(passes), measured, needed, unit: "bytes", text, advice }
+    CheckReport { check, passes: Some(passes), measured, needed, unit: "bytes".into(), text, advice }
 }
 
-fn scaling(target: &Target, facts: &Facts) -> Finding {
+fn scaling(target: &Target, facts: &Facts) -> CheckReport {
     let needed = target.rate * target.rtt / 8.0;
     let on = facts.sender.scaling && facts.receiver.scaling;
     let passes = on || needed <= UNSCALED;
@@ -284,12 +251,12 @@ fn scaling(target: &Target, facts: &Facts) -> Finding {
     let text = format!("window scaling is {state}, a window of {needed:.0} B is needed");
     let advice =
         if passes { String::new() } else { "set net.ipv4.tcp_window_scaling to 1 on both hosts".into() };
-    Finding {
-        check: Check::WindowScaling,
+    CheckReport {
+        check: PathCheck::WindowScaling,
         passes: Some(passes),
         measured,
         needed,
-        unit: "bytes",
+        unit: "bytes".into(),
         text,
         advice,
     }
@@ -303,10 +270,11 @@ impl Diagnosis {
     /// The verdict: `reached` where every check passes, `not_reached` where one fails, with the faults and what to do about them, else
     /// `undecided`. The estimate is the rate that TCP would reach.
     pub fn verdict(&self, metric: &str) -> Verdict {
-        let failing: Vec<&Finding> =
+        let failing: Vec<&CheckReport> =
             self.findings.iter().filter(|finding| finding.passes == Some(false)).collect();
-        let open: Vec<&Finding> = self.findings.iter().filter(|finding| finding.passes.is_none()).collect();
-        let said = |findings: &[&Finding]| {
+        let open: Vec<&CheckReport> =
+            self.findings.iter().filter(|finding| finding.passes.is_none()).collect();
+        let said = |findings: &[&CheckReport]| {
             let each = findings
                 .iter()
                 .map(|finding| format!("{}: {}; {}", finding.check.name(), finding.text, finding.advice));
@@ -358,9 +326,9 @@ mod tests {
         let found = diagnose(&TARGET, &good()).unwrap();
         assert_eq!((found.budget.packets_per_loss, found.budget.queue_bytes), (1108.0, 33_750.0));
         let of = |check| found.findings.iter().find(|finding| finding.check == check).unwrap();
-        assert!(of(Check::Loss).text.contains("one in 1108 (0.0902 %) is allowed"), "{found:?}");
-        assert!(of(Check::Buffer).text.contains("33750 B are needed"), "{found:?}");
-        assert_eq!(of(Check::SendBuffer).needed, 33_750.0);
+        assert!(of(PathCheck::Loss).text.contains("one in 1108 (0.0902 %) is allowed"), "{found:?}");
+        assert!(of(PathCheck::Buffer).text.contains("33750 B are needed"), "{found:?}");
+        assert_eq!(of(PathCheck::SendBuffer).needed, 33_750.0);
         assert_eq!(found.verdict("rate").outcome, Outcome::Reached);
         assert_eq!(found.reaches, 90e6);
     }

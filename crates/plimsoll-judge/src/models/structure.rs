@@ -4,6 +4,8 @@
 //! off than that (the lack-of-fit test of Fisher 1922, as in Draper & Smith, *Applied Regression Analysis*, chapter 2). Where they were not, the
 //! residuals must change from one place to the next as much as they would in any other order (von Neumann's ratio of 1941, by permutation).
 
+use serde::Serialize;
+
 use crate::stats::dist::f_upper;
 use crate::stats::rng::SmallRng;
 
@@ -14,21 +16,21 @@ const ORDERS: usize = 4000;
 /// Residuals below this are those of the arithmetic.
 const EXACT: f64 = 1e-9;
 
-/// Structure of residuals beside chance.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Structure {
+/// LackOfFit of residuals beside chance: the part that a curve leaves unexplained.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LackOfFit {
     /// The chance of such residuals where there is no structure.
-    pub(super) p: f64,
+    pub p: f64,
     /// The part of the residuals that is not scatter, as a root mean square.
-    pub(super) size: f64,
+    pub size: f64,
     /// The standard deviation of a point around its place: of repeats, or from one place to the next.
-    pub(super) scatter: f64,
+    pub scatter: f64,
     /// Whether repeats say so; otherwise the order does.
-    pub(super) by_repeats: bool,
+    pub by_repeats: bool,
 }
 
 /// The structure of residuals beyond chance, with their places, for a curve with `parameters` parameters.
-pub(super) fn structure(residuals: &[(f64, f64)], parameters: usize) -> Structure {
+pub(super) fn structure(residuals: &[(f64, f64)], parameters: usize) -> LackOfFit {
     let groups = groups(residuals);
     let freedom = residuals.len() - groups.len();
     if freedom >= ENOUGH_REPEATS && groups.len() > parameters {
@@ -52,7 +54,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-fn by_repeats(groups: &[Vec<f64>], freedom: usize, lacking: usize) -> Structure {
+fn by_repeats(groups: &[Vec<f64>], freedom: usize, lacking: usize) -> LackOfFit {
     let inside = |group: &Vec<f64>| group.iter().map(|r| (r - mean(group)).powi(2)).sum::<f64>();
     let variance = groups.iter().map(inside).sum::<f64>() / freedom as f64;
     let between = groups.iter().map(|group| group.len() as f64 * mean(group).powi(2)).sum::<f64>();
@@ -60,7 +62,7 @@ fn by_repeats(groups: &[Vec<f64>], freedom: usize, lacking: usize) -> Structure 
     // A mean of several points scatters less than one.
     let count = groups.len() as f64;
     let squares = groups.iter().map(|group| mean(group).powi(2) - variance / group.len() as f64).sum::<f64>();
-    Structure {
+    LackOfFit {
         p: f_upper(ratio, lacking as f64, freedom as f64),
         size: (squares / count).max(0.0).sqrt(),
         scatter: variance.sqrt(),
@@ -68,7 +70,7 @@ fn by_repeats(groups: &[Vec<f64>], freedom: usize, lacking: usize) -> Structure 
     }
 }
 
-fn by_order(groups: &[Vec<f64>]) -> Structure {
+fn by_order(groups: &[Vec<f64>]) -> LackOfFit {
     let mut means: Vec<f64> = groups.iter().map(|group| mean(group)).collect();
     let all = means.iter().map(|mean| mean * mean).sum::<f64>() / means.len().max(1) as f64;
     let steps = |means: &[f64]| means.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum::<f64>();
@@ -80,7 +82,7 @@ fn by_order(groups: &[Vec<f64>]) -> Structure {
         // The same order may add up to a little more or less.
         steps(&means) <= found * (1.0 + 1e-9)
     });
-    Structure {
+    LackOfFit {
         p: (1 + as_even.count()) as f64 / (1 + ORDERS) as f64,
         size: (all - variance).max(0.0).sqrt(),
         scatter: variance.sqrt(),

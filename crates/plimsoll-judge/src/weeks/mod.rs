@@ -58,7 +58,7 @@ const EXPLAINS: f64 = 2.0;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
     /// The changes that were news, the newest last.
-    told: Vec<Announced>,
+    announced: Vec<Announced>,
     /// The drift that goes on.
     moving: Option<Moving>,
     /// Hours before this one belong to a drift that has ended (hours since 1970, UTC).
@@ -82,7 +82,7 @@ impl Remembered {
             match (*news, &mut remembered.moving) {
                 (News::Change { hour, .. }, Some(moving)) => moving.came_back_at(hour),
                 (News::Change { hour, before, after, .. }, None) => {
-                    remembered.told.push(Announced { hour, rose: after > before });
+                    remembered.announced.push(Announced { hour, rose: after > before });
                 }
                 (News::Drift(drift), _) if drift.per_hour == 0.0 => {
                     remembered = Self { since_hour: drift.since_hour, ..Self::default() };
@@ -124,7 +124,7 @@ impl Remembered {
         if hours.len() < LEAST || hours.iter().flatten().count() < LEAST / 2 {
             return Ok(Vec::new());
         }
-        self.told.retain(|change| change.hour + LOOKED_AT as u64 >= first_hour);
+        self.announced.retain(|change| change.hour + LOOKED_AT as u64 >= first_hour);
         let divided = divided(hours, first_hour)?;
         let mut news: Vec<News> = self.drifts(&divided, first_hour).map(News::Drift).into_iter().collect();
         if news.is_empty() {
@@ -160,7 +160,7 @@ impl Remembered {
             {
                 continue;
             }
-            self.told.push(Announced { hour, rose: size > 0.0 });
+            self.announced.push(Announced { hour, rose: size > 0.0 });
             // The trend that was removed belongs to both levels.
             let drifted = trend(*slope, change.index, n);
             let [before, after] = [before, change.after].map(|level| level + drifted);
@@ -191,7 +191,7 @@ impl Remembered {
         {
             return None;
         }
-        self.told.push(Announced { hour, rose: size > 0.0 });
+        self.announced.push(Announced { hour, rose: size > 0.0 });
         let before = before + trend(*slope, index, flat.len());
         Some(News::Change { hour, before, after: before + size, low, high })
     }
@@ -199,7 +199,7 @@ impl Remembered {
     /// Whether a change in this hour was news, or is part of one that was: a level that goes on moving is divided into
     /// several.
     fn was_news(&self, hour: u64, rose: bool) -> bool {
-        self.told.iter().any(|news| {
+        self.announced.iter().any(|news| {
             news.hour.abs_diff(hour) <= SAME
                 || news.rose == rose && hour >= news.hour && hour - news.hour <= DRIFTS_AFTER + DRIFTS_FOR
         })
@@ -209,7 +209,7 @@ impl Remembered {
     /// one.
     fn drifts(&mut self, divided: &Divided, first_hour: u64) -> Option<Drift> {
         let Divided { flat, slope: trend, .. } = divided;
-        let news = self.told.last()?;
+        let news = self.announced.last()?;
         let index = usize::try_from(news.hour.checked_sub(first_hour)?).ok()?;
         let lasted = flat.len().checked_sub(index)? as u64;
         if !(DRIFTS_AFTER..DRIFTS_AFTER + DRIFTS_FOR).contains(&lasted) {

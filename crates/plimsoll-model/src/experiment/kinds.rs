@@ -6,6 +6,19 @@ pub(super) const SAYS_NOTHING: &str = "does not say what it is";
 /// Makes, from one list, the enum of the kinds of something, the table in which a file names one of them, and the way from one to the other:
 /// the list is the only place that knows all kinds. A table that names none of them, or several, is refused where it stands.
 macro_rules! kinds {
+    (@accessors $name:ident $($key:ident: $kind:ident($type:ty),)+) => {
+        impl $name {
+            $(
+                #[doc = concat!("What it says, where it is of the kind `", stringify!($key), "`.")]
+                pub fn $key(&self) -> Option<&$type> {
+                    match self {
+                        Self::$kind(it) => Some(it),
+                        _ => None,
+                    }
+                }
+            )+
+        }
+    };
     (
         $(#[$doc:meta])*
         pub enum $name:ident, a table that is $what:literal, read as $table:ident {
@@ -44,17 +57,7 @@ macro_rules! kinds {
             }
         }
 
-        impl $name {
-            $(
-                #[doc = concat!("What it says, where it is of the kind `", stringify!($key), "`.")]
-                pub fn $key(&self) -> Option<&$type> {
-                    match self {
-                        Self::$kind(it) => Some(it),
-                        _ => None,
-                    }
-                }
-            )+
-        }
+        kinds!(@accessors $name $($key: $kind($type),)+);
     };
     (
         $(#[$doc:meta])*
@@ -122,17 +125,7 @@ macro_rules! kinds {
             }
         }
 
-        impl $name {
-            $(
-                #[doc = concat!("What it says, where it is of the kind `", stringify!($key), "`.")]
-                pub fn $key(&self) -> Option<&$type> {
-                    match self {
-                        Self::$kind(it) => Some(it),
-                        _ => None,
-                    }
-                }
-            )+
-        }
+        kinds!(@accessors $name $($key: $kind($type),)+);
     };
 }
 

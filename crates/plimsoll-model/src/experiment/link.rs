@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_back_is_like_the_way_there_but_for_what_it_says_itself() {
+    fn the_way_back_is_like_the_way_there_except_for_its_own_settings() {
         let text = r#"
 between = ["home", "office"]
 rate = "1Mbit"

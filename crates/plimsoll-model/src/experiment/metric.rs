@@ -187,8 +187,8 @@ impl Metric {
         }
     }
 
-    /// The unit in which reports state the metric.
-    pub fn unit(self) -> Unit {
+    /// The unit in which reports state the metric, and whether less of it is better.
+    fn unit_and_direction(self) -> (Unit, bool) {
         match self {
             Self::MedianMs
             | Self::P90Ms
@@ -199,22 +199,24 @@ impl Metric {
             | Self::MeanMs
             | Self::MaxMs
             | Self::HandshakeMedianMs
-            | Self::HandshakeP99Ms => Unit::Milliseconds,
-            Self::CpuUsPerRequest | Self::ServiceCpuUsPerRequest => Unit::Microseconds,
-            Self::LossShare
-            | Self::StallShare
-            | Self::DeviceShare
-            | Self::ErrorShare
-            | Self::ResumedShare => Unit::Share,
-            Self::BitsPerSecond => Unit::BitsPerSecond,
-            Self::MegabytesPerSecond => Unit::MegabytesPerSecond,
+            | Self::HandshakeP99Ms => (Unit::Milliseconds, true),
+            Self::CpuUsPerRequest | Self::ServiceCpuUsPerRequest => (Unit::Microseconds, true),
+            Self::LossShare | Self::StallShare | Self::DeviceShare | Self::ErrorShare => (Unit::Share, true),
+            Self::ResumedShare => (Unit::Share, false),
+            Self::BitsPerSecond => (Unit::BitsPerSecond, false),
+            Self::MegabytesPerSecond => (Unit::MegabytesPerSecond, false),
             Self::ConnectionsPerSecond
             | Self::RequestsPerSecond
             | Self::PacketsPerSecond
-            | Self::HandshakesPerSecond => Unit::PerSecond,
-            Self::MessagesPerMinute => Unit::PerMinute,
-            Self::Named(Named(metric)) => Unit::named(&metric.unit),
+            | Self::HandshakesPerSecond => (Unit::PerSecond, false),
+            Self::MessagesPerMinute => (Unit::PerMinute, false),
+            Self::Named(Named(metric)) => (Unit::named(&metric.unit), metric.better == Better::Lower),
         }
+    }
+
+    /// The unit in which reports state the metric.
+    pub fn unit(self) -> Unit {
+        self.unit_and_direction().0
     }
 
     /// The share of requests that are faster, of a metric that is a percentile of their time.
@@ -250,32 +252,6 @@ impl Metric {
 
     /// Whether less of it is better.
     pub fn lower_is_better(self) -> bool {
-        match self {
-            Self::MedianMs
-            | Self::P90Ms
-            | Self::P95Ms
-            | Self::P99Ms
-            | Self::P999Ms
-            | Self::ErrorShare
-            | Self::LossShare
-            | Self::JitterMs
-            | Self::MeanMs
-            | Self::MaxMs
-            | Self::CpuUsPerRequest
-            | Self::ServiceCpuUsPerRequest
-            | Self::DeviceShare
-            | Self::HandshakeMedianMs
-            | Self::HandshakeP99Ms
-            | Self::StallShare => true,
-            Self::ConnectionsPerSecond
-            | Self::RequestsPerSecond
-            | Self::BitsPerSecond
-            | Self::PacketsPerSecond
-            | Self::MessagesPerMinute
-            | Self::MegabytesPerSecond
-            | Self::HandshakesPerSecond
-            | Self::ResumedShare => false,
-            Self::Named(Named(metric)) => metric.better == Better::Lower,
-        }
+        self.unit_and_direction().1
     }
 }

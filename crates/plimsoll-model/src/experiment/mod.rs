@@ -42,7 +42,6 @@ pub use action::*;
 pub use capture::Capture;
 pub use claim::*;
 pub use cpus::Cpus;
-pub use expect::Expectation;
 pub use hook::{Hook, HookMoment, PhaseHook};
 pub use host::{Address, Allow, GuestClock, HostKind, Kubernetes, Own, Reach, Slurm};
 pub use limit::Search;

@@ -87,8 +87,9 @@ fn yes() -> bool {
 }
 
 /// A file system that can be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Filesystem {
     /// The fourth extended file system. `data=journal`, `data=ordered` and `data=writeback` are mount options of it.
     Ext4,
@@ -99,10 +100,7 @@ pub enum Filesystem {
 impl Filesystem {
     /// The kernel's name of it.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Ext4 => "ext4",
-            Self::Xfs => "xfs",
-        }
+        self.into()
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::seen::join;
 use super::{Arm, CpuUse, Seen};
 
 /// Content of one frame of a stack.
@@ -217,16 +218,6 @@ impl Profile {
         self.without(is_foreign, &seen)
     }
 
-    /// Without the stacks of other programs. What belongs to no process stays.
-    #[must_use]
-    pub fn of_programs(&self, programs: &[String]) -> Self {
-        let is_foreign = |stack: &[&Frame]| {
-            let process = stack.get(1).filter(|frame| frame.kind == FrameKind::Process);
-            process.is_some_and(|process| !programs.iter().any(|it| it == program_of(&process.name)))
-        };
-        self.without(is_foreign, &self.seen)
-    }
-
     /// Without these hosts. Of a guest the machine sees the emulator alone, and the guest's own profile tells more.
     #[must_use]
     pub fn without_hosts(&self, hosts: &BTreeSet<String>) -> Self {
@@ -340,13 +331,9 @@ impl ProfileBuilder {
 
     /// Counts traced calls.
     pub fn call(&mut self, more: &CallCount) {
-        let is_same = |it: &&mut CallCount| {
-            (it.call, &it.owner, &it.process) == (more.call, &more.owner, &more.process)
-        };
-        match self.profile.calls.iter_mut().find(is_same) {
-            Some(known) => known.count += more.count,
-            None => self.profile.calls.push(more.clone()),
-        }
+        let about =
+            |a: &CallCount, b: &CallCount| (a.call, &a.owner, &a.process) == (b.call, &b.owner, &b.process);
+        join(&mut self.profile.calls, more.clone(), about, |known, more| known.count += more.count);
     }
 
     /// Counts samples that are in no stack.
@@ -453,17 +440,6 @@ mod tests {
         let all = built(&[theirs.clone(), ours, (vec![shared, work], 1)]).of_the_run();
         assert_eq!(all.samples(), 3);
         assert_eq!(built(&[theirs]).of_the_run().samples(), 5);
-    }
-
-    #[test]
-    fn stacks_of_other_processes_are_left_out_and_those_of_nobody_stay() {
-        let stack = |process: &str| {
-            vec![Frame::new(FrameKind::Host, "host"), Frame::new(FrameKind::Process, process), frame("work")]
-        };
-        let shared = vec![Frame::new(FrameKind::Shared, "softirq"), frame("work")];
-        let named = [(stack("server"), 5), (stack("server (command)"), 3), (stack("compiler"), 7)];
-        let all = built(&[&named[..], &[(shared, 2)]].concat());
-        assert_eq!(all.of_programs(&["server".to_owned()]).samples(), 10);
     }
 
     proptest! {

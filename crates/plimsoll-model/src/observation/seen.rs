@@ -228,78 +228,56 @@ impl Seen {
 
     /// Counts a wait.
     pub fn wait(&mut self, more: Wait) {
-        let is_same =
-            |it: &&mut Wait| (&it.owner, &it.process, &it.site) == (&more.owner, &more.process, &more.site);
-        match self.waits.iter_mut().find(is_same) {
-            Some(known) => {
-                known.found += more.found;
-                known.us += more.us;
-            }
-            None => self.waits.push(more),
-        }
+        let about = |a: &Wait, b: &Wait| (&a.owner, &a.process, &a.site) == (&b.owner, &b.process, &b.site);
+        join(&mut self.waits, more, about, |known, more| {
+            known.found += more.found;
+            known.us += more.us;
+        });
     }
 
     /// Counts calls that failed.
     pub fn failure(&mut self, more: FailedCalls) {
-        let is_same = |it: &&mut FailedCalls| {
-            (&it.owner, &it.process, &it.call, &it.error)
-                == (&more.owner, &more.process, &more.call, &more.error)
+        let about = |a: &FailedCalls, b: &FailedCalls| {
+            (&a.owner, &a.process, &a.call, &a.error) == (&b.owner, &b.process, &b.call, &b.error)
         };
-        match self.failures.iter_mut().find(is_same) {
-            Some(known) => known.count += more.count,
-            None => self.failures.push(more),
-        }
+        join(&mut self.failures, more, about, |known, more| known.count += more.count);
     }
 
     /// Counts what was asked of a block device.
     pub fn block(&mut self, more: BlockIo) {
-        let is_same = |it: &&mut BlockIo| {
-            (&it.owner, &it.process, &it.device, it.writes)
-                == (&more.owner, &more.process, &more.device, more.writes)
+        let about = |a: &BlockIo, b: &BlockIo| {
+            (&a.owner, &a.process, &a.device, a.writes) == (&b.owner, &b.process, &b.device, b.writes)
         };
-        match self.block_io.iter_mut().find(is_same) {
-            Some(known) => {
-                known.requests += more.requests;
-                known.bytes += more.bytes;
-            }
-            None => self.block_io.push(more),
-        }
+        join(&mut self.block_io, more, about, |known, more| {
+            known.requests += more.requests;
+            known.bytes += more.bytes;
+        });
     }
 
     /// Counts periods in which a control group was stopped.
     pub fn throttle(&mut self, more: Throttled) {
-        let is_same = |it: &&mut Throttled| (&it.owner, &it.group) == (&more.owner, &more.group);
-        match self.throttled.iter_mut().find(is_same) {
-            Some(known) => {
-                known.periods += more.periods;
-                known.throttled += more.throttled;
-                known.us += more.us;
-            }
-            None => self.throttled.push(more),
-        }
+        let about = |a: &Throttled, b: &Throttled| (&a.owner, &a.group) == (&b.owner, &b.group);
+        join(&mut self.throttled, more, about, |known, more| {
+            known.periods += more.periods;
+            known.throttled += more.throttled;
+            known.us += more.us;
+        });
     }
 
     /// Notes a limit of a control group; of two that it had one after the other, the smaller.
     pub fn io_limit(&mut self, more: IoLimit) {
-        let is_same = |it: &&mut IoLimit| {
-            (&it.owner, &it.group, &it.device, &it.what)
-                == (&more.owner, &more.group, &more.device, &more.what)
+        let about = |a: &IoLimit, b: &IoLimit| {
+            (&a.owner, &a.group, &a.device, &a.what) == (&b.owner, &b.group, &b.device, &b.what)
         };
-        match self.io_limits.iter_mut().find(is_same) {
-            Some(known) => known.most = known.most.min(more.most),
-            None => self.io_limits.push(more),
-        }
+        join(&mut self.io_limits, more, about, |known, more| known.most = known.most.min(more.most));
     }
 
     /// Notes a state of a process; of two values the larger.
     pub fn state(&mut self, more: ProcessState) {
-        let is_same = |it: &&mut ProcessState| {
-            (&it.owner, &it.process, it.kind) == (&more.owner, &more.process, more.kind)
+        let about = |a: &ProcessState, b: &ProcessState| {
+            (&a.owner, &a.process, a.kind) == (&b.owner, &b.process, b.kind)
         };
-        match self.states.iter_mut().find(is_same) {
-            Some(known) => known.most = known.most.max(more.most),
-            None => self.states.push(more),
-        }
+        join(&mut self.states, more, about, |known, more| known.most = known.most.max(more.most));
     }
 
     /// Notes a part of a service.
@@ -321,10 +299,20 @@ impl Seen {
 }
 
 fn add(known: &mut Vec<CpuUse>, more: CpuUse) {
-    let is_same = |it: &&mut CpuUse| (&it.owner, &it.process) == (&more.owner, &more.process);
-    match known.iter_mut().find(is_same) {
-        Some(known) => known.samples += more.samples,
-        None => known.push(more),
+    let about = |a: &CpuUse, b: &CpuUse| (&a.owner, &a.process) == (&b.owner, &b.process);
+    join(known, more, about, |known, more| known.samples += more.samples);
+}
+
+/// Adds `more` to the entry about the same thing, or to the list if it has none.
+pub(super) fn join<T>(
+    all: &mut Vec<T>,
+    more: T,
+    are_about_the_same: impl Fn(&T, &T) -> bool,
+    add: impl FnOnce(&mut T, T),
+) {
+    match all.iter_mut().find(|known| are_about_the_same(known, &more)) {
+        Some(known) => add(known, more),
+        None => all.push(more),
     }
 }
 

@@ -53,17 +53,17 @@ fn cells(check: &CheckReport) -> [String; 5] {
         _ => format!("{value:.0} B"),
     };
     [
-        check.check.replace('_', " "),
+        check.check.name().replace('_', " "),
         verdict.to_owned(),
         value(check.measured),
         value(check.needed),
-        check.told.clone(),
+        check.text.clone(),
     ]
 }
 
 /// Advice on a check, with its name.
 fn advice(check: &CheckReport) -> String {
-    format!("{}: {}.", check.check.replace('_', " "), check.advice)
+    format!("{}: {}.", check.check.name().replace('_', " "), check.advice)
 }
 
 /// TCP's rate here.

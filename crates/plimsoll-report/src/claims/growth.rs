@@ -1,12 +1,12 @@
 //! The time of messaging over the number of workers, with the growth fitted to it.
 
 use plimsoll_model::experiment::claim::growth::{GrowthClaim, GrowthDetails, GrowthPointReport};
-use plotly::common::{ErrorData, ErrorType, HoverInfo, Line, Marker, Mode};
+use plotly::Trace;
+use plotly::common::{ErrorData, ErrorType, Line};
 use plotly::layout::AxisType;
-use plotly::{Scatter, Trace};
 
 use super::{Judged, Shown};
-use crate::chart::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, layout};
+use crate::chart::{CONTROL, Drawing, Figure, Plot, axis, curve, drawn, layout, measured};
 use crate::number::{count, figure};
 use crate::section::{Row, Section, right};
 use crate::wording;
@@ -73,13 +73,8 @@ fn chart(number: usize, growth: &GrowthDetails) -> Figure {
 }
 
 fn line(growth: &GrowthDetails) -> Box<dyn Trace> {
-    let xs = growth.curve.iter().map(|[workers, _]| drawn(*workers)).collect();
-    let ys = growth.curve.iter().map(|[_, ms]| drawn(*ms)).collect();
-    Scatter::new(xs, ys)
-        .name(growth.kind.as_deref().unwrap_or("fitted"))
-        .mode(Mode::Lines)
-        .line(Line::new().color(CONTROL).width(1.5))
-        .hover_info(HoverInfo::Skip)
+    let points = growth.curve.iter().map(|[workers, ms]| (*workers, *ms));
+    curve(growth.kind.as_deref().unwrap_or("fitted"), points, Line::new().color(CONTROL).width(1.5))
 }
 
 fn points(growth: &GrowthDetails) -> Box<dyn Trace> {
@@ -90,13 +85,8 @@ fn points(growth: &GrowthDetails) -> Box<dyn Trace> {
         .symmetric(false)
         .array(of(|point| point.most_ms - point.ms))
         .array_minus(of(|point| point.ms - point.least_ms));
-    Scatter::new(of(|point| point.workers as f64), of(|point| point.ms))
-        .name("measured")
-        .mode(Mode::Markers)
-        .marker(Marker::new().color(TREATMENT).size(9))
-        .error_y(range)
-        .hover_text_array(growth.points.iter().map(point_in_words).collect())
-        .hover_info(HoverInfo::Text)
+    let points = growth.points.iter().map(|point| (point.workers as f64, point.ms, point_in_words(point)));
+    measured(points).error_y(range)
 }
 
 fn point_in_words(point: &GrowthPointReport) -> String {

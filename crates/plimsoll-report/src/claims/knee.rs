@@ -1,12 +1,12 @@
 //! The loss of datagrams over the rate that was offered.
 
 use plimsoll_model::experiment::claim::knee::{KneeClaim, KneeDetails, KneePointReport};
-use plotly::common::{HoverInfo, Line, Marker, Mode};
+use plotly::Trace;
+use plotly::common::Line;
 use plotly::layout::RangeMode;
-use plotly::{Scatter, Trace};
 
 use super::{Judged, Shown};
-use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
+use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, axis, curve, layout, measured};
 use crate::number::{figure, percent};
 use crate::section::{Row, Section, right};
 use crate::wording;
@@ -67,24 +67,14 @@ fn chart(number: usize, knee: &KneeDetails) -> Figure {
 
 /// A line through pairs of offered bit/s and lost share.
 fn line(name: &str, color: &'static str, points: &[(f64, f64)], width: f64) -> Box<dyn Trace> {
-    let xs = points.iter().map(|(offered, _)| drawn(offered / 1e6)).collect();
-    let ys = points.iter().map(|(_, lost)| drawn(100.0 * lost)).collect();
-    Scatter::new(xs, ys)
-        .name(name)
-        .mode(Mode::Lines)
-        .line(Line::new().color(color).width(width))
-        .hover_info(HoverInfo::Skip)
+    let points = points.iter().map(|(offered, lost)| (offered / 1e6, 100.0 * lost));
+    curve(name, points, Line::new().color(color).width(width))
 }
 
 fn points(knee: &KneeDetails) -> Box<dyn Trace> {
-    let xs = knee.points.iter().map(|point| drawn(point.offered_bits_per_second / 1e6)).collect();
-    let ys = knee.points.iter().map(|point| drawn(100.0 * point.loss)).collect();
-    Scatter::new(xs, ys)
-        .name("measured")
-        .mode(Mode::Markers)
-        .marker(Marker::new().color(TREATMENT).size(9))
-        .hover_text_array(knee.points.iter().map(point_in_words).collect())
-        .hover_info(HoverInfo::Text)
+    measured(knee.points.iter().map(|point| {
+        (point.offered_bits_per_second / 1e6, 100.0 * point.loss, point_in_words(point))
+    }))
 }
 
 fn point_in_words(point: &KneePointReport) -> String {

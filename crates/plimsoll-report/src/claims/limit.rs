@@ -1,10 +1,9 @@
 //! Searches for a limit: the probes of all trials of one cell, put together by the rate that was offered.
 
-use plimsoll_model::experiment::Expectation;
 use plimsoll_model::experiment::claim::limit::{
     BoundExpect, LimitClaim, LimitDetails, ProbeFinding, ProbeReport, SearchDetails,
 };
-use plimsoll_model::verdict::{Interval, Verdict};
+use plimsoll_model::verdict::{Expected, Interval, Verdict};
 use plotly::common::{DashType, HoverInfo, Marker, MarkerSymbol, Mode};
 use plotly::layout::{AxisType, Shape, ShapeLayer, ShapeLine, ShapeType};
 use plotly::{Scatter, Trace};
@@ -39,7 +38,7 @@ impl Shown for LimitClaim {
 /// Whether a verdict is about a figure and its bound, and not about a search.
 fn is_bound(verdict: &Verdict) -> bool {
     let expected = verdict.expected.as_deref();
-    BoundExpect::ALL.iter().any(|expect| expected == Some(expect.name()))
+    BoundExpect::ALL.iter().any(|expect| expected == Some(Expected::from(*expect).name))
 }
 
 /// The probes of a search, by the rate that was offered.

@@ -1,12 +1,12 @@
 //! Load over the CPU time that is used, with the curves of the queueing models.
 
 use plimsoll_model::experiment::claim::load_curve::{LoadCurveClaim, LoadCurveDetails, LoadFit};
-use plotly::common::{DashType, HoverInfo, Line, Marker, Mode};
+use plotly::Trace;
+use plotly::common::{DashType, Line};
 use plotly::layout::{AxisType, RangeMode};
-use plotly::{Scatter, Trace};
 
 use super::{Judged, Shown};
-use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
+use crate::chart::{self, BEST_FIRST, Drawing, Figure, Plot, axis, layout, measured};
 use crate::number::figure;
 use crate::section::{Row, Section, right};
 use crate::wording;
@@ -49,13 +49,9 @@ const CAPTION: &str = "Load: tasks that run or wait for a CPU, sampled; the begi
 counted. Solid: the model that describes the points best. The scale of the load is logarithmic: near 100 % a small change of CPU time is a \
 large one of load.";
 
-/// How a curve is drawn, the best model first.
-const LINES: [(&str, DashType); 3] =
-    [(CONTROL, DashType::Solid), (SOFT, DashType::Dash), (SOFT, DashType::Dot)];
-
 /// The chart of one cell.
 fn chart(number: usize, curve: &LoadCurveDetails) -> Figure {
-    let lines = curve.fits.iter().zip(LINES).map(|(fit, (color, dash))| line(fit, color, dash));
+    let lines = curve.fits.iter().zip(BEST_FIRST).map(|(fit, (color, dash))| line(fit, color, dash));
     let traces = lines.chain([points(curve)]).collect();
     let layout = layout(HEIGHT)
         .x_axis(axis("CPU time used, %").range_mode(RangeMode::ToZero))
@@ -72,34 +68,21 @@ fn chart(number: usize, curve: &LoadCurveDetails) -> Figure {
 
 fn line(fit: &LoadFit, color: &'static str, dash: DashType) -> Box<dyn Trace> {
     // A load of 0 has no place on a logarithmic scale.
-    let shown: Vec<&[f64; 2]> = fit.curve.iter().filter(|[_, load]| *load > 0.0).collect();
-    let xs = shown.iter().map(|[utilisation, _]| drawn(100.0 * utilisation)).collect();
-    let ys = shown.iter().map(|[_, load]| drawn(*load)).collect();
-    Scatter::new(xs, ys)
-        .name(&fit.model)
-        .mode(Mode::Lines)
-        .line(Line::new().color(color).width(1.5).dash(dash))
-        .hover_info(HoverInfo::Skip)
+    let shown = fit.curve.iter().filter(|[_, load]| *load > 0.0);
+    let points = shown.map(|[utilisation, load]| (100.0 * utilisation, *load));
+    chart::curve(&fit.model, points, Line::new().color(color).width(1.5).dash(dash))
 }
 
 fn points(curve: &LoadCurveDetails) -> Box<dyn Trace> {
-    let shown: Vec<_> = curve.points.iter().filter(|point| point.load > 0.0).collect();
-    let text = shown.iter().map(|point| {
-        format!(
+    measured(curve.points.iter().filter(|point| point.load > 0.0).map(|point| {
+        let text = format!(
             "{} offered per second: {} % CPU, load {}",
             figure(point.offered_per_second),
             figure(100.0 * point.utilisation),
             figure(point.load)
-        )
-    });
-    let xs = shown.iter().map(|point| drawn(100.0 * point.utilisation)).collect();
-    let ys = shown.iter().map(|point| drawn(point.load)).collect();
-    Scatter::new(xs, ys)
-        .name("measured")
-        .mode(Mode::Markers)
-        .marker(Marker::new().color(TREATMENT).size(9))
-        .hover_text_array(text.collect())
-        .hover_info(HoverInfo::Text)
+        );
+        (100.0 * point.utilisation, point.load, text)
+    }))
 }
 
 fn description(curve: &LoadCurveDetails) -> String {

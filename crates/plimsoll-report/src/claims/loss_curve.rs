@@ -1,12 +1,12 @@
 //! TCP's rate over the loss of a path, with the formulas fitted to it.
 
 use plimsoll_model::experiment::claim::loss_curve::{LossCurveClaim, LossCurveDetails, LossPointReport};
-use plotly::common::{DashType, HoverInfo, Line, Marker, Mode};
+use plotly::Trace;
+use plotly::common::{DashType, Line};
 use plotly::layout::AxisType;
-use plotly::{Scatter, Trace};
 
 use super::{Judged, Shown};
-use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
+use crate::chart::{self, CONTROL, Drawing, Figure, Plot, SOFT, axis, layout, measured};
 use crate::number::figure;
 use crate::section::{Row, Section, right};
 use crate::wording;
@@ -74,26 +74,14 @@ fn line(
     dash: DashType,
     rate: fn(&LossPointReport) -> Option<f64>,
 ) -> Box<dyn Trace> {
-    let shown: Vec<(f64, f64)> =
-        curve.points.iter().filter_map(|point| Some((point.loss, rate(point)?))).collect();
-    let xs = shown.iter().map(|(loss, _)| drawn(100.0 * loss)).collect();
-    let ys = shown.iter().map(|(_, rate)| drawn(rate / 1e6)).collect();
-    Scatter::new(xs, ys)
-        .name(name)
-        .mode(Mode::Lines)
-        .line(Line::new().color(color).width(1.5).dash(dash))
-        .hover_info(HoverInfo::Skip)
+    let points = curve.points.iter().filter_map(|point| Some((100.0 * point.loss, rate(point)? / 1e6)));
+    chart::curve(name, points, Line::new().color(color).width(1.5).dash(dash))
 }
 
 fn points(curve: &LossCurveDetails) -> Box<dyn Trace> {
-    let xs = curve.points.iter().map(|point| drawn(100.0 * point.loss)).collect();
-    let ys = curve.points.iter().map(|point| drawn(point.bits_per_second / 1e6)).collect();
-    Scatter::new(xs, ys)
-        .name("measured")
-        .mode(Mode::Markers)
-        .marker(Marker::new().color(TREATMENT).size(9))
-        .hover_text_array(curve.points.iter().map(point_in_words).collect())
-        .hover_info(HoverInfo::Text)
+    measured(curve.points.iter().map(|point| {
+        (100.0 * point.loss, point.bits_per_second / 1e6, point_in_words(point))
+    }))
 }
 
 fn point_in_words(point: &LossPointReport) -> String {

@@ -7,7 +7,6 @@ use std::io::{self, Write};
 use plimsoll_model::observation::{Arm, Histogram, TrialRecord};
 
 use super::Selection;
-use super::rows::arm;
 use crate::escape;
 
 /// The lines for each halving of the distance to 100 %.
@@ -42,7 +41,7 @@ pub fn hdr(out: &mut dyn Write, trials: &[TrialRecord], wanted: &Selection) -> i
     for ((cell, phase, of), histogram) in blocks.iter().filter(|(_, histogram)| !histogram.is_empty()) {
         let cell: String = cell.iter().map(|(factor, level)| format!(" {factor}={level}")).collect();
         let phase = escape::terminal(phase);
-        writeln!(out, "#[phase={phase} arm={}{}]", arm(*of), escape::terminal(&cell))?;
+        writeln!(out, "#[phase={phase} arm={}{}]", of.name(), escape::terminal(&cell))?;
         block(out, histogram)?;
     }
     Ok(())

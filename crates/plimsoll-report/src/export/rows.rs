@@ -137,7 +137,7 @@ fn of_slices<E>(
         phases.flat_map(|phase: &PhaseRecord| phase.slices.iter().map(move |slice| (phase, slice)));
     slices.try_for_each(|(phase, slice)| {
         let row = Row {
-            arm: Some(arm(slice.arm)),
+            arm: Some(slice.arm.name()),
             phase: Some(&phase.name),
             cycle: Some(phase.cycle),
             slice: Some(slice.number),
@@ -146,14 +146,6 @@ fn of_slices<E>(
         };
         each(slice, &row)
     })
-}
-
-/// The name of an arm.
-pub(super) fn arm(arm: Arm) -> &'static str {
-    match arm {
-        Arm::Treatment => "treatment",
-        Arm::Control => "control",
-    }
 }
 
 fn intervals<E>(
@@ -195,7 +187,7 @@ fn counters<E>(
             let at_s = sample.at_ns.saturating_sub(start) as f64 / 1e9;
             for (metric, value) in sample.values.iter().filter(|(metric, _)| wanted.metric(metric)) {
                 each(&Row {
-                    arm: Some(self::arm(arm)),
+                    arm: Some(arm.name()),
                     host: Some(name),
                     at_s,
                     metric,

@@ -3,17 +3,15 @@
 use plimsoll_model::experiment::load::dns::DnsFacts;
 use plimsoll_model::report::RunReport;
 
-use super::{LoadFigures, Shown, pooled};
+use super::{LoadFigures, Shown, by_phase};
 use crate::number::{NONE, count, figure};
-use crate::section::{Row, Section, left, right};
+use crate::section::{Section, right};
 
 impl Shown for DnsFacts {
     const TITLE: &'static str = "DNS replies";
 
     fn sections(_report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
         let columns = [
-            left("cell"),
-            left("phase"),
             right("replies"),
             right("NOERROR %"),
             right("NXDOMAIN %"),
@@ -23,17 +21,15 @@ impl Shown for DnsFacts {
             right("sent again").expendable(1),
             right("not asked for").expendable(3),
         ];
-        let rows = pooled(found).into_iter().map(|of| {
-            let (facts, all) = (&of.facts, of.facts.replies());
+        by_phase(found, columns, |facts| {
+            let all = facts.replies();
             let share = |number: u64| match all {
                 0 => NONE.to_owned(),
                 all => figure(number as f64 / all as f64 * 100.0),
             };
             let known = ["NOERROR", "NXDOMAIN", "SERVFAIL"].map(|code| facts.with(code));
             let [noerror, nxdomain, servfail] = known.map(share);
-            Row::of([
-                of.cell.clone(),
-                of.phase.to_owned(),
+            vec![
                 count(all),
                 noerror,
                 nxdomain,
@@ -42,9 +38,7 @@ impl Shown for DnsFacts {
                 share(facts.truncated),
                 count(facts.resent),
                 count(facts.unasked),
-            ])
-        });
-        let section = Section::new("DNS replies, all trials of a phase together").table(columns, rows);
-        (!found.is_empty()).then_some(section).into_iter().collect()
+            ]
+        })
     }
 }

@@ -8,7 +8,7 @@ use plimsoll_model::report::{PhaseReport, RunReport};
 
 use crate::chart::Figure;
 use crate::claims::Group;
-use crate::section::Section;
+use crate::section::{Column, Row, Section, left};
 use crate::wording;
 
 /// Results of a load in a phase, on one rig of one trial.
@@ -51,6 +51,22 @@ fn pooled<'r, F: Join + Clone>(found: &[LoadFigures<'r, F>]) -> Vec<Pooled<'r, F
         }
     }
     all
+}
+
+/// Numbers of every phase's loads together, under `columns`; nothing where no such load ran.
+fn by_phase<F: Shown + Join + Clone>(
+    found: &[LoadFigures<'_, F>],
+    columns: impl IntoIterator<Item = Column>,
+    numbers: impl Fn(&F) -> Vec<String>,
+) -> Vec<Section> {
+    let columns: Vec<Column> = [left("cell"), left("phase")].into_iter().chain(columns).collect();
+    let rows = pooled(found).into_iter().map(|of| {
+        let numbers = numbers(&of.facts);
+        Row::of([vec![of.cell, of.phase.to_owned()], numbers].concat())
+    });
+    let title = format!("{}, all trials of a phase together", F::TITLE);
+    let section = Section::new(title).table(columns, rows);
+    (!found.is_empty()).then_some(section).into_iter().collect()
 }
 
 macro_rules! define {

@@ -3,17 +3,15 @@
 use plimsoll_model::observation::Datagrams;
 use plimsoll_model::report::RunReport;
 
-use super::{LoadFigures, Shown, pooled};
+use super::{LoadFigures, Shown, by_phase};
 use crate::number::{count, figure};
-use crate::section::{Row, Section, left, right};
+use crate::section::{Section, right};
 
 impl Shown for Datagrams {
     const TITLE: &'static str = "Datagrams";
 
     fn sections(_report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
         let columns = [
-            left("cell"),
-            left("phase"),
             right("to send").expendable(2),
             right("sent"),
             right("arrived"),
@@ -22,11 +20,8 @@ impl Shown for Datagrams {
             right("out of order").expendable(1),
             right("jitter ms"),
         ];
-        let rows = pooled(found).into_iter().map(|of| {
-            let facts = of.facts;
-            Row::of([
-                of.cell,
-                of.phase.to_owned(),
+        by_phase(found, columns, |facts| {
+            vec![
                 count(facts.intended),
                 count(facts.sent),
                 count(facts.received),
@@ -34,9 +29,7 @@ impl Shown for Datagrams {
                 count(facts.duplicates),
                 count(facts.reordered),
                 figure(facts.jitter_us / 1e3),
-            ])
-        });
-        let section = Section::new("Datagrams, all trials of a phase together").table(columns, rows);
-        (!found.is_empty()).then_some(section).into_iter().collect()
+            ]
+        })
     }
 }

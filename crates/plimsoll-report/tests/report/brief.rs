@@ -243,10 +243,13 @@ fn what_is_undecided_ends_with_a_command_that_decides_it() {
             phase.figures.insert("service_cpu_us_per_request".into(), 10.0 + sign);
         }
     }
-    let told = command(&wide);
-    assert!(told.contains("To decide it by CPU time"), "{told}");
+    let command_line = command(&wide);
+    assert!(command_line.contains("To decide it by CPU time"), "{command_line}");
     assert_eq!(written(&wide, 200).matches("by CPU time").count(), 1, "{}", written(&wide, 200));
-    assert!(told.ends_with("--set claims.0.difference.metric=service_cpu_us_per_request"), "{told}");
+    assert!(
+        command_line.ends_with("--set claims.0.difference.metric=service_cpu_us_per_request"),
+        "{command_line}"
+    );
     wide.verdicts[0].verdict.claim = "interaction".into();
     wide.verdicts[0].details = Some(Details::Interaction(InteractionDetails {
         phase: "after".into(),
@@ -255,8 +258,11 @@ fn what_is_undecided_ends_with_a_command_that_decides_it() {
         odd_cell: None,
         measured: Vec::new(),
     }));
-    let told = command(&wide);
-    assert!(told.ends_with("--set claims.0.interaction.metric=service_cpu_us_per_request"), "{told}");
+    let command_line = command(&wide);
+    assert!(
+        command_line.ends_with("--set claims.0.interaction.metric=service_cpu_us_per_request"),
+        "{command_line}"
+    );
     // As well where the machine does not agree with itself; a measurement that is spoiled in another way is not mended by that.
     wide.verdicts[0].verdict.outcome = plimsoll_model::verdict::Outcome::Invalid;
     assert!(!command(&wide).contains("metric="), "{}", command(&wide));
@@ -269,8 +275,11 @@ fn what_is_undecided_ends_with_a_command_that_decides_it() {
         fit: false,
         reason: "the comparison of the machine with itself failed".into(),
     });
-    let told = command(&wide);
-    assert!(told.ends_with("--set claims.0.interaction.metric=service_cpu_us_per_request"), "{told}");
+    let command_line = command(&wide);
+    assert!(
+        command_line.ends_with("--set claims.0.interaction.metric=service_cpu_us_per_request"),
+        "{command_line}"
+    );
     // Every rate held the bound.
     let mut search = findings::search();
     search.verdicts[0].verdict.outcome = plimsoll_model::verdict::Outcome::Undecided;

@@ -190,7 +190,7 @@ fn no_field_of_a_report_reaches_the_terminal_as_it_is() {
             assert!(text.contains(r"\x1b[2J\u{9b}31m\r\x07\u{202e}"), "it is shown instead");
         }
         let as_others = [
-            as_written(|out| plimsoll_report::json::run(out, &report)),
+            as_written(|out| plimsoll_report::json::pretty(out, &report)),
             as_written(|out| plimsoll_report::junit::run(out, &report)),
             as_written(|out| plimsoll_report::markdown::run(out, &report)),
         ];

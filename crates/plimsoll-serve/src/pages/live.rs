@@ -118,13 +118,6 @@ fn left(now: &UnderWay) -> String {
     }
 }
 
-fn name(arm: Arm) -> &'static str {
-    match arm {
-        Arm::Treatment => "treatment",
-        Arm::Control => "control",
-    }
-}
-
 /// Both rigs on one axis, which begins at 0; nothing where neither has a value.
 fn chart(title: &str, rigs: &[RigUnderWay], of: impl Fn(&RigUnderWay) -> &Vec<f64>) -> Markup {
     let all = || rigs.iter().flat_map(|rig| of(rig).iter().copied());
@@ -138,13 +131,13 @@ fn chart(title: &str, rigs: &[RigUnderWay], of: impl Fn(&RigUnderWay) -> &Vec<f6
         values.iter().enumerate().map(place).collect::<Vec<_>>().join(" ")
     };
     let latest = rigs.iter().filter_map(|rig| Some((rig, of(rig).last()?)));
-    let latest: Vec<_> = latest.map(|(rig, last)| format!("{} {}", name(rig.arm), figure(*last))).collect();
+    let latest: Vec<_> = latest.map(|(rig, last)| format!("{} {}", rig.arm.name(), figure(*last))).collect();
     html! {
         @if longest > 0 {
             p .now { (title) ": "
                 @for (n, rig) in rigs.iter().filter(|rig| !of(rig).is_empty()).enumerate() {
                     @if n > 0 { ", " }
-                    span .control[rig.arm == Arm::Control] { span .key {} (name(rig.arm)) " " strong { (of(rig).last().map_or(String::new(), |last| figure(*last))) } }
+                    span .control[rig.arm == Arm::Control] { span .key {} (rig.arm.name()) " " strong { (of(rig).last().map_or(String::new(), |last| figure(*last))) } }
                 }
             }
             svg .course viewBox={ "0 -2 " (WIDTH) " " (HEIGHT + 4.0) } preserveAspectRatio="none" role="img" aria-label={ (title) ", from 0 to " (figure(most)) "; now " (latest.join(", ")) } {
@@ -157,7 +150,7 @@ fn chart(title: &str, rigs: &[RigUnderWay], of: impl Fn(&RigUnderWay) -> &Vec<f6
 fn errors(rigs: &[RigUnderWay]) -> Markup {
     html! {
         @for rig in rigs.iter().filter(|rig| rig.errors > 0) {
-            p .wrong { (figure(rig.errors as f64)) " operations of " (name(rig.arm)) " failed" }
+            p .wrong { (figure(rig.errors as f64)) " operations of " (rig.arm.name()) " failed" }
         }
     }
 }

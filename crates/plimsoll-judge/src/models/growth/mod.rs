@@ -20,7 +20,8 @@ mod verdict;
 
 pub use kind::Kind;
 
-use super::structure::{Structure, structure};
+pub use super::structure::LackOfFit;
+use super::structure::structure;
 use super::{aicc, rms, without};
 use crate::input::{JudgeError, positive};
 use crate::stats::{bootstrap::widening, median, middle, rng::SmallRng};
@@ -85,24 +86,7 @@ pub struct GrowthFit {
     squares: f64,
 }
 
-/// Part that the chosen kind leaves unexplained, beside chance.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LackOfFit {
-    /// The chance of such residuals where the kind is right.
-    pub p: f64,
-    /// How far the kind is off, without scatter: a root mean square on ln(time).
-    pub size: f64,
-    /// The scatter on ln(time): of repeats of the same number, or from one number to the next where there are too few repeats.
-    pub scatter: f64,
-    /// Whether repeats say so; otherwise the order of the residuals does.
-    pub by_repeats: bool,
-}
-
 impl LackOfFit {
-    fn of(Structure { p, size, scatter, by_repeats }: Structure) -> Self {
-        Self { p, size, scatter, by_repeats }
-    }
-
     /// Whether it is far beyond the scatter.
     fn is_far(&self) -> bool {
         let seldom = if self.by_repeats { STRUCTURED } else { ORDERED };
@@ -198,7 +182,7 @@ pub fn fit_growth(points: &[GrowthPoint]) -> Result<Growth, JudgeError> {
     let scattering = if kind == Kind::Constant { Kind::Power } else { kind };
     let residuals = curve.residuals(points);
     let beside: Vec<(f64, f64)> = points.iter().map(|point| point.n).zip(residuals.iter().copied()).collect();
-    let lack_of_fit = LackOfFit::of(structure(&beside, kind.figures()));
+    let lack_of_fit = structure(&beside, kind.figures());
     let may_level_off = kind == Kind::Logarithmic
         && curve.squares(points) > exact
         && !levels_off::is_logarithm(&curve, points, [smallest, largest]);

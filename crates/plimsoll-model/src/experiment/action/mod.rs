@@ -4,27 +4,21 @@
 
 mod fill;
 mod flush_rules;
-mod kill;
 mod link;
 mod load;
-mod restart;
 mod run;
+mod service;
 mod set;
 mod signal;
-mod start;
-mod stop;
 
 pub use self::fill::FillDisk;
 pub use self::flush_rules::FlushRules;
-pub use self::kill::KillService;
 pub use self::link::{ChangeLink, LinkState, states as link_states};
 pub use self::load::{StartLoad, StopLoad};
-pub use self::restart::RestartService;
 pub use self::run::RunProgram;
+pub use self::service::{KillService, RestartService, StartService, StopService};
 pub use self::set::SetSysctls;
 pub use self::signal::{SendSignal, SignalName};
-pub use self::start::StartService;
-pub use self::stop::StopService;
 use super::problem::{Checked, Part, declared, problem};
 use super::{Experiment, FileError};
 use crate::effect::Effect;

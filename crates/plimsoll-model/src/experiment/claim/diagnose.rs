@@ -74,11 +74,37 @@ pub struct DiagnoseDetails {
     pub checks: Vec<CheckReport>,
 }
 
+/// Subject of a check of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum PathCheck {
+    /// The rate itself.
+    Rate,
+    /// Losses among datagrams that are far apart.
+    Loss,
+    /// The queue at the narrow place.
+    Buffer,
+    /// The send buffer of the sender's host.
+    SendBuffer,
+    /// The receive buffer of the receiver's.
+    ReceiveBuffer,
+    /// The scaling of windows on both.
+    WindowScaling,
+}
+
+impl PathCheck {
+    /// The public name.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
 /// Result of one check of a path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckReport {
-    /// `rate`, `loss`, `buffer`, `send_buffer`, `receive_buffer` or `window_scaling`.
-    pub check: String,
+    /// Subject of the check.
+    pub check: PathCheck,
     /// Whether it is good enough; null where that is not sure.
     pub passes: Option<bool>,
     /// Measured value, in `unit`.
@@ -88,7 +114,8 @@ pub struct CheckReport {
     /// `bit/s`, `share` or `bytes`.
     pub unit: String,
     /// The check's result in words.
-    pub told: String,
+    #[serde(rename = "told")]
+    pub text: String,
     /// Advice; empty where it passes.
     pub advice: String,
 }

@@ -76,8 +76,9 @@ pub enum Channel {
 }
 
 /// Form of a worker.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Workers {
     /// A process of its own (fork(2)).
     #[default]
@@ -159,10 +160,7 @@ impl LoadType for MessagingLoad {
 
 impl Workers {
     fn name(self) -> &'static str {
-        match self {
-            Self::Processes => "processes",
-            Self::Threads => "threads",
-        }
+        self.into()
     }
 }
 

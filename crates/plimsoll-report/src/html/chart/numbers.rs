@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use plimsoll_model::experiment::claim::modes::ModesDetails;
 use plimsoll_model::numbers::{Curve, Level, Numbers, Side};
-use plotly::common::{DashType, HoverInfo, Line, MarkerSymbol, Mode};
+use plotly::common::{HoverInfo, Line, MarkerSymbol, Mode};
 use plotly::layout::{Axis, AxisType};
 use plotly::{Layout, Scatter, Trace};
 
 use super::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::chart::thinned::{caption, markers};
+use crate::chart::{self, BEST_FIRST};
 use crate::claims::modes_charts;
 use crate::levels::{self, About, Group};
 use crate::number::{count, figure, median, sorted};
@@ -155,23 +156,13 @@ fn scaled(title: &str, logarithmic: bool) -> Axis {
     if logarithmic { axis(title).type_(AxisType::Log) } else { axis(title) }
 }
 
-/// How curves are drawn, the best first.
-const LINES: [(&str, DashType); 3] =
-    [(CONTROL, DashType::Solid), (SOFT, DashType::Dash), (SOFT, DashType::Dot)];
-
 fn fitted(number: usize, name: &str, curve: &Curve) -> Figure {
     // Values of 0 and below have no place on a logarithmic scale.
     let is_shown = |point: &&[f64; 2]| (0..2).all(|axis| !curve.logarithmic[axis] || point[axis] > 0.0);
-    let columns = |of: &[[f64; 2]]| -> (Vec<f64>, Vec<f64>) {
-        of.iter().filter(is_shown).map(|[x, y]| (drawn(*x), drawn(*y))).unzip()
-    };
-    let lines = curve.curves.iter().zip(LINES).map(|((name, points), (color, dash))| -> Box<dyn Trace> {
-        let (xs, ys) = columns(points);
-        Scatter::new(xs, ys)
-            .name(name)
-            .mode(Mode::Lines)
-            .line(Line::new().color(color).width(1.5).dash(dash))
-            .hover_info(HoverInfo::Skip)
+    let lines = curve.curves.iter().zip(BEST_FIRST).map(|((name, points), (color, dash))| {
+        let shown = points.iter().filter(is_shown).map(|[x, y]| (*x, *y));
+        let line: Box<dyn Trace> = chart::curve(name, shown, Line::new().color(color).width(1.5).dash(dash));
+        line
     });
     let shown: Vec<[f64; 2]> = curve.points.iter().filter(is_shown).map(|[x, y]| [drawn(*x), *y]).collect();
     let caption = caption(CURVE, shown.len());

@@ -60,8 +60,9 @@ pub struct BoundClaim {
 }
 
 /// On which side of a bound a figure is to lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Side {
     /// Below it.
     Below,
@@ -72,10 +73,7 @@ pub enum Side {
 impl Side {
     /// The key in the file, and the word.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Below => "below",
-            Self::Above => "above",
-        }
+        self.into()
     }
 }
 

@@ -105,8 +105,21 @@ impl Address {
 }
 
 /// Permitted changes on a machine that is there already and stays when the run is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    strum::IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Allow {
     /// Settings below `/proc/sys` are changed, and put back at the end of the trial, also where the connection is lost. Needs root there.
     Sysctl,
@@ -119,10 +132,6 @@ pub enum Allow {
 impl Allow {
     /// Name in a file.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Sysctl => "sysctl",
-            Self::Service => "service",
-            Self::Root => "root",
-        }
+        self.into()
     }
 }
