@@ -61,7 +61,7 @@ impl Command {
         moved("reads") || moved("writes")
     }
 
-    /// What was sampled, of these processes alone where they are given.
+    /// The profile, of these processes alone where they are given.
     fn sampled(&self, part: Option<f64>, processes: Option<&[String]>) -> Option<Sampled> {
         let profile = self.profile.as_ref()?.of_the_run();
         Some(Sampled {
@@ -205,12 +205,12 @@ mod tests {
     #[test]
     fn what_is_busy_on_both_sides_is_compared_for_each_operation_of_the_figure() {
         let found = explain(&busy(9000.0), &busy(3000.0), Scene::default());
-        let told: Vec<(&str, f64)> =
+        let listed: Vec<(&str, f64)> =
             found.evidence.iter().map(|it| (it.metric.as_str(), it.after / it.before)).collect();
         // Each of 3,000 takes three times as long as each of 9,000. Switches go on at any rate.
-        assert_eq!(told.len(), 2, "{told:?}");
-        assert_eq!(told[0].0, "machine.diskstats.vda.busy (per operation)");
-        assert!(told.iter().all(|(_, ratio)| (ratio - 3.0).abs() < 1e-9), "{told:?}");
+        assert_eq!(listed.len(), 2, "{listed:?}");
+        assert_eq!(listed[0].0, "machine.diskstats.vda.busy (per operation)");
+        assert!(listed.iter().all(|(_, ratio)| (ratio - 3.0).abs() < 1e-9), "{listed:?}");
         // Where one side has no figure, both are compared for each run.
         let mut failing = busy(3000.0);
         failing.runs.iter_mut().for_each(|run| run.operations = None);
@@ -220,13 +220,13 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_worse_command_counts_is_told_and_named() {
+    fn what_only_the_worse_command_counts_is_listed_and_named() {
         let found = explain(&command(0.0, 1000.0, 1.0), &command(30.0, 1000.0, 1.0), Scene::default());
         assert_eq!(found.causes[0].id, CauseId::NetListenOverflow);
-        let told: Vec<(&str, f64, f64)> =
+        let listed: Vec<(&str, f64, f64)> =
             found.evidence.iter().map(|it| (it.metric.as_str(), it.before, it.after)).collect();
         assert_eq!(
-            told,
+            listed,
             [
                 ("netstat.TcpExt.ListenOverflows (per run)", 0.0, 30.0),
                 ("netstat.TcpExt.TCPSynRetrans (per run)", 0.0, 30.0)
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_and_connections_are_told_as_they_were_on_average_while_commands_ran() {
+    fn queues_and_connections_are_means_over_the_time_of_the_commands() {
         let of = |held: f64, questions: f64| {
             let counters = [
                 ("listen.looks", 10.0),
@@ -311,9 +311,9 @@ mod tests {
             Command { runs: vec![run; 5], ..Command::default() }
         };
         let found = explain(&of(0.0, 0.0), &of(10.0, 9.0), Scene::default());
-        let mut told: Vec<(&str, f64)> =
+        let mut listed: Vec<(&str, f64)> =
             found.evidence.iter().map(|it| (it.metric.as_str(), it.after)).collect();
-        told.sort_by(|a, b| a.0.cmp(b.0));
-        assert_eq!(told, [("dns.open_questions (level)", 0.9), ("tcp.held_share (level)", 50.0)]);
+        listed.sort_by(|a, b| a.0.cmp(b.0));
+        assert_eq!(listed, [("dns.open_questions (level)", 0.9), ("tcp.held_share (level)", 50.0)]);
     }
 }

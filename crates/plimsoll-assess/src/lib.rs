@@ -96,7 +96,7 @@ impl Explained {
     }
 }
 
-/// A figure that is so many times another is taken for another, even where few trials leave it open.
+/// Ratio of two figures from which on they count as different, even where few trials leave it open.
 const FAR: f64 = 2.0;
 /// How much less sure causes are where it is not certain that one side is worse: less likely than not.
 const LEANING: f64 = 0.49;

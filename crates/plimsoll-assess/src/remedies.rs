@@ -11,13 +11,14 @@ use plimsoll_model::verdict::{Interval, Outcome};
 use super::windows;
 
 /// Whether the last cycle of a trial did not recover, judged from this trial alone.
-pub(super) fn called_for(plan: &Plan, trial: &TrialRecord) -> bool {
+pub fn calls_for_remedies(plan: &Plan, trial: &TrialRecord) -> bool {
     let judged =
         claim(plan).and_then(|claim| Some(windows::judged(claim, &[windows::of_trial(trial, claim)?])));
     judged.is_some_and(|judged| judged.verdict.outcome == Outcome::NotRecovered)
 }
 
-pub(super) fn last_rung_restored(plan: &Plan, trial: &TrialRecord) -> bool {
+/// Whether the last rung of the ladder in this trial brought the figure back.
+pub fn last_rung_restored(plan: &Plan, trial: &TrialRecord) -> bool {
     let last = rungs(trial).last();
     last.is_some_and(|(rung, phase)| result(plan, trial, rung, phase).outcome == Outcome::Recovered)
 }

@@ -72,6 +72,11 @@ impl Contest {
         &self.blocks
     }
 
+    /// The figures of a cell so far.
+    pub(crate) fn values(&self, cell: usize) -> Vec<f64> {
+        self.blocks.iter().map(|block| block.values[cell]).collect()
+    }
+
     /// Which share of a cell's figures was taken off as the doing of others; nothing where nothing was.
     pub(crate) fn foreign_share(&self, cell: usize) -> Option<f64> {
         let taken_off =

@@ -44,6 +44,11 @@ impl Failure {
         Self::could_not(format!("cannot {operation} {}: {error}", path.display()))
     }
 
+    /// Signals that cannot be received.
+    pub(crate) fn no_signals(error: &std::io::Error) -> Self {
+        Self::could_not(format!("cannot listen for Ctrl-C: {error}"))
+    }
+
     /// Writes it to stderr.
     pub(crate) fn print(&self) {
         match self {

@@ -219,7 +219,7 @@ mod tests {
         let hour = start / HOUR + days * 24;
         keeper
             .weeks()
-            .put_state("cpu.busy", &serde_json::json!({ "told": [hour - 48], "drifts": [] }))
+            .put_state("cpu.busy", &serde_json::json!({ "announced": [hour - 48], "drifts": [] }))
             .unwrap();
         assert!(keeper.look(hour).unwrap().iter().all(|found| found.series != "cpu.busy"));
     }

@@ -6,6 +6,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use plimsoll_report::control_characters::Screen;
+use plimsoll_report::escape::terminal;
 use plimsoll_report::text::TextOptions;
 
 use crate::failure::Failure;
@@ -35,6 +36,26 @@ pub(crate) fn styled(
     write: impl FnOnce(&mut dyn Write, &TextOptions) -> io::Result<()>,
 ) -> Result<(), Failure> {
     to_stdout(|out| write(out, &text_options()))
+}
+
+/// Writes rows in columns of even width below their headings, each line behind `indent`.
+pub(crate) fn table<const N: usize>(
+    out: &mut dyn Write,
+    indent: &str,
+    headings: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> io::Result<()> {
+    let escaped = |cells: [String; N]| cells.map(|cell| terminal(&cell).into_owned());
+    let headings = headings.map(ToOwned::to_owned);
+    let rows: Vec<[String; N]> = std::iter::once(headings).chain(rows.into_iter().map(escaped)).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(width);
+    for row in &rows {
+        let cells: Vec<String> =
+            row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        writeln!(out, "{indent}{}", cells.join("  ").trim_end())?;
+    }
+    Ok(())
 }
 
 /// Writes a document for programs to stdout, byte by byte; a terminal only shows it.

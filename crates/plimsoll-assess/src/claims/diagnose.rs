@@ -2,7 +2,7 @@
 
 use plimsoll_judge::models::diagnosis::{Diagnosis, Facts, Grant, Sent, Target, diagnose};
 use plimsoll_model::experiment::DiagnoseLoad;
-use plimsoll_model::experiment::claim::diagnose::{CheckReport, DiagnoseClaim, DiagnoseDetails};
+use plimsoll_model::experiment::claim::diagnose::{DiagnoseClaim, DiagnoseDetails};
 use plimsoll_model::observation::{DiagnoseFacts, LoadResult, PathFacts, TcpLimits, Train, pooled};
 
 use crate::claims::prelude::*;
@@ -67,15 +67,6 @@ impl DiagnosedPath {
     }
 
     fn report(&self, cell: &BTreeMap<String, String>, phase: &str) -> DiagnoseDetails {
-        let checks = self.diagnosis.findings.iter().map(|finding| CheckReport {
-            check: finding.check.name().to_owned(),
-            passes: finding.passes,
-            measured: finding.measured,
-            needed: finding.needed,
-            unit: finding.unit.to_owned(),
-            told: finding.text.clone(),
-            advice: finding.advice.clone(),
-        });
         DiagnoseDetails {
             cell: cell.clone(),
             phase: phase.to_owned(),
@@ -85,7 +76,7 @@ impl DiagnosedPath {
             tcp_bits_per_second: self.tcp_bits_per_second,
             rtt_ms: self.rtt_ms,
             congestion: self.congestion.clone(),
-            checks: checks.collect(),
+            checks: self.diagnosis.findings.clone(),
         }
     }
 }

@@ -64,8 +64,8 @@ impl<'e> Task<'e> {
     }
 }
 
-/// The rate of the next probe of a trial; nothing when it needs none.
-pub(crate) fn next_rate(experiment: &Experiment, phase: &str, slices: &[Slice]) -> Option<f64> {
+/// The rate of the next probe, in requests per second, of a phase that searches for a limit; absent when the limit is known well enough.
+pub fn next_rate(experiment: &Experiment, phase: &str, slices: &[Slice]) -> Option<f64> {
     let task = Task::of(experiment, phase)?;
     let probes: Vec<ProbeReport> = slices.iter().filter_map(|slice| task.probe(0, slice)).collect();
     // The experiment was checked, so that its settings are in range.

@@ -94,12 +94,12 @@ pub(crate) fn of<'p>(plan: &'p Plan, finding: &Finding) -> Option<&'p Claim> {
 }
 
 /// Whether the slices of a measured phase determine its figure surely enough for all claims.
-pub(crate) fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
+pub fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
     plan.experiment.claims.iter().all(|claim| kind(claim).sure_enough(plan, phase, slices))
 }
 
 /// Describes in a sentence how far a phase is while it is measured.
-pub(crate) fn so_far(plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String> {
+pub fn so_far(plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String> {
     plan.experiment.claims.iter().find_map(|claim| kind(claim).so_far(phase, slices))
 }
 

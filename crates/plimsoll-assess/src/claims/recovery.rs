@@ -88,7 +88,7 @@ fn in_the_end(plan: &Plan, trial: &TrialRecord, claim: &RecoveryClaim) -> Option
 }
 
 /// Whether one window of a watch lies within the claim's margin of the median of the baseline, adjusted by the control.
-pub(crate) fn window_passes(
+pub fn window_passes(
     plan: &Plan,
     baseline: &[Slice],
     window: &Slice,

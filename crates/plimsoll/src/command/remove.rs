@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn old_runs_go_but_for_the_newest_that_are_kept() {
+    fn the_newest_runs_are_kept_and_older_ones_go() {
         assert_eq!(gone(None, Some(3)), ["a3", "b3", "a4", "b4"]);
         assert_eq!(gone(Some(3), Some(3)), ["a4", "b4"]);
         assert_eq!(gone(Some(1), Some(4)), ["a4", "b4"]);

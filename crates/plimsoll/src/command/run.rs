@@ -145,7 +145,7 @@ fn carry_out(
     let page = state::open_page(&path, bundle(args)).map_err(|error| Failure::io("write", &path, &error))?;
     let ends = Ends::default();
     let interrupt = &ends.now;
-    listen(interrupt).map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
+    listen(interrupt)?;
     let limits = limits(args, plan);
     let is_remote = plan.experiment.is_remote();
     let provider: Box<dyn HostProvider> = match is_remote {
@@ -206,8 +206,8 @@ fn carry_out(
 }
 
 /// Sets the flag at the first signal to end. The second does not wait for anything any more, but gives the terminal back.
-pub(crate) fn listen(interrupt: &Arc<AtomicBool>) -> io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+pub(crate) fn listen(interrupt: &Arc<AtomicBool>) -> Result<(), Failure> {
+    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(|error| Failure::no_signals(&error))?;
     let interrupt = Arc::clone(interrupt);
     let wait = move || {
         for _ in signals.forever() {
@@ -217,7 +217,11 @@ pub(crate) fn listen(interrupt: &Arc<AtomicBool>) -> io::Result<()> {
             }
         }
     };
-    thread::Builder::new().name("signals".into()).spawn(wait).map(drop)
+    thread::Builder::new()
+        .name("signals".into())
+        .spawn(wait)
+        .map(drop)
+        .map_err(|error| Failure::no_signals(&error))
 }
 
 /// The page during the run. Another thread writes it, since the thread of the run has exclusive use of the file of runs.

@@ -98,7 +98,7 @@ fn measure(folder: &Path, results: &Results, block: u32, machine: &str) -> Resul
         store.put_trial(&entry.id, &trial)?;
     }
     let ends = Ends::default();
-    listen(&ends.now).map_err(|error| Failure::could_not(format!("cannot listen for signals: {error}")))?;
+    listen(&ends.now)?;
     let provider = rig::namespaces(Vec::new(), &ends.now)?;
     let (profiler, unprofiled) = rig::profiler(&plan);
     entry.notes.extend(unprofiled);

@@ -9,7 +9,7 @@ use regex::bytes::Regex;
 
 use super::counter::Counter;
 use super::error::last_lines;
-use super::process::Ran;
+use super::process::EndedCommand;
 use super::{Figure, Invocation, MeasureError, Runner, WorkingFolder};
 use crate::args::{CommandMetric, FigureArgs};
 use crate::failure::Failure;
@@ -141,7 +141,7 @@ impl Gauge {
     }
 
     /// Reads the figure off a run.
-    pub(crate) fn read(&self, ran: &Ran, invocation: &Invocation) -> Result<Figure, MeasureError> {
+    pub(crate) fn read(&self, ran: &EndedCommand, invocation: &Invocation) -> Result<Figure, MeasureError> {
         let nothing = |what| MeasureError::Nothing { command: invocation.to_string(), what };
         let figure = match self {
             Self::Used(CommandMetric::Wall) => {
@@ -194,7 +194,7 @@ pub(super) fn own_peak() -> Result<u64, MeasureError> {
 }
 
 /// The number that a command printed: on stdout, or else on stderr, where programs such as `dd` report.
-fn printed(pattern: &Regex, ran: &Ran, invocation: &Invocation) -> Result<f64, MeasureError> {
+fn printed(pattern: &Regex, ran: &EndedCommand, invocation: &Invocation) -> Result<f64, MeasureError> {
     let group = |text| pattern.captures(text).and_then(|found| found.get(1));
     let Some(found) = group(&ran.stdout).or_else(|| group(&ran.stderr)) else {
         let wrote = last_lines(if ran.stdout.is_empty() { &ran.stderr } else { &ran.stdout });
@@ -215,7 +215,7 @@ fn printed(pattern: &Regex, ran: &Ran, invocation: &Invocation) -> Result<f64, M
 
 /// The median over the trials of a phase's figure.
 fn of_phase(
-    ran: &Ran,
+    ran: &EndedCommand,
     phase: Option<&str>,
     metric: Option<Metric>,
     invocation: &Invocation,

@@ -1,6 +1,5 @@
 //! Ctrl-C: the command under test ends, and the measuring after it.
 
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,6 +8,8 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+
+use crate::failure::Failure;
 
 /// How long a command may take to end when it is asked to.
 const GRACE: Duration = Duration::from_secs(2);
@@ -25,11 +26,12 @@ struct Shared {
 
 impl Interrupts {
     /// Takes SIGINT, SIGTERM and SIGHUP over from here on. The first ends the command; a second kills it, and so does time.
-    pub(crate) fn listen() -> io::Result<Self> {
+    pub(crate) fn listen() -> Result<Self, Failure> {
         let interrupts = Self::default();
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let mut signals =
+            Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|error| Failure::no_signals(&error))?;
         let shared = interrupts.clone();
-        std::thread::Builder::new().name("signals".into()).spawn(move || {
+        let listening = std::thread::Builder::new().name("signals".into()).spawn(move || {
             for _ in signals.forever() {
                 let again = shared.0.interrupted.swap(true, Ordering::SeqCst);
                 shared.end_command(if again { Signal::SIGKILL } else { Signal::SIGTERM });
@@ -39,8 +41,8 @@ impl Interrupts {
                     later.end_command(Signal::SIGKILL);
                 });
             }
-        })?;
-        Ok(interrupts)
+        });
+        listening.map(|_| interrupts).map_err(|error| Failure::no_signals(&error))
     }
 
     /// Whether a signal came.

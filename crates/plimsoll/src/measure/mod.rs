@@ -17,7 +17,7 @@ pub(crate) use counter::Counter;
 pub(crate) use error::MeasureError;
 pub(crate) use gauge::Gauge;
 pub(crate) use interrupt::Interrupts;
-pub(crate) use process::{Ran, Runner, Times, WorkingFolder};
+pub(crate) use process::{EndedCommand, Runner, Times, WorkingFolder};
 pub(crate) use ready::ready_during;
 
 /// One figure that was read off a command.

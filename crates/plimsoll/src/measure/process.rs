@@ -18,6 +18,7 @@ use super::error::last_lines;
 use super::schedule::Scheduled;
 use super::{Interrupts, Invocation, MeasureError};
 use crate::args;
+use crate::failure::Failure;
 
 /// The exit status of `plimsoll run` that says that it could not be carried out.
 const COULD_NOT: i32 = 3;
@@ -27,7 +28,7 @@ const MOST_READ: u64 = 64 << 20;
 
 /// Resources and output of a command.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct EndedCommand {
     /// From before it was started until it had ended.
     pub(super) wall: Duration,
     /// User and system time, of the command and of the children that it waited for.
@@ -120,6 +121,12 @@ impl Runner {
         })
     }
 
+    /// A runner whose commands end at Ctrl-C, and when this process is killed.
+    pub(crate) fn listening(ignore_failure: bool) -> Result<Self, Failure> {
+        let runner = Self::new(Interrupts::listen()?, ignore_failure)?;
+        Ok(runner.guarded(Guard::start()?))
+    }
+
     /// The times of the command that ended last.
     pub(crate) fn times(&self) -> Times {
         self.times
@@ -144,7 +151,7 @@ impl Runner {
         invocation: &Invocation,
         place: &WorkingFolder,
         with_output: bool,
-    ) -> Result<Ran, MeasureError> {
+    ) -> Result<EndedCommand, MeasureError> {
         let (ran, status) = self.carry_out(invocation, place, with_output)?;
         if !self.ignore_failure {
             self.demand(invocation, status, with_output, true)?;
@@ -152,7 +159,7 @@ impl Runner {
         if !with_output {
             return Ok(ran);
         }
-        Ok(Ran { stdout: read(&mut self.stdout)?, stderr: read(&mut self.stderr)?, ..ran })
+        Ok(EndedCommand { stdout: read(&mut self.stdout)?, stderr: read(&mut self.stderr)?, ..ran })
     }
 
     /// Runs a measurement that may end in one of several ways.
@@ -161,11 +168,11 @@ impl Runner {
         invocation: &Invocation,
         place: &WorkingFolder,
         statuses: &[i32],
-    ) -> Result<Ran, MeasureError> {
+    ) -> Result<EndedCommand, MeasureError> {
         let (ran, status) = self.carry_out(invocation, place, true)?;
         match status.code() {
             Some(code) if statuses.contains(&code) => {
-                Ok(Ran { stdout: read(&mut self.stdout)?, stderr: read(&mut self.stderr)?, ..ran })
+                Ok(EndedCommand { stdout: read(&mut self.stdout)?, stderr: read(&mut self.stderr)?, ..ran })
             }
             Some(COULD_NOT) => {
                 let wrote = String::from_utf8_lossy(&read(&mut self.stderr)?).into_owned();
@@ -195,7 +202,7 @@ impl Runner {
         invocation: &Invocation,
         place: &WorkingFolder,
         with_output: bool,
-    ) -> Result<(Ran, ExitStatus), MeasureError> {
+    ) -> Result<(EndedCommand, ExitStatus), MeasureError> {
         let command = self.command(invocation, place, with_output)?;
         self.carry_out_as(command, invocation)
     }
@@ -204,7 +211,7 @@ impl Runner {
         &mut self,
         mut command: Command,
         invocation: &Invocation,
-    ) -> Result<(Ran, ExitStatus), MeasureError> {
+    ) -> Result<(EndedCommand, ExitStatus), MeasureError> {
         if self.interrupts.seen() {
             return Err(MeasureError::Interrupted);
         }
@@ -220,7 +227,7 @@ impl Runner {
         let cpu = user + system;
         let waited = waits.and_then(|waits| waits.foreign(cpu));
         self.times = Times { wall, user, system, ready: waited };
-        let ran = Ran {
+        let ran = EndedCommand {
             wall,
             cpu,
             // A wait of Plimsoll's own that began before the command had ended counts twice, but not beyond its CPU time.
@@ -387,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_printed_is_read_anew_for_every_command() {
+    fn each_command_has_an_output_of_its_own() {
         let mut runner = runner();
         let long = runner
             .run(&shell("echo long long line; echo aside >&2"), &WorkingFolder::default(), true)

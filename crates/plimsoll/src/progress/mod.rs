@@ -1,12 +1,12 @@
 //! Progress of a run: the whole screen of a terminal, a line where it is small, a line now and then in a log.
 
 pub(crate) mod forecast;
-mod heartbeat;
 pub(crate) mod lines;
 mod live;
 mod report;
 mod shared;
 mod spark;
+mod ticker;
 mod view;
 
 use std::io::{self, IsTerminal};
@@ -21,11 +21,10 @@ use plimsoll_store::{RunEntry, Times, UnderWayFile};
 use crate::messages;
 use crate::output::LiveLine;
 
-use heartbeat::Heartbeat;
 use live::Screen;
 pub(crate) use report::ReportSoFar;
-use shared::Shared;
 pub(crate) use spark::spark;
+use ticker::Ticker;
 use view::View;
 
 /// What ends a run, or a phase of it, before its time.
@@ -50,7 +49,7 @@ pub(crate) struct ProgressOptions {
 enum Outlet {
     Screen(Screen),
     Line(LiveLine),
-    Log(#[expect(dead_code, reason = "it writes for as long as it is there")] Heartbeat),
+    Log(#[expect(dead_code, reason = "it writes for as long as it is there")] Ticker),
     Nobody,
 }
 
@@ -59,7 +58,7 @@ pub(crate) struct Progress {
     view: Arc<Mutex<View>>,
     outlet: Outlet,
     report: Arc<ReportSoFar>,
-    _shared: Shared,
+    _shared: Ticker,
 }
 
 impl Progress {
@@ -74,7 +73,7 @@ impl Progress {
     ) -> Self {
         let view = Arc::new(Mutex::new(View::new(plan, entry, earlier)));
         let report = Arc::new(report);
-        let shared = Shared::start(&view, file);
+        let shared = shared::write_each_second(&view, file);
         let outlet = if messages::is_quiet() {
             Outlet::Nobody
         } else if let Some(screen) = options.live.then(|| Screen::open(&view, ends, &report)).flatten() {
@@ -84,7 +83,11 @@ impl Progress {
             line.say(&format!("run {} of {}: {}", entry.id, entry.experiment, plan.experiment.question));
             Outlet::Line(line)
         } else {
-            options.heartbeat.map_or(Outlet::Nobody, |every| Outlet::Log(Heartbeat::start(&view, every)))
+            options.heartbeat.map_or(Outlet::Nobody, |every| {
+                let view = Arc::clone(&view);
+                let beat = move || messages::note(lock(&view).in_a_line());
+                Outlet::Log(Ticker::start("heartbeat", every, beat))
+            })
         };
         Self { view, outlet, report, _shared: shared }
     }

@@ -1,14 +1,13 @@
 //! How far a run is, for other processes: each second, in a file beside the file of runs.
 
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_model::under_way::{CpusUnderWay, LineUnderWay, PhaseUnderWay, RigUnderWay, Stage, UnderWay};
 use plimsoll_store::UnderWayFile;
 
 use super::lock;
+use super::ticker::Ticker;
 use super::view::{CPU_KINDS, View};
 
 const EVERY: Duration = Duration::from_secs(1);
@@ -16,43 +15,20 @@ const EVERY: Duration = Duration::from_secs(1);
 const VALUES: usize = 120;
 const LINES: usize = 30;
 
-/// Writes for as long as it is there; the file goes with it.
-pub(super) struct Shared {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Shared {
-    pub(super) fn start(view: &Arc<Mutex<View>>, file: UnderWayFile) -> Self {
-        let (stop, stopped) = mpsc::channel();
-        let view = Arc::clone(view);
-        let write = move || {
-            let mut is_warned = false;
-            loop {
-                let state = state(&lock(&view));
-                if let Err(error) = file.write(&state)
-                    && !std::mem::replace(&mut is_warned, true)
-                {
-                    tracing::warn!("`plimsoll serve` cannot show this run while it goes on: {error}");
-                }
-                if stopped.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout) {
-                    break;
-                }
-            }
-        };
-        // No run depends on this view, so a missing thread is no error.
-        let thread = thread::Builder::new().name("shared".into()).spawn(write).ok();
-        Self { stop: Some(stop), thread }
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.stop = None;
-        if let Some(thread) = self.thread.take() {
-            thread.join().ok();
+/// Writes for as long as the result is there; the file goes with it.
+pub(super) fn write_each_second(view: &Arc<Mutex<View>>, file: UnderWayFile) -> Ticker {
+    let view = Arc::clone(view);
+    let mut is_warned = false;
+    let mut write = move || {
+        let state = state(&lock(&view));
+        if let Err(error) = file.write(&state)
+            && !std::mem::replace(&mut is_warned, true)
+        {
+            tracing::warn!("`plimsoll serve` cannot show this run while it goes on: {error}");
         }
-    }
+    };
+    write();
+    Ticker::start("shared", EVERY, write)
 }
 
 fn state(view: &View) -> UnderWay {

@@ -46,8 +46,8 @@ fn every_commit_gets_its_verdict_and_is_built_once() {
     let lab = Lab::new();
     repository(&lab);
     let gated = |base: &str, head: &str| ab(&lab, base, head, &["--format", "json"]);
-    let outcomes = |told: &crate::lab::Printed| -> Vec<String> {
-        let benchmarks = told.json()["benchmarks"].as_array().cloned().unwrap_or_default();
+    let outcomes = |output: &crate::lab::Printed| -> Vec<String> {
+        let benchmarks = output.json()["benchmarks"].as_array().cloned().unwrap_or_default();
         benchmarks
             .iter()
             .map(|one| format!("{} {}", one["benchmark"], one["verdict"]["outcome"]).replace('"', ""))
@@ -70,22 +70,22 @@ fn every_commit_gets_its_verdict_and_is_built_once() {
 fn a_comment_has_five_lines_at_most_and_shows_no_markup_of_a_benchmark() {
     let lab = Lab::new();
     repository(&lab);
-    let told = ab(&lab, "start", "slower", &["--format", "markdown"]).exits(1);
-    let told =
-        told.prints("**Plimsoll: slower").prints("- BenchmarkB-2 +").prints("| benchmark | base | head |");
-    drop(told);
+    let output = ab(&lab, "start", "slower", &["--format", "markdown"]).exits(1);
+    let output =
+        output.prints("**Plimsoll: slower").prints("- BenchmarkB-2 +").prints("| benchmark | base | head |");
+    drop(output);
     let (a, b) = (lab.path("a").display().to_string(), lab.path("b").display().to_string());
     lab.script("mkdir a b && cp bench a && sed 's/BenchmarkA/Benchmark<b>|A/' bench >b/bench && chmod 755 b/bench && echo '1 2' | tee a/built >b/built").exits(0);
-    let told = lab.plimsoll(&["ab", &a, &b, "--budget", "20s", "--", "./bench"]).exits(0);
-    told.prints("Only").prints("has Benchmark<b>|A-2").prints("is the same as");
+    let output = lab.plimsoll(&["ab", &a, &b, "--budget", "20s", "--", "./bench"]).exits(0);
+    output.prints("Only").prints("has Benchmark<b>|A-2").prints("is the same as");
 }
 
 #[test]
 fn the_commit_behind_a_change_is_found_by_the_same_command() {
     let lab = Lab::new();
     repository(&lab);
-    let told = ab(&lab, "start", "faster", &["--figure", r"B-2\s+100\s+([0-9.]+)", "--bisect"]);
-    told.exits(1).prints("10.").prints("slower");
+    let output = ab(&lab, "start", "faster", &["--figure", r"B-2\s+100\s+([0-9.]+)", "--bisect"]);
+    output.exits(1).prints("10.").prints("slower");
     let refused = ab(&lab, "start", "faster", &["--bisect"]);
     refused.exits(2).says("--bisect follows one figure");
 }
@@ -129,13 +129,13 @@ exec awk -v seed="$(od -An -N3 -tu4 /dev/urandom)" 'function noise() {{ return 1
         lab.plimsoll(&[&["ab", &base, &head, "--budget", "20s"], options, &["--", "{}"]].concat())
     };
     ab(&[]).exits(0).prints("is the same in all 2 benchmarks").prints("Not judged: cpu time +");
-    let told = ab(&["--metric", "cpu", "--format", "json"]).exits(1).json();
-    let benchmarks = told["benchmarks"].as_array().cloned().unwrap_or_default();
+    let output = ab(&["--metric", "cpu", "--format", "json"]).exits(1).json();
+    let benchmarks = output["benchmarks"].as_array().cloned().unwrap_or_default();
     let outcomes: Vec<String> = benchmarks
         .iter()
         .map(|one| format!("{} {}", one["verdict"]["metric"], one["verdict"]["outcome"]).replace('"', ""))
         .collect();
-    assert_eq!(outcomes, ["cpu_time same", "cpu_time slower"], "{told}");
+    assert_eq!(outcomes, ["cpu_time same", "cpu_time slower"], "{output}");
 }
 
 #[test]
@@ -197,8 +197,9 @@ fn what_fails_is_named_with_its_version_and_what_helps() {
         let words = ["ab", base, "words", "--git", &git, "--builds", &builds, "--budget", "2s"];
         lab.plimsoll(&[&words[..], options, &["--", bench]].concat()).exits(3)
     };
-    let fails_on_its_own =
-        |told: crate::lab::Printed| assert!(!told.stderr.contains("--ignore-failure"), "{}", told.stderr);
+    let fails_on_its_own = |output: crate::lab::Printed| {
+        assert!(!output.stderr.contains("--ignore-failure"), "{}", output.stderr)
+    };
     fails_on_its_own(ab("start", &["--build", "echo lost; exit 4"], "./bench").says("start (").says("lost"));
     fails_on_its_own(
         ab("start", &["--prepare", "exit 4"], "./bench").says("start (").says("`exit 4` failed"),
@@ -240,10 +241,10 @@ fn what_a_program_uses_is_counted_without_noise() {
     let (small, large) =
         (lab.file("small", "#!/bin/sh\ntrue\n"), lab.file("large", "#!/bin/sh\ntrue # longer\n"));
     lab.script("chmod 755 small large").exits(0);
-    let told =
+    let output =
         lab.plimsoll(&["ab", &small, &large, "--metric", "size", "--format", "json", "--", "{}"]).exits(1);
-    let told = told.json();
-    assert_eq!(told["benchmarks"][0]["pairs"][0], serde_json::json!([15.0, 24.0]));
+    let output = output.json();
+    assert_eq!(output["benchmarks"][0]["pairs"][0], serde_json::json!([15.0, 24.0]));
 }
 
 #[test]
@@ -278,30 +279,30 @@ fn builds(lab: &Lab) -> [String; 2] {
 }
 
 #[test]
-fn a_program_that_is_slower_is_told_with_the_function_and_the_line() {
+fn a_slower_program_is_reported_with_the_function_and_the_line() {
     let lab = Lab::new();
     let [base, head] = builds(&lab);
     let page = lab.path("page.html").display().to_string();
     let words = ["ab", &base, &head, "--budget", "30s", "--html", &page, "--format", "json", "--", "{}"];
-    let told = lab.plimsoll(&words).exits(1).json();
-    let function = &told["why"]["functions"][0];
-    assert_eq!(function["function"], "extra", "{told}");
+    let output = lab.plimsoll(&words).exits(1).json();
+    let function = &output["why"]["functions"][0];
+    assert_eq!(function["function"], "extra", "{output}");
     let callers = function["called_by"].as_array().cloned().unwrap_or_default();
-    assert_eq!(callers.last(), Some(&"main".into()), "{told}");
+    assert_eq!(callers.last(), Some(&"main".into()), "{output}");
     let (file, line) = (&function["lines"][0]["file"], function["lines"][0]["line"].as_u64());
-    assert!(file.as_str().is_some_and(|file| file.ends_with("work.c")), "{told}");
-    assert!(matches!(line, Some(5 | 6)), "{told}");
+    assert!(file.as_str().is_some_and(|file| file.ends_with("work.c")), "{output}");
+    assert!(matches!(line, Some(5 | 6)), "{output}");
     let share = function["after_us"].as_f64().unwrap_or_default()
-        / told["why"]["narrowest"]["after_us"].as_f64().unwrap_or(1.0);
-    assert!(share > 0.9, "the narrowest function is the one that is new: {told}");
+        / output["why"]["narrowest"]["after_us"].as_f64().unwrap_or(1.0);
+    assert!(share > 0.9, "the narrowest function is the one that is new: {output}");
     let page = std::fs::read_to_string(page).expect("the page");
     for part in ["<h2>Verdicts</h2>", "extra", "work.c:", "plimsoll ab"] {
         assert!(page.contains(part), "{part}");
     }
-    let told = lab.plimsoll(&["ab", &base, &head, "--budget", "30s", "--", "{}"]).exits(1);
-    told.prints("of the added CPU time is in extra").prints("work.c:");
-    let told = lab.plimsoll(&["ab", &base, &head, "--budget", "30s", "--no-why", "--", "{}"]).exits(1);
-    assert!(!told.stdout.contains("Why"));
+    let output = lab.plimsoll(&["ab", &base, &head, "--budget", "30s", "--", "{}"]).exits(1);
+    output.prints("of the added CPU time is in extra").prints("work.c:");
+    let output = lab.plimsoll(&["ab", &base, &head, "--budget", "30s", "--no-why", "--", "{}"]).exits(1);
+    assert!(!output.stdout.contains("Why"));
 }
 
 #[test]
@@ -311,9 +312,9 @@ fn allocations_are_counted_exactly() {
     let words =
         ["ab", &base, &head, "--metric", "allocations", "--budget", "2s", "--format", "json", "--", "{}"];
     // Under Valgrind a few pairs take seconds, and all of them are equal.
-    let told = lab.plimsoll(&words).json();
-    assert_eq!(told["benchmarks"][0]["pairs"][0], serde_json::json!([100.0, 130.0]));
-    assert!(told["why"].is_null(), "allocations are no CPU time");
+    let output = lab.plimsoll(&words).json();
+    assert_eq!(output["benchmarks"][0]["pairs"][0], serde_json::json!([100.0, 130.0]));
+    assert!(output["why"].is_null(), "allocations are no CPU time");
 }
 
 #[test]

@@ -31,8 +31,8 @@ max_trials = 6
 fn first_cause(experiment: &str) -> Value {
     let lab = Lab::new();
     let file = lab.file("fault.toml", &format!("{TWO_HOSTS}{experiment}"));
-    let told = lab.plimsoll_until_decided(&["run", &file, "--format", "json"]);
-    let report = told.exits(0).json();
+    let output = lab.plimsoll_until_decided(&["run", &file, "--format", "json"]);
+    let report = output.exits(0).json();
     assert!(!report["evidence"].as_array().expect("evidence").is_empty());
     report["causes"][0].clone()
 }
@@ -80,8 +80,9 @@ fn a_cause_is_confirmed_by_changing_what_it_says_and_the_run_that_it_explains_kn
     lab.plimsoll(&["explain", run, "--confirm", "--cause", "net.rto"])
         .exits(2)
         .says("`net.rto` is not among the causes of the run");
-    let told = lab.plimsoll_until_decided(&["explain", run, "--confirm", "--format", "json"]).exits(0).json();
-    let verdict = &told["verdicts"][0];
+    let output =
+        lab.plimsoll_until_decided(&["explain", run, "--confirm", "--format", "json"]).exits(0).json();
+    let verdict = &output["verdicts"][0];
     assert_eq!(
         (&verdict["claim"], &verdict["outcome"]),
         (&"confirmation".into(), &"confirmed".into()),
@@ -89,12 +90,12 @@ fn a_cause_is_confirmed_by_changing_what_it_says_and_the_run_that_it_explains_kn
     );
     assert!(verdict["estimate"].as_f64() > Some(0.9), "{verdict}");
     assert_eq!(
-        told["rerun_command"],
+        output["rerun_command"],
         serde_json::json!(["plimsoll", "explain", run, "--confirm", "--cause", "net.port_exhaustion"])
     );
     let explained = lab.plimsoll(&["explain", run, "--format", "json"]).exits(0).json();
     assert_eq!(explained["causes"][0]["confirmed"], true);
-    let confirmation = told["run"].as_str().expect("an id");
+    let confirmation = output["run"].as_str().expect("an id");
     lab.plimsoll(&["explain", confirmation, "--confirm"]).exits(2).says("is a confirmation itself");
     lab.plimsoll(&["show", confirmation]).exits(0).prints("Confirmed.").prints("intervention = applied");
 }
@@ -118,11 +119,11 @@ fn rules_that_a_strangers_program_has_loaded_are_named_from_the_profile() {
     let lab = Lab::new();
     let file = lab.file("filtered.toml", &format!("{TWO_HOSTS}{FILTERED}"));
     let few = "loads.visitors.http.concurrency=8";
-    // Longer, and more often than elsewhere: few connections at a time leave more to whoever else uses the CPUs.
+    // Longer, and more often than elsewhere: few connections at a time leave more to other users of the CPUs.
     let (long, often) = ("loads.visitors.http.duration=1500ms", "run.max_trials=16");
     let args = ["run", &file, "--yes", "--set", few, "--set", long, "--set", often, "--format", "json"];
-    let told = lab.plimsoll_until_decided(&args);
-    let report = told.exits(0).json();
+    let output = lab.plimsoll_until_decided(&args);
+    let report = output.exits(0).json();
     let cause = &report["causes"][0];
     assert_eq!(cause["id"], "net.rule_chain", "{}", report["profile"]);
     let metric = cause["evidence"][0]["metric"].as_str().expect("a metric");
@@ -194,8 +195,8 @@ max_trials = 12
 fn the_process_that_makes_the_disk_flush_is_named() {
     let lab = Lab::of_root().allowing("machine");
     let file = lab.file("flushed.toml", FLUSHED);
-    let told = lab.plimsoll_until_decided(&["run", &file, "--format", "json"]);
-    let report = told.exits(0).json();
+    let output = lab.plimsoll_until_decided(&["run", &file, "--format", "json"]);
+    let report = output.exits(0).json();
     let cause = &report["causes"][0];
     assert_eq!(cause["id"], "disk.foreign_sync", "{} {}", report["causes"], report["profile"]["calls"]);
     let metric = cause["evidence"][0]["metric"].as_str().expect("a metric");
@@ -228,8 +229,8 @@ fn a_process_that_is_killed_for_want_of_memory_is_named() {
         "run.max_trials=12",
     ];
     args.extend(settings.iter().flat_map(|setting| ["--set", setting]));
-    let told = lab.plimsoll_until_decided(&args);
-    let report = told.exits(0).json();
+    let output = lab.plimsoll_until_decided(&args);
+    let report = output.exits(0).json();
     let cause = &report["causes"][0];
     assert_eq!(cause["id"], "memory.oom", "{} {}", report["causes"], report["profile"]["calls"]);
     assert_eq!(cause["evidence"][0]["metric"], "killed for lack of memory: server/python3 (cache)");
@@ -242,8 +243,8 @@ fn runs_with_other_levels_are_compared_in_what_both_have_and_else_the_command_is
     let (plain, varied) =
         (lab.file("plain.toml", TWO_HOSTS), lab.file("varied.toml", &format!("{TWO_HOSTS}{factor}")));
     let of = |args: &[&str]| {
-        let told = lab.plimsoll(&[&["run"], args, &["--format", "json"]].concat());
-        told.json()["run"].as_str().expect("an id").to_owned()
+        let output = lab.plimsoll(&[&["run"], args, &["--format", "json"]].concat());
+        output.json()["run"].as_str().expect("an id").to_owned()
     };
     let bad = of(&[&plain, "--set", "services.web.web.backlog=1"]);
     let good = of(&[&varied, "--factor", "backlog=511,300"]);
@@ -268,7 +269,7 @@ fn of_two_runs_the_worse_one_is_explained() {
     let factor = "[factors.clients]\nset = \"loads.visitors.http.concurrency\"\nlevels = [40, 41]\n";
     let file = lab.file("one.toml", &format!("{TWO_HOSTS}{factor}{claim}"));
     let of = |backlog: &str| {
-        let told = lab.plimsoll(&[
+        let output = lab.plimsoll(&[
             "run",
             &file,
             "--set",
@@ -276,11 +277,11 @@ fn of_two_runs_the_worse_one_is_explained() {
             "--format",
             "json",
         ]);
-        told.json()["run"].as_str().expect("an id").to_owned()
+        output.json()["run"].as_str().expect("an id").to_owned()
     };
     let (good, bad) = (of("511"), of("1"));
-    let told = lab.plimsoll(&["explain", &good, &bad]);
-    told.exits(0).prints("net.listen_overflow").prints("What sets the worse run apart");
+    let output = lab.plimsoll(&["explain", &good, &bad]);
+    output.exits(0).prints("net.listen_overflow").prints("What sets the worse run apart");
     let document = lab.plimsoll(&["explain", &good, &bad, "--format", "json"]).exits(0).json();
     assert_eq!(document["verdicts"][0]["causes"][0]["id"], "net.listen_overflow", "{document}");
     let alone = lab.plimsoll(&["explain", &bad, "--format", "json"]).exits(0).json();
@@ -293,14 +294,14 @@ fn of_two_commands_the_worse_one_is_explained() {
     let (few, many) =
         ("dd if=/dev/zero of=/dev/null bs=64k count=2000", "dd if=/dev/zero of=/dev/null bs=1 count=400000");
     let args = ["compare", "--explain", "--a", many, "--b", few, "--min-pairs", "8", "--format", "json"];
-    let told = lab.plimsoll(&args).exits(0).json();
-    assert_eq!(told["outcome"], "faster", "{told}");
+    let output = lab.plimsoll(&args).exits(0).json();
+    assert_eq!(output["outcome"], "faster", "{output}");
     // The first command is the worse one: it stands on the side of after.
-    let profile = &told["profile"];
+    let profile = &output["profile"];
     let us = |side: &str| profile[side]["cpu_us"].as_f64().expect("a time");
     assert_eq!(profile["per"], "run");
     assert!(us("after") > 3.0 * us("before"), "{profile}");
-    assert!(told["evidence"].is_array() && told["causes"].is_array(), "{told}");
+    assert!(output["evidence"].is_array() && output["causes"].is_array(), "{output}");
     let alike = ["compare", "--explain", "--a", few, "--b", few, "--min-pairs", "3", "--max-pairs", "3"];
     lab.plimsoll(&alike).exits(4).prints("nothing to explain");
     lab.plimsoll(&["compare", "--explain", "latest", "latest"])
@@ -319,15 +320,15 @@ fn a_stranger_beside_a_command_is_named_with_what_it_takes() {
     );
     let mut args = vec!["compare", "--explain", "--observe", "host", "--program", "gzip"];
     args.extend(["--a", &quiet, "--b", &crowded, "--min-pairs", "8", "--format", "json"]);
-    let told = lab.plimsoll(&args).exits(1).json();
-    assert_eq!(told["outcome"], "slower", "{told}");
-    // What else holds the machine back, as another test may, is told as well.
-    let causes = told["causes"].as_array().expect("a list");
+    let output = lab.plimsoll(&args).exits(1).json();
+    assert_eq!(output["outcome"], "slower", "{output}");
+    // The report also names another load on the machine, such as another test.
+    let causes = output["causes"].as_array().expect("a list");
     let contended = causes.iter().find(|cause| cause["id"] == "cpu.contended");
     let evidence = contended.and_then(|cause| cause["evidence"].as_array()).map_or(&[][..], Vec::as_slice);
     let is_stranger = |metric: &str| metric.starts_with("CPUs used by host/sha256sum");
     let stranger = evidence.iter().any(|it| it["metric"].as_str().is_some_and(is_stranger));
-    assert!(stranger, "{} {}", told["causes"], told["profile"]["cpu_use"]);
+    assert!(stranger, "{} {}", output["causes"], output["profile"]["cpu_use"]);
     let args = ["compare", "--explain", "--a", "true", "--b", "true", "--observe"];
     for (what, says) in [("all", "expected host"), ("cgroup=/no/such", "expected a control group")] {
         lab.plimsoll(&[&args[..], &[what]].concat()).exits(2).says(says);
@@ -378,11 +379,11 @@ fn data_that_a_command_holds_back_is_seen_in_its_sockets_while_it_runs() {
     let [at_once, held] = ["1", "0"].map(|now| format!("python3 {ask} {port} {now}"));
     let args =
         ["compare", "--explain", "--a", &at_once, "--b", &held, "--min-pairs", "5", "--format", "json"];
-    let told = lab.plimsoll(&args).exits(1).json();
-    assert_eq!(told["causes"][0]["id"], "net.delayed_ack", "{} {}", told["causes"], told["evidence"]);
-    let notes = told["notes"].to_string();
+    let output = lab.plimsoll(&args).exits(1).json();
+    assert_eq!(output["causes"][0]["id"], "net.delayed_ack", "{} {}", output["causes"], output["evidence"]);
+    let notes = output["notes"].to_string();
     assert!(notes.contains("Plimsoll itself used "), "{notes}");
-    let members = told["profile"]["members"].to_string();
+    let members = output["profile"]["members"].to_string();
     assert!(members.contains("served"), "{members}");
 }
 
@@ -471,10 +472,10 @@ fn a_quota_of_cpu_time_that_somebody_set_is_named_with_its_group() {
     let file = lab.file("quota.toml", &format!("{TWO_HOSTS}{QUOTA}"));
     let prefork = ["--set", "services.web.web.model=prefork", "--set", "services.web.web.clients=64"];
     let args = [&["run", &file, "--yes", "--format", "json"][..], &prefork].concat();
-    let told = lab.plimsoll_until_decided(&args);
+    let output = lab.plimsoll_until_decided(&args);
     // All of its processes have ended with their hosts.
     std::fs::remove_dir(group).expect("the group is empty");
-    let report = told.exits(0).json();
+    let report = output.exits(0).json();
     let cause = &report["causes"][0];
     assert_eq!(
         cause["id"], "cpu.quota_throttled",
@@ -501,7 +502,7 @@ difference = { phase = "visits", factor = "release", metric = "connections_per_s
 
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
-fn requests_for_connections_that_are_dropped_are_told_from_a_queue_that_is_full() {
+fn dropped_requests_for_connections_differ_from_a_full_queue() {
     let lab = Lab::of_root();
     let file = lab.file("syns.toml", &format!("{TWO_HOSTS}{SYNS_LOST}"));
     let report = lab.plimsoll_until_decided(&["run", &file, "--yes", "--format", "json"]).exits(0).json();
@@ -523,7 +524,7 @@ difference = { phase = "visits", factor = "release", metric = "connections_per_s
 
 #[test]
 #[ignore = "needs root; cargo xtask test runs it"]
-fn whoever_takes_the_cpus_that_the_server_waits_for_is_named() {
+fn the_process_that_takes_the_cpus_of_the_server_is_named() {
     let lab = Lab::of_root();
     let file = lab.file("crowded.toml", &format!("{TWO_HOSTS}{CROWDED}"));
     let report = lab.plimsoll_until_decided(&["run", &file, "--yes", "--format", "json"]).exits(0).json();

@@ -65,8 +65,8 @@ fn services_and_loads_run_on_the_kernel_of_a_guest() {
         let host = &report["hosts"][0];
         assert_eq!((host["name"].as_str(), host["kind"].as_str()), (Some("box"), Some("vm")), "{report}");
         let release = release_of(&kernel());
-        let told = report["environment"]["notes"].to_string() + &report["notes"].to_string();
-        assert!(told.contains(&release), "the kernel {release} is told: {told}");
+        let output = report["environment"]["notes"].to_string() + &report["notes"].to_string();
+        assert!(output.contains(&release), "the notes name the kernel {release}: {output}");
     }
 }
 
@@ -100,7 +100,7 @@ fn counts_of_instructions_repeat_and_a_boot_parameter_that_costs_shows_at_the_fi
 
 #[test]
 #[ignore = "needs qemu-system-x86, mkfs.ext4 and a kernel; cargo xtask test has all"]
-fn single_paths_repeat_exactly_and_the_functions_of_the_guests_kernel_are_told() {
+fn single_paths_repeat_exactly_and_the_functions_of_the_guests_kernel_are_named() {
     let lab = Lab::new().allowing("privileged,users,files,machine");
     let text = format!(
         "question = \"How long are two paths?\"\n[hosts.box]\nkernel = \"{}\"\nclock = \"virtual\"\n\
@@ -314,15 +314,15 @@ fn postfix_of_the_machine_delivers_from_a_guest() {
 
 #[test]
 #[ignore = "needs qemu-system-x86 and a kernel; cargo xtask test has both"]
-fn a_guest_that_does_not_come_up_is_told_with_the_last_of_its_console() {
+fn a_guest_that_does_not_come_up_is_reported_with_the_last_lines_of_its_console() {
     let lab = Lab::new().allowing("privileged,users,files");
     let fails = |name: &str, text: &str, expected: &[&str]| {
         let experiment = lab.file(name, text);
         let run = lab.start(&["run", &experiment]);
         let id = run.id();
-        let mut told = run.ends().exits(3);
+        let mut output = run.ends().exits(3);
         for words in expected {
-            told = told.says(words);
+            output = output.says(words);
         }
         assert_eq!(machine::processes_of(id), [] as [u32; 0], "nothing of {name} is left");
     };
@@ -357,8 +357,8 @@ fn a_guest_that_does_not_come_up_is_told_with_the_last_of_its_console() {
     let none = lab.file("none.toml", &alone(Path::new("/no/such/kernel"), ""));
     lab.plimsoll(&["run", &none]).exits(3).says("kernel /no/such/kernel: No such file");
     let no_qemu = lab.file("no-qemu.toml", &alone(&kernel(), ""));
-    let told = lab.script(&format!("PATH=/nowhere \"$PLIMSOLL\" run {no_qemu}")).exits(3);
-    told.says("there is no program `qemu-system-x86_64`").says("Debian package `qemu-system-x86`");
+    let output = lab.script(&format!("PATH=/nowhere \"$PLIMSOLL\" run {no_qemu}")).exits(3);
+    output.says("there is no program `qemu-system-x86_64`").says("Debian package `qemu-system-x86`");
 }
 
 #[test]

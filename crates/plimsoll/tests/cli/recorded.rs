@@ -17,7 +17,7 @@ use crate::served::Server;
 use crate::watched::Busy;
 
 #[test]
-fn who_keeps_a_machine_busy_is_told_from_one_recording_and_from_two() {
+fn one_recording_or_two_name_who_keeps_a_machine_busy() {
     let lab = Lab::new();
     let [good, bad] = ["good.jsonl.gz", "bad.jsonl.gz"].map(|name| lab.path(name).display().to_string());
     // A queue that nobody serves.
@@ -37,9 +37,9 @@ fn who_keeps_a_machine_busy_is_told_from_one_recording_and_from_two() {
     assert!(of_here.any(|it| it["waiting"] == 1), "the connection that waits is seen: {text}");
 
     let busy = Busy::start();
-    let told = lab.plimsoll(&["record", "--for", "6s", "-o", &bad]).exits(0);
+    let output = lab.plimsoll(&["record", "--for", "6s", "-o", &bad]).exits(0);
     drop((busy, waiting));
-    assert!(told.stderr.contains("% of a CPU"), "{}", told.stderr);
+    assert!(output.stderr.contains("% of a CPU"), "{}", output.stderr);
     let json = |words: &[&str]| -> serde_json::Value {
         let words = [words, &["--format", "json"]].concat();
         serde_json::from_str(&lab.plimsoll(&words).exits(0).stdout).unwrap()
@@ -223,10 +223,10 @@ fn packets_name_what_connections_wait_for_and_another_namespace_counts_by_its_na
     let packets = STANDARD.decode(of_loopback[0]["packets"]["pcapng"].as_str().unwrap()).unwrap();
     let holds = |part: &[u8]| packets.windows(part.len()).any(|window| window == part);
     assert!(!holds(b"secret") && !holds(&[127, 0, 0, 1]), "neither payload nor addresses");
-    let told = lab.plimsoll(&["explain", &file]).exits(0);
+    let output = lab.plimsoll(&["explain", &file]).exits(0);
     // The recording began after the handshake, and both ports are of the same kind: either end may be taken for the server.
-    let is_named = ["server_think", "client_idle"].iter().any(|class| told.stdout.contains(class));
-    assert!(told.stdout.contains("Packets of lo, ") && is_named, "{}", told.stdout);
+    let is_named = ["server_think", "client_idle"].iter().any(|class| output.stdout.contains(class));
+    assert!(output.stdout.contains("Packets of lo, ") && is_named, "{}", output.stdout);
     let served = serve(lab, &[&file]);
     let page = served.get("/recording");
     for part in ["series-1-data", "stacks-data", "CPUs used", "Packets seen"] {

@@ -27,29 +27,29 @@ impl Drop for Busy {
 }
 
 #[test]
-fn who_uses_the_cpus_is_told_in_lines_and_a_recording_tells_the_same_again() {
+fn lines_name_who_uses_the_cpus_and_a_recording_replays_them() {
     let lab = Lab::new();
     let busy = Busy::start();
     let file = lab.path("it.jsonl").display().to_string();
     let json = ["watch", "--format", "json", "--every", "250ms", "--count", "12", "--record", &file];
-    let told = lab.plimsoll(&json).exits(0);
+    let output = lab.plimsoll(&json).exits(0);
     let states: Vec<serde_json::Value> =
-        told.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        output.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(states.len(), 12);
     let last = &states[11];
     assert_eq!(last["schema"], "plimsoll.watch/1");
     let cpus = last["cpus"].as_f64().unwrap();
     assert!(last["cpu_busy"].as_f64().unwrap() > 0.3 / cpus, "{last}");
     let pid = u64::from(busy.0.id());
-    let is_told = |state: &serde_json::Value| {
+    let is_named = |state: &serde_json::Value| {
         let used = state["processes"].as_array().unwrap().iter().find(|it| it["pid"] == pid);
         used.is_some_and(|it| it["name"] == "sh" && it["cpus"].as_f64() > Some(0.05))
     };
-    assert!(states.iter().any(is_told), "{last}");
+    assert!(states.iter().any(is_named), "{last}");
     drop(busy);
 
     let replayed = lab.plimsoll(&["watch", "--replay", &file, "--format", "json"]).exits(0);
-    assert_eq!(replayed.stdout, told.stdout, "all is worked out from what was read");
+    assert_eq!(replayed.stdout, output.stdout, "all is worked out from what was read");
     let lines = lab.plimsoll(&["watch", "--replay", &file, "--count", "3"]).exits(0);
     assert_eq!(lines.stdout.lines().filter(|line| line.contains("  CPU ")).count(), 3, "{}", lines.stdout);
     let size = fs::metadata(&file).unwrap().len();
@@ -59,8 +59,8 @@ fn who_uses_the_cpus_is_told_in_lines_and_a_recording_tells_the_same_again() {
 /// The last of the printed states.
 fn last_state(lab: &Lab, of: &[&str]) -> serde_json::Value {
     let words = [&["watch", "--format", "json", "--every", "500ms", "--count", "8"], of].concat();
-    let told = lab.plimsoll(&words).exits(0);
-    serde_json::from_str(told.stdout.lines().last().expect("states")).expect("JSON")
+    let output = lab.plimsoll(&words).exits(0);
+    serde_json::from_str(output.stdout.lines().last().expect("states")).expect("JSON")
 }
 
 #[test]
@@ -125,8 +125,8 @@ fn watching_costs_little_of_a_cpu() {
         let script = format!(
             "LC_ALL=C; export LC_ALL; \"$PLIMSOLL\" watch --count {seconds} >/dev/null; cut -d' ' -f16,17 /proc/$$/stat"
         );
-        let told = lab.script(&script).exits(0).stdout;
-        told.split_ascii_whitespace().map(|ticks| ticks.parse::<f64>().expect("ticks") / 100.0).sum::<f64>()
+        let output = lab.script(&script).exits(0).stdout;
+        output.split_ascii_whitespace().map(|ticks| ticks.parse::<f64>().expect("ticks") / 100.0).sum::<f64>()
     };
     // Beside other work on the same core, each instruction takes longer: the least of three counts.
     let shares: Vec<f64> = (0..3).map(|_| (cost("22") - cost("2")) / 20.0).collect();
@@ -150,16 +150,16 @@ fn what_cannot_be_watched_is_refused_with_what_was_expected() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_network_namespace_is_told_of_by_its_own_counters() {
+fn a_network_namespace_is_named_of_by_its_own_counters() {
     let lab = Lab::of_root();
     let talk = "import socket,time\ns=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\nwhile 1: s.sendto(b\"x\",(\"127.0.0.1\",9)); time.sleep(0.01)";
     let script = format!(
         "unshare --net sh -c 'ip link set lo up && exec timeout 60 python3 -c \"$0\"' '{talk}' & \
          sleep 2; $PLIMSOLL watch --netns $! --every 500ms --count 2 --format json; code=$?; kill $!; exit $code"
     );
-    let told = lab.script(&script).exits(0);
+    let output = lab.script(&script).exits(0);
     let last: serde_json::Value =
-        told.stdout.lines().rev().find_map(|line| serde_json::from_str(line).ok()).expect("a state");
+        output.stdout.lines().rev().find_map(|line| serde_json::from_str(line).ok()).expect("a state");
     let names: Vec<&str> =
         last["interfaces"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
     assert_eq!(names, ["lo"], "{last}");
@@ -199,7 +199,7 @@ fn a_terminal_shows_the_host_and_a_recording_can_be_gone_through() {
 }
 
 #[test]
-fn what_a_machine_does_is_kept_within_its_bound_and_told() {
+fn what_a_machine_does_is_kept_within_its_bound_and_printed() {
     let lab = Lab::of_ordinary_user();
     let weeks = lab.path("weeks.sqlite").display().to_string();
     for _ in 0..2 {

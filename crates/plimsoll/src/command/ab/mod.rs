@@ -23,7 +23,7 @@ use plimsoll_model::verdict::{Outcome, Verdict};
 use crate::args::{AbArgs, AbFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::measure::MeasureError;
+use crate::measure::{MeasureError, Runner};
 use crate::messages;
 use crate::output::{self, LiveLine};
 use crate::page::Page;
@@ -40,7 +40,7 @@ const GOAL: f64 = 0.05;
 
 pub(crate) fn run(args: &AbArgs) -> Result<Exit, Failure> {
     let goal = goal(args)?;
-    let mut runner = sampler::runner(args)?;
+    let mut runner = Runner::listening(args.ignore_failure)?;
     let sides = sides::ready(args, &mut runner)?;
     if args.bisect {
         culprit::check(args, &sides)?;

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use plimsoll_host::Guard;
 use plimsoll_import::figures::{self, Better, Options, Series as Read};
 use plimsoll_judge::stats::median;
 
@@ -10,7 +9,7 @@ use super::sides::Side;
 use crate::args::{AbArgs, AbMetric, CommandMetric, FigureArgs};
 use crate::failure::Failure;
 use crate::measure::{
-    Counter, Figure, Gauge, Interrupts, Invocation, MeasureError, Ran, Runner, WorkingFolder, for_names,
+    Counter, EndedCommand, Figure, Gauge, Invocation, MeasureError, Runner, WorkingFolder, for_names,
 };
 
 /// The formats of benchmark tools, by which the output of a command is recognised.
@@ -268,7 +267,7 @@ impl<'a> Sampler<'a> {
 }
 
 /// What a command wrote: to stdout, or to stderr if stdout is empty.
-fn output(ran: Ran) -> String {
+fn output(ran: EndedCommand) -> String {
     let text = if ran.stdout.is_empty() { ran.stderr } else { ran.stdout };
     String::from_utf8_lossy(&text).into_owned()
 }
@@ -311,11 +310,4 @@ fn title(series: &Read) -> String {
         (Some((_, name)), 1) => name.clone(),
         _ => series.name(),
     }
-}
-
-/// A runner whose commands end with this process.
-pub(super) fn runner(args: &AbArgs) -> Result<Runner, Failure> {
-    let interrupts = Interrupts::listen()
-        .map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
-    Ok(Runner::new(interrupts, args.ignore_failure)?.guarded(Guard::start()?))
 }

@@ -16,8 +16,8 @@ use super::sampler::Series;
 use super::sides::Side;
 use super::trial::{Judged, Trial};
 use super::why::{Grown, Line, Why};
-use crate::amount;
 use crate::progress::spark;
+use crate::{amount, output};
 
 /// The longest budget that is worth advising, in seconds.
 const LONGEST_BUDGET_S: f64 = 86_400.0;
@@ -308,7 +308,7 @@ pub(super) fn text(out: &mut dyn Write, answer: &Report<'_>) -> io::Result<()> {
         writeln!(out, "Interrupted. What is known so far:")?;
     }
     writeln!(out, "{}\n", answer.headline())?;
-    table(out, HEADINGS, answer.judged.iter().map(|one| answer.row(one)))?;
+    output::table(out, "  ", HEADINGS, answer.judged.iter().map(|one| answer.row(one)))?;
     writeln!(out, "\n{}.", answer.limits())?;
     if let Some(small) = answer.below_margin() {
         writeln!(out, "{}.", terminal(&small))?;
@@ -323,26 +323,6 @@ pub(super) fn text(out: &mut dyn Write, answer: &Report<'_>) -> io::Result<()> {
     reasons(out, answer)
 }
 
-/// Aligned columns below their headings.
-fn table<const N: usize>(
-    out: &mut dyn Write,
-    headings: [&str; N],
-    rows: impl Iterator<Item = [String; N]>,
-) -> io::Result<()> {
-    let rows: Vec<[String; N]> = std::iter::once(headings.map(ToOwned::to_owned))
-        .chain(rows)
-        .map(|cells| cells.map(|cell| terminal(&cell).into_owned()))
-        .collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; N] = std::array::from_fn(width);
-    for row in &rows {
-        let cells: Vec<String> =
-            row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        writeln!(out, "  {}", cells.join("  ").trim_end())?;
-    }
-    Ok(())
-}
-
 /// Where the CPU time went that was added, below the verdicts.
 fn reasons(out: &mut dyn Write, answer: &Report<'_>) -> io::Result<()> {
     match &answer.why {
@@ -354,7 +334,7 @@ fn reasons(out: &mut dyn Write, answer: &Report<'_>) -> io::Result<()> {
                 return Ok(());
             }
             writeln!(out)?;
-            table(out, WHY, why.functions.iter().map(|grown| grown.cells(why)))
+            output::table(out, "  ", WHY, why.functions.iter().map(|grown| grown.cells(why)))
         }
     }
 }
@@ -395,11 +375,7 @@ pub(super) fn as_markdown(out: &mut dyn Write, answer: &Report<'_>) -> io::Resul
     let more = order.len().saturating_sub(LINES);
     let more = if more > 0 { format!("{more} more below. ") } else { String::new() };
     writeln!(out, "- {more}{}.", answer.limits())?;
-    writeln!(out, "\n| {} |", HEADINGS.join(" | "))?;
-    writeln!(out, "|{}", " --- |".repeat(HEADINGS.len()))?;
-    for one in &answer.judged {
-        writeln!(out, "| {} |", answer.row(one).map(|cell| markdown(&cell)).join(" | "))?;
-    }
+    markdown_table(out, HEADINGS, answer.judged.iter().map(|one| answer.row(one)))?;
     let small = answer.below_margin().map(|small| markdown(&small));
     for sentence in small.into_iter().chain(answer.advice()) {
         writeln!(out, "\n{sentence}.")?;
@@ -409,11 +385,16 @@ pub(super) fn as_markdown(out: &mut dyn Write, answer: &Report<'_>) -> io::Resul
     if why.functions.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n| {} |\n|{}", WHY.join(" | "), " --- |".repeat(WHY.len()))?;
-    for grown in &why.functions {
-        writeln!(out, "| {} |", grown.cells(why).map(|cell| markdown(&cell)).join(" | "))?;
-    }
-    Ok(())
+    markdown_table(out, WHY, why.functions.iter().map(|grown| grown.cells(why)))
+}
+
+fn markdown_table<const N: usize>(
+    out: &mut dyn Write,
+    headings: [&str; N],
+    mut rows: impl Iterator<Item = [String; N]>,
+) -> io::Result<()> {
+    writeln!(out, "\n| {} |\n|{}", headings.join(" | "), " --- |".repeat(N))?;
+    rows.try_for_each(|row| writeln!(out, "| {} |", row.map(|cell| markdown(&cell)).join(" | ")))
 }
 
 fn line(answer: &Report<'_>, one: &Judged) -> String {

@@ -30,24 +30,18 @@ impl<'a> VersionMeter<'a> {
         runner: Runner,
         worktrees: Option<Worktrees>,
     ) -> Result<Self, Failure> {
-        if let Some(experiment) = &args.experiment {
-            let invocations = experiment::commands(experiment, args, versions)?;
-            return Ok(Self {
-                versions,
-                invocations,
-                args,
-                gauge,
-                runner,
-                worktrees,
-                ready: BTreeMap::new(),
-            });
-        }
-        let named = args.command.iter().chain(&args.prepare).any(|text| text.contains("{}"));
-        if worktrees.is_none() && !named {
-            return Err(Failure::Usage("neither the command nor --prepare has `{}` for the version".into()));
-        }
-        let names: Vec<&str> = versions.iter().map(|version| version.name.as_str()).collect();
-        let invocations = for_names(&args.command, &names);
+        let invocations = match &args.experiment {
+            Some(experiment) => experiment::commands(experiment, args, versions)?,
+            None => {
+                let named = args.command.iter().chain(&args.prepare).any(|text| text.contains("{}"));
+                if worktrees.is_none() && !named {
+                    let what = "neither the command nor --prepare has `{}` for the version";
+                    return Err(Failure::Usage(what.into()));
+                }
+                let names: Vec<&str> = versions.iter().map(|version| version.name.as_str()).collect();
+                for_names(&args.command, &names)
+            }
+        };
         Ok(Self { versions, invocations, args, gauge, runner, worktrees, ready: BTreeMap::new() })
     }
 

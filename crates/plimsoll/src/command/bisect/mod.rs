@@ -9,12 +9,10 @@ mod search;
 mod state;
 mod versions;
 
-use plimsoll_host::Guard;
-
 use crate::args::{BisectArgs, PlainFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::measure::{Gauge, Interrupts, MeasureError, Runner};
+use crate::measure::{Gauge, MeasureError, Runner};
 use crate::repository::{Repository, Worktrees};
 use crate::{messages, output};
 
@@ -44,10 +42,8 @@ pub(crate) fn run(args: &BisectArgs) -> Result<Exit, Failure> {
     };
     // Bad settings and an unusable state fail before any checkout.
     state.bisection(limits.confidence)?;
-    let interrupts = Interrupts::listen()
-        .map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
     let worktrees = repository.as_ref().map(Worktrees::temporary).transpose()?;
-    let runner = Runner::new(interrupts, args.figure.ignore_failure)?.guarded(Guard::start()?);
+    let runner = Runner::listening(args.figure.ignore_failure)?;
     let mut meter = VersionMeter::new(&versions, args, &gauge, runner, worktrees)?;
     let mut lines = Lines::new(&versions, &gauge, &state);
     let settings = gauge.settings(MARGIN, ALPHA);

@@ -1,6 +1,5 @@
 //! Commands against each other: measured in turns until the answer is known.
 
-use plimsoll_host::Guard;
 use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::sequential::SequentialSettings;
 use plimsoll_model::verdict::Verdict;
@@ -15,7 +14,7 @@ use crate::contest::{Contest, ContestError};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::measure::{
-    Figure, Gauge, Interrupts, Invocation, MeasureError, Meter, Runner, Times, WorkingFolder, invocations,
+    Figure, Gauge, Invocation, MeasureError, Meter, Runner, Times, WorkingFolder, invocations,
 };
 use crate::output;
 
@@ -29,9 +28,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     };
     let seed = args.seed.unwrap_or_else(rand::random);
     let mut contest = Contest::new(cells.len(), settings, seed).map_err(|error| usage(&error))?;
-    let interrupts = Interrupts::listen()
-        .map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
-    let mut meter = Commands::new(&cells, &gauge, args, interrupts)?;
+    let mut meter = Commands::new(&cells, &gauge, args)?;
     let mut progress = ProgressLine::new(&cells[0].name, args.max_pairs);
     let ended = meter.warm_up(args).map_err(ContestError::Measure);
     let ended = ended.and_then(|()| measure(&mut contest, &mut meter, &cells, &gauge, &mut progress));
@@ -150,17 +147,12 @@ struct Commands<'a> {
 }
 
 impl<'a> Commands<'a> {
-    fn new(
-        cells: &[Cell],
-        gauge: &'a Gauge,
-        args: &'a CompareArgs,
-        interrupts: Interrupts,
-    ) -> Result<Self, Failure> {
+    fn new(cells: &[Cell], gauge: &'a Gauge, args: &'a CompareArgs) -> Result<Self, Failure> {
         let lines: Vec<&str> = cells.iter().map(|cell| cell.command.as_str()).collect();
         Ok(Self {
             invocations: invocations(&lines),
             gauge,
-            runner: Runner::new(interrupts, args.figure.ignore_failure)?.guarded(Guard::start()?),
+            runner: Runner::listening(args.figure.ignore_failure)?,
             prepare: args.prepare.as_deref(),
             place: WorkingFolder::default(),
             times: vec![Vec::new(); cells.len()],

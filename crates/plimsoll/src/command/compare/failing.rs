@@ -11,7 +11,7 @@ use plimsoll_report::text::{TextOptions, Why};
 use serde_json::{Map, json};
 
 use super::cells::Cell;
-use super::json::verdict;
+use super::json::{verdict, why};
 use super::text::WORSE_COMMAND;
 use crate::amount;
 use crate::measure::{Gauge, MeasureError, Meter};
@@ -131,11 +131,7 @@ impl Failing {
         let mut fields = Map::from_iter([("schema".to_owned(), VERDICT_SCHEMA.into())]);
         fields.extend(verdict(found));
         fields.insert("errors".into(), json!(self.errors));
-        if let Some(Explained { causes, evidence, profile }) = explained {
-            fields.insert("causes".into(), json!(causes));
-            fields.insert("evidence".into(), json!(evidence));
-            fields.insert("profile".into(), json!(profile));
-        }
+        fields.extend(explained.iter().flat_map(why));
         fields.insert("notes".into(), json!(notes));
         plimsoll_report::json::pretty(out, &fields)
     }

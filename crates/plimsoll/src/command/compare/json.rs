@@ -30,15 +30,21 @@ fn pair(answer: &Answers<'_>, found: &Comparison) -> Map<String, Value> {
         json!({"a": block.values[0], "b": block.values[1], "first": if block.order[0] == 0 { "a" } else { "b" }})
     });
     fields.insert("pairs".into(), pairs.collect());
-    if let Some(Explained { causes, evidence, profile }) = &answer.explained {
-        fields.insert("causes".into(), json!(causes));
-        fields.insert("evidence".into(), json!(evidence));
-        fields.insert("profile".into(), json!(profile));
-    }
+    fields.extend(answer.explained.iter().flat_map(why));
     if !answer.missing.is_empty() {
         fields.insert("notes".into(), json!(answer.missing));
     }
     fields
+}
+
+/// The causes of a difference, as fields beside its verdict.
+pub(super) fn why(explained: &Explained) -> [(String, Value); 3] {
+    let Explained { causes, evidence, profile } = explained;
+    [
+        ("causes".to_owned(), json!(causes)),
+        ("evidence".to_owned(), json!(evidence)),
+        ("profile".to_owned(), json!(profile)),
+    ]
 }
 
 fn several(answer: &Answers<'_>) -> Map<String, Value> {
@@ -83,11 +89,10 @@ fn seconds(of: &[Times], time: fn(&Times) -> Duration) -> f64 {
 
 fn common(answer: &Answers<'_>) -> Map<String, Value> {
     let cells = answer.cells.iter().enumerate().map(|(i, cell)| {
-        let values: Vec<f64> = answer.contest.blocks().iter().map(|block| block.values[i]).collect();
         json!({
             "name": cell.name,
             "command": cell.command,
-            "median": median(&values),
+            "median": median(&answer.contest.values(i)),
             "waited_share": answer.contest.foreign_share(i),
             "wall_s": seconds(&answer.times[i], |times| times.wall),
             "user_s": seconds(&answer.times[i], |times| times.user),

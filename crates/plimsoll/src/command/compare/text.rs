@@ -89,7 +89,7 @@ fn figures(out: &mut dyn Write, answer: &Answers<'_>) -> io::Result<()> {
     let write = |value: f64| amount::amount(value, answer.gauge.unit());
     let width = answer.cells.iter().map(|cell| cell.name.chars().count()).max().unwrap_or(1);
     for (i, cell) in answer.cells.iter().enumerate() {
-        let values: Vec<f64> = answer.contest.blocks().iter().map(|block| block.values[i]).collect();
+        let values = answer.contest.values(i);
         writeln!(
             out,
             "  {:width$}  median {}, from {} to {}  {}",
@@ -174,9 +174,7 @@ fn pairs(out: &mut dyn Write, answer: &Answers<'_>) -> io::Result<()> {
 
 /// Remark that the medians point the other way, where they do.
 fn reverse(answer: &Answers<'_>, cell: usize, found: &Comparison) -> String {
-    let of = |cell: usize| {
-        median(&answer.contest.blocks().iter().map(|block| block.values[cell]).collect::<Vec<f64>>())
-    };
+    let of = |cell: usize| median(&answer.contest.values(cell));
     let medians = of(cell) / of(0);
     let ratio = found.verdict.estimate.unwrap_or(1.0);
     if medians.ln() * ratio.ln() >= 0.0 {

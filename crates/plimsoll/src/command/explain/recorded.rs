@@ -36,8 +36,7 @@ const LEAST_STALLED: f64 = 0.01;
 pub(super) fn two(before: &Path, after: &Path, format: PlainFormat) -> Result<(), Failure> {
     let [before, after] = [recording::read(before)?, recording::read(after)?];
     let missing = not_recorded(&[&before, &after]);
-    let told = told_of_two(&before, &after)?;
-    print(&told, &missing, format)
+    print(&summary_of_two(&before, &after)?, &missing, format)
 }
 
 /// What recordings tell, for a page as well.
@@ -51,7 +50,7 @@ pub(in crate::command) struct RecordingSummary {
 }
 
 /// What changed from a recording to another, with notes.
-pub(in crate::command) fn told_of_two(
+pub(in crate::command) fn summary_of_two(
     before: &Recording,
     after: &Recording,
 ) -> Result<RecordingSummary, Failure> {
@@ -82,13 +81,13 @@ pub(in crate::command) fn told_of_two(
 }
 
 /// What limits a machine, or what changed when something got worse.
-pub(in crate::command) fn told_of_one(recording: &Recording) -> Result<RecordingSummary, Failure> {
+pub(in crate::command) fn summary_of_one(recording: &Recording) -> Result<RecordingSummary, Failure> {
     if let Some(changed) = when_worse(recording) {
         return Ok(changed);
     }
     let state = watched::alone(&recording.moments).ok_or_else(|| Failure::Usage(recording.too_short()))?;
     let whole = with_traces(recording)?;
-    let seen = usage::Seen::of(recording, whole.profile.clone());
+    let seen = usage::Activity::of(recording, whole.profile.clone());
     let mut sentences = usage::rows(&state, recording);
     sentences.extend(usage::limits(&state, recording, &seen));
     sentences.extend(own_share(&[recording]));
@@ -196,7 +195,7 @@ pub(super) fn one(path: &Path, format: PlainFormat) -> Result<(), Failure> {
 }
 
 fn alone(path: &Path, recording: &Recording, state: &State, format: PlainFormat) -> Result<(), Failure> {
-    let seen = usage::Seen::of(recording, side(recording, |_| true).profile);
+    let seen = usage::Activity::of(recording, side(recording, |_| true).profile);
     let limits = usage::limits(state, recording, &seen);
     let traces = packets(recording).map(|at| Ok((at, trace(at)?))).collect::<Result<Vec<_>, Failure>>()?;
     let missing = not_recorded(&[recording]);
@@ -261,12 +260,12 @@ fn alone(path: &Path, recording: &Recording, state: &State, format: PlainFormat)
     }
 }
 
-fn print(told: &RecordingSummary, missing: &[Missing], format: PlainFormat) -> Result<(), Failure> {
-    let Explained { causes, evidence, profile } = &told.explained;
-    let notes = &told.sentences;
+fn print(summary: &RecordingSummary, missing: &[Missing], format: PlainFormat) -> Result<(), Failure> {
+    let Explained { causes, evidence, profile } = &summary.explained;
+    let notes = &summary.sentences;
     match format {
         PlainFormat::Text => output::styled(|out, options| {
-            changed(out, &told.explained, options)?;
+            changed(out, &summary.explained, options)?;
             tell_missing(out, missing)?;
             writeln!(out)?;
             notes.iter().try_for_each(|note| writeln!(out, "{}", terminal(note)))

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&stop))
-            .map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
+            .map_err(|error| Failure::no_signals(&error))?;
     }
     let redactor = if args.redact { Some(Redactor::of_this_machine()?) } else { None };
     let metric = args.until_worse.as_deref().map(worse::Metric::new).transpose()?;

@@ -40,7 +40,7 @@ pub(super) fn carry_out(
     // Before anything is measured for it.
     let page = state::open_page(&path, bundle(args)).map_err(|error| Failure::io("write", &path, &error))?;
     let ends = Ends::default();
-    listen(&ends.now).map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
+    listen(&ends.now)?;
     let limits = limits(args, plan);
     let shared = shared_folder(store, on)?;
     let folder = shared.join(&entry.id);

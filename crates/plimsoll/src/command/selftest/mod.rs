@@ -36,8 +36,7 @@ pub(crate) fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
         return print::list(args.format, &cases).map(|()| Exit::Holds);
     }
     let machine = Machine::look()?;
-    let interrupts = Interrupts::listen()
-        .map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
+    let interrupts = Interrupts::listen()?;
     let mut bench = Bench::new(args.store.clone(), interrupts.clone())?;
     let began = Instant::now();
     let rounds = (1..=args.rounds).flat_map(|round| cases.iter().map(move |case| (round, *case)));

@@ -39,7 +39,7 @@ impl<'a> Report<'a> {
     }
 
     pub(super) fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        table(out, &TITLES, &self.rows())?;
+        output::table(out, "", TITLES, self.rows())?;
         for (title, lines) in [
             ("Why not right", self.wrong()),
             ("Left undecided", self.undecided()),
@@ -111,9 +111,9 @@ impl<'a> Report<'a> {
                 Attempt::Judged { said, mark } => {
                     (said.text(&case.truth), mark.text(), format!("{took_s:.0}"))
                 }
-                Attempt::NotTried(_) => (String::new(), "not tried", String::new()),
+                Attempt::NotTried(_) => (String::new(), "not tried".to_owned(), String::new()),
             };
-            [name, case.truth.kind.name().to_owned(), case.truth.text(), said, mark.to_owned(), took]
+            [name, case.truth.kind.name().to_owned(), case.truth.text(), said, mark, took]
         };
         self.tries.iter().map(row).collect()
     }
@@ -166,8 +166,7 @@ pub(super) fn list(format: SelftestFormat, cases: &[&Case]) -> Result<(), Failur
                     case.question.to_owned(),
                 ]
             };
-            let rows: Vec<[String; 5]> = cases.iter().map(row).collect();
-            table(out, &["case", "", "truth", "needs", "question"], &rows)
+            output::table(out, "", ["case", "", "truth", "needs", "question"], cases.iter().map(row))
         }),
         SelftestFormat::Markdown => output::document(|out| {
             writeln!(out, "| case | | truth | needs | question |\n| --- | --- | --- | --- | --- |")?;
@@ -226,21 +225,6 @@ fn try_json(tried: &Tried) -> Value {
         }
     }
     found
-}
-
-/// Rows in columns of even width; the last is as long as it is.
-fn table<const N: usize>(out: &mut dyn Write, titles: &[&str; N], rows: &[[String; N]]) -> io::Result<()> {
-    let widths: Vec<usize> = (0..N)
-        .map(|column| {
-            let cells = rows.iter().map(|row| row[column].chars().count());
-            cells.chain([titles[column].chars().count()]).max().unwrap_or(0)
-        })
-        .collect();
-    let titles = std::iter::once(titles.map(ToOwned::to_owned));
-    titles.chain(rows.iter().cloned()).try_for_each(|row| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{:width$}", terminal(cell)));
-        writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())
-    })
 }
 
 #[cfg(test)]

@@ -130,14 +130,10 @@ fn reason(truth: &Truth, said: &Conclusions) -> Mark {
 
 impl Mark {
     /// As a table has it.
-    pub(super) fn text(self) -> &'static str {
+    pub(super) fn text(self) -> String {
         match self {
-            Self::Right => "right",
-            Self::Undecided => "undecided",
-            Self::Wrong(Wrong::Missed) => "WRONG: missed",
-            Self::Wrong(Wrong::NoCause) => "WRONG: no cause",
-            Self::Wrong(Wrong::OtherCause) => "WRONG: other cause",
-            Self::Wrong(Wrong::Accused) => "WRONG: accused",
+            Self::Right | Self::Undecided => self.name().to_owned(),
+            Self::Wrong(_) => format!("WRONG: {}", self.name().replace('_', " ")),
         }
     }
 

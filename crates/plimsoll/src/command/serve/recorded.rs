@@ -22,8 +22,8 @@ pub(super) fn page(paths: &[PathBuf]) -> Result<Option<RecordingPage>, Failure> 
     let recordings = paths.iter().map(|path| recording::read(path)).collect::<Result<Vec<_>, _>>()?;
     let Some(last) = recordings.last() else { return Ok(None) };
     let RecordingSummary { title, sentences, explained, sides, is_compared } = match recordings.as_slice() {
-        [before, after] => recorded::told_of_two(before, after)?,
-        _ => recorded::told_of_one(last)?,
+        [before, after] => recorded::summary_of_two(before, after)?,
+        _ => recorded::summary_of_one(last)?,
     };
     let series = match recordings.as_slice() {
         [before, after] => [series(before, "before"), series(after, "after")].concat(),

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))
-            .map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
+            .map_err(|error| Failure::no_signals(&error))?;
     }
     if let Some(hours) = args.keep {
         keep::run(args, hours, &stop)?;

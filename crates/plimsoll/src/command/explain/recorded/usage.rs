@@ -19,8 +19,8 @@ const USED_UP: f64 = 0.85;
 const WAITED: f64 = 0.1;
 /// From this part on a listen queue counts as full.
 const FULL: f64 = 0.9;
-/// The most rows of a list.
-const TOLD: usize = 6;
+/// Longest list, in rows.
+const LONGEST_LIST: usize = 6;
 
 /// The length of a recording, in seconds.
 pub(super) fn seconds(recording: &Recording) -> f64 {
@@ -115,7 +115,7 @@ fn fullest(recording: &Recording) -> Option<Listener> {
 }
 
 /// Sentences about resources that are used up or waited for.
-pub(super) fn limits(state: &State, recording: &Recording, seen: &Seen) -> Vec<String> {
+pub(super) fn limits(state: &State, recording: &Recording, seen: &Activity) -> Vec<String> {
     let waited = |what: &str| state.pressure.get(what).copied().unwrap_or(0.0);
     let mut limits = Vec::new();
     if state.cpu_busy.is_some_and(|busy| busy >= USED_UP) {
@@ -165,7 +165,7 @@ pub(super) fn limits(state: &State, recording: &Recording, seen: &Seen) -> Vec<S
 
 /// Processes by what they did, the largest first.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Seen {
+pub(super) struct Activity {
     /// Programs, in CPUs.
     on_cpu: Vec<(String, f64)>,
     /// Functions of the kernel and of programs, as shares of the busy time.
@@ -182,10 +182,10 @@ pub(super) struct Seen {
     busiest: Vec<Connection>,
 }
 
-impl Seen {
+impl Activity {
     pub(super) fn of(recording: &Recording, profile: Option<(Profile, f64)>) -> Self {
         let busiest = recording.parts.iter().rev().find_map(|part| match part {
-            Part::Sockets(at) => Some(at.look.busiest.iter().take(TOLD).cloned().collect()),
+            Part::Sockets(at) => Some(at.look.busiest.iter().take(LONGEST_LIST).cloned().collect()),
             _ => None,
         });
         let Some((profile, seconds)) = profile else {
@@ -287,6 +287,6 @@ fn most(values: impl Iterator<Item = (String, f64)>) -> Vec<(String, f64)> {
     }
     let mut sums: Vec<(String, f64)> = sums.into_iter().filter(|(_, value)| *value > 0.0).collect();
     sums.sort_by(|a, b| b.1.total_cmp(&a.1));
-    sums.truncate(TOLD);
+    sums.truncate(LONGEST_LIST);
     sums
 }
