@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_of_uneven_length_are_told_apart() {
+    fn messages_of_uneven_length_are_separated() {
         let mut lengths = Vec::new();
         let datagram = [answer(24, &[1; 5]), answer(24, &[2; 8])].concat();
         assert!(!each_of_dump(&datagram, &mut |payload| lengths.push(payload.len())).expect("whole"));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_and_the_end_are_told_apart() {
+    fn an_error_differs_from_the_end() {
         let error = answer(NLMSG_ERROR, &(-2_i32).to_ne_bytes());
         let error = each_of_dump(&error, &mut |_| ()).expect_err("ENOENT");
         assert_eq!(error.raw_os_error(), Some(Errno::ENOENT as i32));
