@@ -57,7 +57,9 @@ pub fn figures_of(plan: &Plan, trials: &[TrialRecord]) -> Vec<RunFigure> {
     let mut all = Vec::new();
     for cell in &plan.cells {
         let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
-        for (phase, metric) in phases.iter().flat_map(|phase| Metric::ALL.map(|metric| (*phase, metric))) {
+        for (phase, metric) in
+            phases.iter().flat_map(|phase| Metric::all().map(move |metric| (*phase, metric)))
+        {
             let figure = |trial: &&TrialRecord| Some((trial.number, contrast::figure(trial, phase, metric)?));
             let values: Vec<(u32, f64)> = of_cell.iter().filter_map(figure).collect();
             if !values.is_empty() {

@@ -1,6 +1,5 @@
 //! Missing rights of this process.
 
-use std::fmt;
 use std::io;
 use std::sync::OnceLock;
 
@@ -18,32 +17,23 @@ pub(crate) fn note_what_root_lacks(names: impl FnOnce() -> String) {
 }
 
 /// Reason why namespaces are impossible here.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Forbidden {
     /// `kernel.unprivileged_userns_clone` is 0 (Debian's patch).
+    #[error("by kernel.unprivileged_userns_clone = 0")]
     UnprivilegedUsernsClone,
     /// `user.max_user_namespaces` is 0.
+    #[error("by user.max_user_namespaces = 0")]
     MaxUserNamespaces,
     /// `kernel.apparmor_restrict_unprivileged_userns` is 1 (Ubuntu).
+    #[error("by AppArmor (kernel.apparmor_restrict_unprivileged_userns = 1)")]
     AppArmor,
     /// The kernel refused without a setting that explains it: seccomp in a container, a reached limit, a chroot.
+    #[error("({operation}: {})", io::Error::from_raw_os_error(*.errno))]
     Refused {
         /// The operation that failed.
         operation: String,
         /// The kernel's error.
         errno: i32,
     },
-}
-
-impl fmt::Display for Forbidden {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnprivilegedUsernsClone => f.write_str("by kernel.unprivileged_userns_clone = 0"),
-            Self::MaxUserNamespaces => f.write_str("by user.max_user_namespaces = 0"),
-            Self::AppArmor => f.write_str("by AppArmor (kernel.apparmor_restrict_unprivileged_userns = 1)"),
-            Self::Refused { operation, errno } => {
-                write!(f, "({operation}: {})", io::Error::from_raw_os_error(*errno))
-            }
-        }
-    }
 }

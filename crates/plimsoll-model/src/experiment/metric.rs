@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
+use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
 use crate::reader::{Better, NamedMetric};
 use crate::units::Unit;
@@ -17,7 +18,7 @@ pub(super) const SERVFAIL_SHARE: &str = "servfail_share";
 
 /// A figure that claims can be about.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr,
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr, EnumIter,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -41,6 +42,8 @@ pub enum Metric {
     #[serde(rename = "p99_9_ms")]
     #[strum(serialize = "p99_9_ms")]
     P999Ms,
+    /// The share of requests (or connections, where each carries one) that failed, in whatever way.
+    ErrorShare,
     /// Bits that arrived per second, without headers, both directions together.
     BitsPerSecond,
     /// Datagrams that arrived per second.
@@ -65,8 +68,6 @@ pub enum Metric {
     ServiceCpuUsPerRequest,
     /// The share of the bytes read that the device delivered; the others were in memory.
     DeviceShare,
-    /// The share of requests (or connections, where each carries one) that failed, in whatever way.
-    ErrorShare,
     /// TLS handshakes per second.
     HandshakesPerSecond,
     /// The median time of a TLS handshake, in milliseconds.
@@ -78,6 +79,7 @@ pub enum Metric {
     ResumedShare,
     /// A figure that only a program of the user's own gives, by the name that its load has for it.
     #[serde(untagged)]
+    #[strum(disabled)]
     Named(Named),
 }
 
@@ -139,32 +141,9 @@ impl JsonSchema for Named {
 
 impl Metric {
     /// Every metric but those that programs of the user's own give.
-    pub const ALL: [Self; 24] = [
-        Self::ConnectionsPerSecond,
-        Self::RequestsPerSecond,
-        Self::MessagesPerMinute,
-        Self::MedianMs,
-        Self::P90Ms,
-        Self::P95Ms,
-        Self::P99Ms,
-        Self::P999Ms,
-        Self::ErrorShare,
-        Self::BitsPerSecond,
-        Self::PacketsPerSecond,
-        Self::LossShare,
-        Self::JitterMs,
-        Self::StallShare,
-        Self::MegabytesPerSecond,
-        Self::MeanMs,
-        Self::MaxMs,
-        Self::CpuUsPerRequest,
-        Self::ServiceCpuUsPerRequest,
-        Self::DeviceShare,
-        Self::HandshakesPerSecond,
-        Self::HandshakeMedianMs,
-        Self::HandshakeP99Ms,
-        Self::ResumedShare,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::iter()
+    }
 
     /// The public name.
     pub fn name(self) -> &'static str {
@@ -233,7 +212,7 @@ impl Metric {
 
     /// The built-in metric with this public name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|metric| metric.name() == name)
+        Self::all().find(|metric| metric.name() == name)
     }
 
     /// Whether the metric is a share of failed operations: a claim about it asks about failures.

@@ -198,7 +198,7 @@ fn what_fails_is_named_with_its_version_and_what_helps() {
         lab.plimsoll(&[&words[..], options, &["--", bench]].concat()).exits(3)
     };
     let fails_on_its_own = |output: crate::lab::Printed| {
-        assert!(!output.stderr.contains("--ignore-failure"), "{}", output.stderr)
+        assert!(!output.stderr.contains("--ignore-failure"), "{}", output.stderr);
     };
     fails_on_its_own(ab("start", &["--build", "echo lost; exit 4"], "./bench").says("start (").says("lost"));
     fails_on_its_own(

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// A kind of growth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr, strum::EnumIter)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Kind {
@@ -24,16 +24,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 7] = [
-        Self::Constant,
-        Self::Linear,
-        Self::Logarithmic,
-        Self::Linearithmic,
-        Self::Power,
-        Self::Quadratic,
-        Self::Knee,
-    ];
-
     /// The public name, as in the JSON.
     pub fn name(self) -> &'static str {
         self.into()

@@ -29,6 +29,7 @@ use curve::{Basis, Curve, PLACES, fitted};
 use knee::Profile;
 use plimsoll_model::verdict::Interval;
 use serde::{Deserialize, Serialize};
+use strum::IntoEnumIterator;
 
 const CONFIDENCE: f64 = 0.95;
 /// Resamples of the bootstrap.
@@ -158,11 +159,12 @@ pub struct Steepest {
 /// Too few different numbers, or a number or time that is not above 0.
 pub fn fit_growth(points: &[GrowthPoint]) -> Result<Growth, JudgeError> {
     let numbers = check(points)?;
-    let curves = Kind::ALL.map(|kind| (kind, fitted(kind, points, (&numbers, PLACES))));
+    let curves: Vec<(Kind, Curve)> =
+        Kind::iter().map(|kind| (kind, fitted(kind, points, (&numbers, PLACES)))).collect();
     let (smallest, largest) = (numbers[0], numbers[numbers.len() - 1]);
     let doubling = |curve: &Curve| curve.time(largest) / curve.time(largest / 2.0);
     let exact = points.len() as f64 * EXACT * EXACT;
-    let fits = curves.map(|(kind, curve)| GrowthFit {
+    let fit = |&(kind, ref curve): &(Kind, Curve)| GrowthFit {
         kind,
         aicc: if kind.spans(smallest, largest) {
             aicc(curve.squares(points).max(exact), points.len(), kind.parameters())
@@ -170,10 +172,11 @@ pub fn fit_growth(points: &[GrowthPoint]) -> Result<Growth, JudgeError> {
             f64::INFINITY
         },
         left_out_error: left_out(kind, points),
-        doubling: doubling(&curve),
+        doubling: doubling(curve),
         ahead: curve.time(AHEAD * largest),
         squares: curve.squares(points).max(exact),
-    });
+    };
+    let fits: Vec<GrowthFit> = curves.iter().map(fit).collect();
     let kind = chosen(&fits);
     let curve = curves[kind as usize].1;
     let resampled = |kind: Kind, of: &dyn Fn(&Curve) -> f64| bootstrap(kind, points, &curves, of);
@@ -205,7 +208,7 @@ pub fn fit_growth(points: &[GrowthPoint]) -> Result<Growth, JudgeError> {
         knee: parts.knee,
         knee_interval: profile.map(|profile| profile.knee()),
         steeper: parts.steeper,
-        fits: fits.to_vec(),
+        fits,
         residuals,
         smallest,
         largest,
@@ -299,7 +302,7 @@ fn left_out(kind: Kind, points: &[GrowthPoint]) -> f64 {
 fn bootstrap(
     kind: Kind,
     points: &[GrowthPoint],
-    curves: &[(Kind, Curve); Kind::ALL.len()],
+    curves: &[(Kind, Curve)],
     of: &dyn Fn(&Curve) -> f64,
 ) -> Interval {
     let curve = curves[kind as usize].1;

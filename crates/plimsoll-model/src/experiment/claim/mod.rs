@@ -336,7 +336,7 @@ impl<'e> ClaimPlace<'e> {
         if load.kind.has(metric) {
             return Ok(());
         }
-        let all = Metric::ALL.into_iter().chain(load.kind.named());
+        let all = Metric::all().chain(load.kind.named());
         let has: Vec<&str> = all.filter(|metric| load.kind.has(*metric)).map(Metric::name).collect();
         let expected = has.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let found = problem(

@@ -1,6 +1,5 @@
 //! DNS loads: questions in closed or open loop.
 
-use std::fmt;
 
 use super::extent::{amount, check_extent, check_timeout};
 use super::facts::{FactsType, Join};
@@ -162,14 +161,9 @@ pub struct Names {
 }
 
 /// Why a line is no name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct NoName(&'static str);
-
-impl fmt::Display for NoName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
 
 impl Names {
     /// Names in a line of `names`.

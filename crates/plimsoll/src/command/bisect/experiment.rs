@@ -17,7 +17,7 @@ use crate::{command, effects};
 pub(super) fn gauge(args: &BisectArgs) -> Result<Gauge, Failure> {
     let metric = args.phase_metric.as_deref().map(|name| {
         Metric::named(name).ok_or_else(|| {
-            let known: Vec<&str> = Metric::ALL.into_iter().map(Metric::name).collect();
+            let known: Vec<&str> = Metric::all().map(Metric::name).collect();
             Failure::Usage(format!("--phase-metric {name}: expected one of {}", known.join(", ")))
         })
     });
