@@ -169,9 +169,10 @@ pub(super) fn are_one_file(a: &Path, b: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{ErrorKind, Write};
     use std::os::unix::fs::PermissionsExt;
     use std::process::Stdio;
+    use std::thread;
 
     use super::*;
 
@@ -208,7 +209,13 @@ mod tests {
         let file = folder.path().join("less");
         fs::write(&file, &less).expect("written");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("executable");
-        let list = Command::new(&file).arg("--list").output().expect("it starts");
+        // A process that another test starts meanwhile holds the file open for writing until its own exec.
+        let list = loop {
+            match Command::new(&file).arg("--list").output() {
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => thread::yield_now(),
+                started => break started.expect("it starts"),
+            }
+        };
         assert!(list.status.success(), "{list:?}");
         let text = b"#!/bin/sh\n".to_vec();
         assert_eq!(without_sections(text.clone()), text);
