@@ -12,7 +12,7 @@ pub use super::evidence::CommandRun;
 use super::{Explained, evidence};
 
 /// The service that compared commands are part of, by [`plimsoll_model::experiment::service::SERVICE_MARK`].
-pub const COMMAND: &str = "command";
+pub use plimsoll_explain::seen::COMMAND;
 /// The service of processes that they have connections to.
 pub const SERVED: &str = "served";
 /// What counters are divided by where the figure counts nothing.
@@ -80,7 +80,7 @@ impl Command {
     }
 }
 
-/// Without the stacks of processes that are not measured: what those do all the time grows with the length of a run.
+/// Without the stacks, waits and failures of processes that are not measured: what those do all the time grows with the length of a run.
 fn of_processes(profile: &Profile, measured: &[String]) -> Profile {
     let is_measured = |stack: &[&Frame]| match stack {
         [owner, Frame { kind: FrameKind::Process, name }, ..] => {
@@ -94,7 +94,10 @@ fn of_processes(profile: &Profile, measured: &[String]) -> Profile {
     }
     own.miss(profile.lost, profile.idle);
     profile.calls.iter().for_each(|call| own.call(call));
-    own.see(&profile.seen);
+    let mut seen = profile.seen.clone();
+    seen.waits.retain(|wait| measured.contains(&wait.process));
+    seen.failures.retain(|failed| measured.contains(&failed.process));
+    own.see(&seen);
     own.build()
 }
 
@@ -144,7 +147,12 @@ pub fn explain(better: &Command, worse: &Command, scene: Scene) -> Explained {
         ..Measured::default()
     };
     let took_us = better.us_of_one(part).zip(worse.us_of_one(part));
-    Explained::of(moved, profile, &measured, took_us)
+    let mut explained = Explained::of(moved, profile, &measured, took_us);
+    for cause in &mut explained.causes {
+        // What belongs to the commands needs no mention in a title.
+        cause.title = cause.title.replace(&format!(" ({COMMAND})"), "");
+    }
+    explained
 }
 
 /// The names of the processes that are measured: those that are known as part of a command or as serving one, and the programs of commands of which

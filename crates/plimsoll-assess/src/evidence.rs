@@ -3,7 +3,7 @@
 mod derived;
 pub(super) mod shares;
 
-pub(super) use derived::{busiest, queues};
+pub(super) use derived::{busiest, open_files, queues};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ const LEVELS: [&str; 10] = [
 ];
 
 /// Further ones that recordings have, which say little by themselves.
-const OTHER_LEVELS: [&str; 5] = ["limit.", "wait.", "locks.", "processes.", "machine.file-nr."];
+const OTHER_LEVELS: [&str; 6] = ["limit.", "wait.", "locks.", "processes.", "machine.file-nr.", "files."];
 
 /// Levels by which two trials are compared: objects that were made and left there. All others differ by earlier work.
 const LEVELS_OF_SIDES: [&str; 8] = [
@@ -164,7 +164,8 @@ pub(super) fn levels_of_commands([better, worse]: [&[CommandRun]; 2]) -> Vec<Evi
             let of = |name: &str| run.counters.get(name).copied().unwrap_or(0.0);
             let looked_at = of("tcp.looked_at");
             let held = (looked_at > 0.0).then(|| (HELD.to_owned(), 100.0 * of("tcp.held") / looked_at));
-            for (name, value) in queues(&run.counters).into_iter().chain(held) {
+            let open = open_files(&run.counters);
+            for (name, value) in queues(&run.counters).into_iter().chain(held).chain(open) {
                 put(&mut values, (HERE.to_owned(), name), (side, number), value);
             }
         }

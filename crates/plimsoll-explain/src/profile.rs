@@ -35,8 +35,13 @@ const ENTRIES: [&str; 17] = [
     "__do_softirq",
     "do_softirq",
 ];
+/// How system calls and page faults begin (arch/x86/include/asm/syscall_wrapper.h, arch/arm64/include/asm/syscall_wrapper.h, arch/x86/entry). Some
+/// calls go on in a function that takes the place of the first (fs/read_write.c).
+const ENTERED: [&str; 5] = ["__x64_sys_", "__arm64_sys_", "ksys_", "asm_exc_page_fault", "do_mem_abort"];
 /// A difference is reported from this many standard errors on.
 const SURE: f64 = 4.0;
+/// As many make what the kernel was asked for worth a mention, beside functions that are sure.
+const LIKELY: f64 = 2.0;
 /// The variance of counts, relative to that of independent samples.
 const DISPERSION: f64 = 2.0;
 /// All time together must have grown by this share, where nothing else is known.
@@ -65,7 +70,7 @@ impl Sampled {
             })
         };
         let is_own =
-            |call: &&CallCount| call.owner.kind == FrameKind::Host && !call.call.is_end() && !is_told(call);
+            |call: &&CallCount| call.owner.kind == FrameKind::Host && call.call.is_sync() && !is_told(call);
         let count: u64 = self.profile.calls.iter().filter(is_own).map(|call| call.count).sum();
         if self.seconds > 0.0 { count as f64 / self.seconds } else { 0.0 }
     }
@@ -127,7 +132,7 @@ pub fn contrast_from(
     let before = &aligned;
     let sides = Sides { before, after, control, had, least };
     let all = sides.increase(sides.each(|side| side.profile.samples()));
-    let (narrowest, functions) = sides.functions(&all);
+    let Functions { narrowest, own: functions, entered } = sides.functions(&all);
     let grew = all.is_sure() && all.us >= least * all.before_us;
     let functions = if grew || narrowest.is_some() { functions } else { Vec::new() };
     let calls = grown_calls(before, after);
@@ -141,6 +146,7 @@ pub fn contrast_from(
         grew,
         narrowest,
         functions,
+        entered,
         own_syncs_per_s: before.own_syncs_per_s(&calls).max(after.own_syncs_per_s(&calls)),
         calls,
         waits: seen::waits(before, after),
@@ -174,6 +180,7 @@ fn unsampled(before: &Sampled, after: &Sampled, per: &str) -> ProfileReport {
         failures: Vec::new(),
         block_io: Vec::new(),
         cpu_use: Vec::new(),
+        entered: Vec::new(),
         busiest_threads: Vec::new(),
         throttling: seen::throttling(before, after),
         io_limits: seen::io_limits(before, after),
@@ -218,6 +225,16 @@ fn grown_calls(before: &Sampled, after: &Sampled) -> Vec<GrownCalls> {
     grown
 }
 
+/// Functions that took more time.
+struct Functions {
+    /// The narrowest that most of the increase is in.
+    narrowest: Option<GrownFunction>,
+    /// Those that grew themselves.
+    own: Vec<GrownFunction>,
+    /// System calls and page faults, with all that they lead to.
+    entered: Vec<GrownFunction>,
+}
+
 struct Sides<'s> {
     before: &'s Sampled,
     after: &'s Sampled,
@@ -238,8 +255,12 @@ struct Increase {
 }
 
 impl Increase {
+    fn is_beyond(&self, errors: f64) -> bool {
+        self.us > errors * self.error_us
+    }
+
     fn is_sure(&self) -> bool {
-        self.us > SURE * self.error_us
+        self.is_beyond(SURE)
     }
 }
 
@@ -270,23 +291,22 @@ impl Sides<'_> {
         }
     }
 
-    /// The narrowest function that most of the increase is in, and those that grew themselves.
-    fn functions(&self, all: &Increase) -> (Option<GrownFunction>, Vec<GrownFunction>) {
+    fn functions(&self, all: &Increase) -> Functions {
         let functions = [Some(self.before), Some(self.after)]
             .into_iter()
             .chain(self.control.map_or([None; 2], |sides| sides.map(Some)))
             .map(|side| side.map(|side| side.profile.functions()).unwrap_or_default());
         let functions: Vec<BTreeMap<&Frame, FunctionSamples>> = functions.collect();
         let is_function = |frame: &&&Frame| frame.kind.is_function();
-        let grown_by = |count: fn(FunctionSamples) -> u64| -> Vec<(&Frame, Increase)> {
+        let grown_by = |count: fn(FunctionSamples) -> u64, errors: f64| -> Vec<(&Frame, Increase)> {
             let frames = functions[1].keys().filter(is_function);
             let grown = frames.map(|frame| {
                 let of = |side: usize| functions[side].get(frame).copied().map_or(0, count);
                 (*frame, self.increase([of(0), of(1), of(2), of(3)]))
             });
-            grown.filter(|(_, increase)| increase.is_sure()).collect()
+            grown.filter(|(_, increase)| increase.is_beyond(errors)).collect()
         };
-        let with_callees = grown_by(|samples| samples.all);
+        let with_callees = grown_by(|samples| samples.all, SURE);
         let largest = with_callees.iter().map(|(_, increase)| increase.us).fold(all.us, f64::max);
         let all_us = largest.max(self.least * all.before_us);
         let told = |frame: &Frame, increase: &Increase| {
@@ -318,11 +338,20 @@ impl Sides<'_> {
                 a.1.after_us.total_cmp(&b.1.after_us).then_with(|| depths[b.0].cmp(&depths[a.0]))
             })
         });
-        let mut own = grown_by(|samples| samples.own);
-        own.retain(|(_, increase)| increase.us >= WORTH_TELLING * all_us);
-        own.sort_by(|a, b| b.1.us.total_cmp(&a.1.us));
-        let own = own.iter().take(TOLD).map(|(frame, increase)| told(frame, increase)).collect();
-        (narrowest.map(|(frame, increase)| told(frame, increase)), own)
+        let largest = |mut grown: Vec<(&Frame, Increase)>| -> Vec<GrownFunction> {
+            grown.retain(|(_, increase)| increase.us >= WORTH_TELLING * all_us);
+            grown.sort_by(|a, b| b.1.us.total_cmp(&a.1.us));
+            grown.iter().take(TOLD).map(|(frame, increase)| told(frame, increase)).collect()
+        };
+        let narrowest = narrowest.map(|(frame, increase)| told(frame, increase));
+        let own = largest(grown_by(|samples| samples.own, SURE));
+        let is_entry = |frame: &Frame| {
+            frame.kind == FrameKind::Kernel && ENTERED.iter().any(|start| frame.name.starts_with(start))
+        };
+        let mut entered = grown_by(|samples| samples.all, LIKELY);
+        entered.retain(|(frame, _)| is_entry(frame));
+        let entered = largest(entered);
+        Functions { narrowest, own, entered }
     }
 }
 

@@ -18,6 +18,8 @@ use crate::sampled::Sampled;
 
 /// A difference is reported from this many standard errors on.
 const SURE: f64 = 3.0;
+/// The service of commands that are compared. Each of their runs is one more observation of the same waits.
+pub const COMMAND: &str = "command";
 /// The variance of looks at threads that wait, relative to that of independent samples: a wait may last for several looks.
 const WAITS_DISPERSION: f64 = 4.0;
 /// The variance of calls and of samples of CPUs, which come in bursts, relative to that of independent samples.
@@ -109,12 +111,14 @@ const CONNECTION: [&str; 2] = ["inet_wait_for_connect", "__inet_stream_connect"]
 /// Where stopped threads sleep: kernel/signal.c, kernel/freezer.c.
 const STOPPED: [&str; 6] =
     ["do_signal_stop", "ptrace_stop", "ptrace_signal", "do_jobctl_trap", "do_freezer_trap", "__refrigerator"];
+/// When it waits for a time: kernel/time/hrtimer.c.
+const TIMER: [&str; 2] = ["hrtimer_nanosleep", "do_nanosleep"];
 const DATAGRAM: [&str; 2] = ["__skb_wait_for_more_packets", "__skb_recv_udp"];
 
 /// What a thread waits for. The functions nearest to the sleep tell first.
 pub fn wait_for(site: &WaitSite) -> WaitFor {
     let WaitSite::Sleep { functions, .. } = site else { return WaitFor::Cpu };
-    let kinds: [(&[&str], WaitFor); 8] = [
+    let kinds: [(&[&str], WaitFor); 9] = [
         (&STOPPED, WaitFor::Stopped),
         (&DISK, WaitFor::Disk),
         (&MEMORY, WaitFor::Memory),
@@ -123,6 +127,7 @@ pub fn wait_for(site: &WaitSite) -> WaitFor {
         (&PIPE, WaitFor::Pipe),
         (&CONNECTION, WaitFor::Connection),
         (&DATAGRAM, WaitFor::Datagram),
+        (&TIMER, WaitFor::Timer),
     ];
     let of = |function: &String| {
         let is_of = |starts: &[&str]| starts.iter().any(|start| function.starts_with(start));
@@ -168,10 +173,15 @@ pub(crate) fn waits(before: &Sampled, after: &Sampled) -> Vec<GrownWait> {
         let us_of_one = wait.us as f64 / wait.found.max(1) as f64;
         let counts = Counts { before: was.1 as f64 / us_of_one, after: wait.found as f64 };
         let wait_for = wait_for(&wait.site);
+        let is_of_command = seen.members.iter().any(|it| it.service == COMMAND && it.process == wait.process);
         // Threads do not stop by themselves, so that a few looks are enough.
-        let dispersion = if wait_for == WaitFor::Stopped { 1.0 } else { WAITS_DISPERSION };
+        let dispersion = if wait_for == WaitFor::Stopped || is_of_command { 1.0 } else { WAITS_DISPERSION };
         // A writer whose reader takes longer waits for each operation as long as that takes, and no more often.
-        let is_each_time = is_held_up(wait_for) && wait_for != WaitFor::Pipe;
+        // A run of a command waits for what it asked for, and a service for questions.
+        let is_asked_for =
+            is_of_command && matches!(wait_for, WaitFor::Other | WaitFor::Datagram | WaitFor::Connection);
+        let is_each_time =
+            is_held_up(wait_for) && wait_for != WaitFor::Pipe || wait_for == WaitFor::Timer || is_asked_for;
         let is_known = wait_for != WaitFor::Pipe || was_there(before, &wait.owner, &wait.process);
         let grew = is_known
             && counts.are_more(operations, dispersion)

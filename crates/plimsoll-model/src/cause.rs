@@ -133,6 +133,12 @@ macro_rules! each_cause {
             ServicePipeFull: service_pipe_full = "service.pipe_full", "A program waits until another reads its output";
             /// A program makes the same system call again and again, and it fails.
             ServiceFailingCalls: service_failing_calls = "service.failing_calls", "A program repeats a system call that fails";
+            /// A program sleeps for a time that it has set itself: a pause between attempts, a poll, a rate limit of its own.
+            ServiceSleeps: service_sleeps = "service.sleeps", "A program sleeps for a time of its own choice";
+            /// A program starts far more processes.
+            ServiceManyProcesses: service_many_processes = "service.many_processes", "A program starts many processes";
+            /// A program waits for an answer, or for something to read, from another.
+            ServiceAnswersLate: service_answers_late = "service.answers_late", "A program waits for the answer of another";
             /// The kernel needs more CPU time per operation, in a function that no other cause covers.
             KernelPathLonger: kernel_path_longer = "kernel.path_longer", "The kernel needs more CPU time per operation";
         }

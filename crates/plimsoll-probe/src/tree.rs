@@ -50,8 +50,8 @@ fn used(folder: &Path) -> Option<[f64; 2]> {
     ])
 }
 
-/// The children of each of its threads.
-fn children(folder: &Path) -> Vec<u32> {
+/// The children of each thread of the process with this folder.
+pub(crate) fn children(folder: &Path) -> Vec<u32> {
     let threads = fs::read_dir(folder.join("task")).into_iter().flatten().flatten();
     let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
     lists

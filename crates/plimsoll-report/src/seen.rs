@@ -125,6 +125,7 @@ fn wait_for(wait_for: WaitFor) -> &'static str {
         WaitFor::Connection => "a connection",
         WaitFor::Datagram => "a datagram",
         WaitFor::Stopped => "whatever stopped it",
+        WaitFor::Timer => "a time to pass",
         WaitFor::Other => "",
     }
 }

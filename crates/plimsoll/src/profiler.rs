@@ -11,7 +11,7 @@ pub(crate) struct Profiler(profile::Profiler);
 impl Profiler {
     pub(crate) fn open() -> Result<Self, ProfilerError> {
         let run = plimsoll_host::own_mark().map_err(|source| ProfilerError::Absent { source })?;
-        profile::Profiler::open(&run, None).map(Self)
+        profile::Profiler::open(&run).map(Self)
     }
 
     /// Notes on what is not sampled.

@@ -106,6 +106,14 @@ pub(crate) fn queues(counters: &BTreeMap<String, f64>) -> BTreeMap<String, f64> 
     each.flatten().chain(questions.map(|mean| (QUESTIONS.to_owned(), mean))).collect()
 }
 
+/// For which share of the looks a file was open, by its path.
+pub(crate) fn open_files(counters: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
+    let looks = counters.get("files.looks").copied().unwrap_or(0.0);
+    let open = counters.iter().filter_map(|(name, found)| Some((name.strip_prefix("files.open.")?, found)));
+    open.map(|(path, found)| (format!("files.open_share of {path}"), 100.0 * found / looks.max(1.0)))
+        .collect()
+}
+
 /// How many questions to name servers are open at any time.
 const QUESTIONS: &str = "dns.open_questions";
 

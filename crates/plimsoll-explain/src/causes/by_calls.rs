@@ -28,7 +28,7 @@ pub(super) fn syncs<'k>(known: &'k Known<'_>) -> Syncs<'k> {
         it.owner_kind == FrameKind::Host && is_measured
     };
     // The kernel's own threads do it on behalf of others: a loop device flushes by making its file durable.
-    let by_programs = calls(known).filter(|it| !it.call.is_end() && it.owner_kind != FrameKind::Shared);
+    let by_programs = calls(known).filter(|it| it.call.is_sync() && it.owner_kind != FrameKind::Shared);
     let (own, foreign): (Vec<_>, Vec<_>) = by_programs.partition(is_own);
     // Beside strangers, only what waits for the disk itself lacks what they take.
     let lacks_disk = !known.measured.is_beside_strangers || !disk_waits.is_empty();
@@ -37,6 +37,11 @@ pub(super) fn syncs<'k>(known: &'k Known<'_>) -> Syncs<'k> {
     let grew = |it: &&GrownCalls| by_seen::more_often(it.before_per_s, it.after_per_s);
     let foreign = foreign.into_iter().filter(grew).collect();
     Syncs { own, foreign }
+}
+
+/// Processes that what is measured starts.
+pub(super) fn forked<'k>(known: &'k Known<'_>) -> Vec<&'k GrownCalls> {
+    calls(known).filter(|it| it.call == TracedCall::Fork && known.measured.has(&it.process)).collect()
 }
 
 /// Processes that were killed for lack of memory, on the hosts of the run and elsewhere.

@@ -1,8 +1,10 @@
 //! Causes by where the CPUs' time went.
 
+use std::collections::BTreeSet;
+
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::FrameKind;
-use plimsoll_model::report::{Evidence, GrownCpuUse, GrownFunction, Who};
+use plimsoll_model::report::{Evidence, GrownCpuUse, GrownFunction, ProfileReport, Who};
 
 use super::known::BUSY;
 use super::{Known, by_seen, cause};
@@ -23,6 +25,14 @@ const ONE_SIDED: f64 = 0.6;
 const OTHER_SIDED: f64 = 1.0 - ONE_SIDED;
 /// How sure the larger part is where both are large.
 const BOTH: f64 = 0.45;
+/// From this share of what was added on a function, or what the kernel is asked for, is worth its name in the title.
+const PART: f64 = 0.25;
+/// From this share on one of two counts.
+const OF_TWO: f64 = 0.1;
+/// How sure the larger part is where that is known.
+const SPECIFIC: f64 = 0.7;
+/// The system calls that start a process and end it.
+const STARTS: [&str; 8] = ["execve", "execveat", "clone", "clone3", "fork", "vfork", "exit_group", "wait4"];
 /// A function that took at most this part of its time before has become what its program does.
 const HALF: f64 = 0.5;
 
@@ -91,9 +101,58 @@ pub(super) fn saturated(known: &Known<'_>) -> Option<Cause> {
         after: after_us,
         unit: format!("µs/{}", profile.per),
     };
-    let functions = profile.functions.iter().filter(|it| it.kind == kind).take(3);
+    let functions: Vec<&GrownFunction> =
+        profile.functions.iter().filter(|it| it.kind == kind).take(3).collect();
+    let what = if kind == FrameKind::Kernel {
+        asked_for(profile)
+    } else {
+        let function = functions.first().copied().or(profile.narrowest.as_ref());
+        function
+            .filter(|it| it.kind == kind && it.share >= PART)
+            .and_then(|it| Some(format!("`{}` of `{}`", it.function, it.owner.last()?)))
+    };
+    let sure = if what.is_some() && known.took_us.is_some() { sure.max(SPECIFIC) } else { sure };
+    let title = what.map_or_else(|| id.title().to_owned(), |what| format!("{}: {what}", id.title()));
+    let functions =
+        functions.into_iter().chain(profile.entered.iter().filter(|_| kind == FrameKind::Kernel).take(3));
     let functions = functions.map(|it| told(it, &profile.per));
-    Some(cause(id, sure, std::iter::once(all).chain(functions).collect()))
+    Some(Cause { title, ..cause(id, sure, std::iter::once(all).chain(functions).collect()) })
+}
+
+/// Whether the added CPU time of all that is measured explains the added time.
+pub(super) fn explains_all(known: &Known<'_>) -> bool {
+    known.profile.is_some_and(|profile| profile.grew && known.is_explained_by_cpu(profile.added_us().0))
+}
+
+/// What the kernel is asked for in most of the added time, in words: the system calls, or page faults. Processes are started by several calls.
+fn asked_for(profile: &ProfileReport) -> Option<String> {
+    let mut entered: Vec<&GrownFunction> = profile.entered.iter().collect();
+    let mut names = BTreeSet::new();
+    entered.retain(|it| names.insert(entry(&it.function)));
+    let of = |wanted: &dyn Fn(&str) -> bool| -> Vec<&GrownFunction> {
+        entered.iter().copied().filter(|it| wanted(entry(&it.function))).collect()
+    };
+    let share = |of: &[&GrownFunction]| of.iter().map(|it| it.share).sum::<f64>();
+    let is_start = |name: &str| STARTS.contains(&name);
+    let (starts, others) = (of(&is_start), of(&|name| !is_start(name)));
+    let (what, process) = if share(&starts) >= PART {
+        ("starts of processes".to_owned(), starts[0].owner.last()?)
+    } else {
+        let largest: Vec<&GrownFunction> =
+            others.into_iter().filter(|it| it.share >= OF_TWO).take(2).collect();
+        if share(&largest) < PART {
+            return None;
+        }
+        let names: Vec<&str> = largest.iter().map(|it| entry(&it.function)).collect();
+        (names.join(" and "), largest[0].owner.last()?)
+    };
+    Some(format!("{what} of `{process}`"))
+}
+
+/// The name of a system call, or that of page faults.
+fn entry(function: &str) -> &str {
+    let starts = ["__x64_sys_", "__arm64_sys_", "ksys_"];
+    starts.iter().find_map(|start| function.strip_prefix(start)).unwrap_or("page faults")
 }
 
 /// The functions of one program, as evidence, if the CPUs are used up and it takes most of what was added.
@@ -202,6 +261,7 @@ mod tests {
             failures: Vec::new(),
             block_io: Vec::new(),
             cpu_use: Vec::new(),
+            entered: Vec::new(),
             busiest_threads: Vec::new(),
             throttling: Vec::new(),
             io_limits: Vec::new(),

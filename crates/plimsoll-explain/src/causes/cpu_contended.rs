@@ -2,7 +2,7 @@
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::FrameKind;
-use plimsoll_model::report::{Evidence, GrownFunction, GrownWait, WaitFor};
+use plimsoll_model::report::{Evidence, GrownFunction, GrownWait, ProfileReport, WaitFor};
 
 use super::{
     Definition, Known, Page, SavedCpu, by_counters, by_functions, by_levels, by_seen, cause, quoted,
@@ -28,6 +28,8 @@ const MOST_TAKEN: f64 = 3.0;
 const BESIDE: f64 = 0.5;
 /// How sure it is where all processes together use little more than before: on a machine that runs many jobs some take the place of others.
 const REPLACES: f64 = 0.4;
+/// The least part of the CPUs that a command lacks which strangers must have taken.
+const LEAST_OF_LACK: f64 = 0.5;
 /// What used fewer CPUs before was not there.
 const NEWCOMER: f64 = 0.01;
 /// From this part of what newcomers use on it is more for all.
@@ -53,9 +55,9 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         return Vec::new();
     }
     let waited = by_seen::waits(known, WaitFor::Cpu);
-    let ready: Vec<CauseEvidence> = ready(known).map(quoted).into_iter().collect();
+    let ready: Vec<CauseEvidence> = ready(known, taken).map(quoted).into_iter().collect();
     // Where strangers run beside what is measured, they take nothing from it unless it lacks a CPU.
-    if known.measured.is_beside_strangers && ready.is_empty() && !lacks_cpus(known, &waited) {
+    if known.measured.is_beside_strangers && ready.is_empty() && !lacks_cpus(known, &waited, taken) {
         return Vec::new();
     }
     let pressure: Vec<CauseEvidence> =
@@ -102,20 +104,30 @@ pub const READY: &str = "command.ready_time";
 
 /// How many times the CPU time of before what is measured uses. With more work it waits for a CPU more often beside the same strangers.
 fn work(known: &Known<'_>) -> f64 {
-    let sides = known.profile.map(|profile| (profile.before.cpu_us, profile.after.cpu_us));
-    sides.filter(|(before, _)| *before > 0.0).map_or(1.0, |(before, after)| (after / before).max(1.0))
+    let Some(profile) = known.profile.filter(|profile| profile.hertz > 0) else { return 1.0 };
+    let ProfileReport { before, after, .. } = profile;
+    // A side without a sample used less than one stands for.
+    let least = 1e6 / (f64::from(profile.hertz) * before.operations.max(1) as f64);
+    (after.cpu_us / before.cpu_us.max(least)).max(1.0)
+}
+
+/// Whether strangers took a good part of the CPUs that what is measured lacks.
+fn took_what_lacks(known: &Known<'_>, taken: f64, lacking_us: f64) -> bool {
+    known.took_us.is_none_or(|(_, took_us)| taken >= LEAST_OF_LACK * lacking_us / took_us)
 }
 
 /// The time that a command was ready, if that explains a good part of the added time.
-fn ready<'k>(known: &Known<'k>) -> Option<&'k Evidence> {
+fn ready<'k>(known: &Known<'k>, taken: f64) -> Option<&'k Evidence> {
     let added = |it: &&Evidence| it.after - work(known) * it.before;
-    by_counters::grown(READY, known.evidence).filter(|it| known.is_explained_by(added(it)))
+    let explains = |it: &&Evidence| known.is_explained_by(added(it)) && took_what_lacks(known, taken, added(it));
+    by_counters::grown(READY, known.evidence).filter(explains)
 }
 
 /// Whether waits for CPUs that were seen explain a good part of the added time.
-fn lacks_cpus(known: &Known<'_>, waited: &[&GrownWait]) -> bool {
+fn lacks_cpus(known: &Known<'_>, waited: &[&GrownWait], taken: f64) -> bool {
     let added_us = |it: &&GrownWait| it.after_us - work(known) * it.before_us;
-    !waited.is_empty() && known.is_explained_by(waited.iter().map(added_us).sum())
+    let lacking_us = waited.iter().map(added_us).sum();
+    !waited.is_empty() && known.is_explained_by(lacking_us) && took_what_lacks(known, taken, lacking_us)
 }
 
 /// CPUs that are idle for less of their time are used up, in per cent.
@@ -199,7 +211,7 @@ fn replaces_others(known: &Known<'_>, taken: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use plimsoll_model::observation::WaitSite;
-    use plimsoll_model::report::{GrownCpuUse, ProfileReport, ProfileSide};
+    use plimsoll_model::report::{GrownCpuUse, ProfileSide};
 
     use super::super::fixture::{grew, profile, relay, wait, who};
     use super::super::{CpuTime, Measured, named};

@@ -69,7 +69,9 @@ impl Known<'_> {
     pub(super) fn is_explained_by_cpu(&self, us: f64) -> bool {
         let grew_alike = |(before_us, after_us): (f64, f64)| {
             let Some(ProfileReport { before, after, .. }) = self.profile else { return false };
-            let is_full = [before, after].iter().all(|side| side.idle.is_some_and(|idle| idle < BUSY));
+            // A side that was too short for a sample says nothing else.
+            let is_full = after.idle.is_some()
+                && [before, after].iter().all(|side| side.idle.is_none_or(|idle| idle < BUSY));
             let [more_cpu, longer] =
                 [after.cpu_us / before.cpu_us, after_us / before_us].map(|ratio| ratio - 1.0);
             is_full && after.cpu_us >= LEAST_RUN * after_us && more_cpu >= ABOUT_HALF * longer

@@ -58,11 +58,13 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         }
         WaitSite::Cpu => false,
     };
+    // The first thread of a program waits for the others to end, before as well.
+    let is_one_more = |it: &GrownWait| {
+        known.took_us.is_some() && it.after_threads - it.before_threads >= 1.0 && by_seen::explain(known, &[it])
+    };
     let is_new = |it: &&GrownWait| {
-        known.measured.has(&it.who.process)
-            && it.after_threads >= LEAST_THREADS
-            && it.before_threads <= HARDLY_ANY * it.after_threads
-            && is_futex(&it.site)
+        let is_new = it.after_threads >= LEAST_THREADS && it.before_threads <= HARDLY_ANY * it.after_threads;
+        known.measured.has(&it.who.process) && is_futex(&it.site) && (is_new || is_one_more(it))
     };
     let waits: Vec<&GrownWait> = by_seen::waits(known, WaitFor::Lock).into_iter().filter(is_new).collect();
     let Some(first) = waits.first() else { return Vec::new() };
@@ -71,6 +73,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let switches = by_counters::grown(SWITCHES, known.evidence).map(quoted);
     let sure = match (raced.is_empty(), switches.is_some()) {
         (false, _) => 0.75,
+        _ if waits.iter().any(|it| is_one_more(it)) => 0.7,
         (true, true) => 0.6,
         // Workers that were started and have nothing to do look the same.
         (true, false) => 0.45,

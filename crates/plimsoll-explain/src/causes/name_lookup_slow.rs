@@ -4,11 +4,11 @@ use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::WaitSite;
 use plimsoll_model::report::{Evidence, GrownWait, WaitFor};
 
-use super::{Definition, Known, Page, by_counters, by_levels, by_seen, cause, quoted};
+use super::{Definition, Known, Page, by_counters, by_functions, by_levels, by_seen, cause, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
-        evidence_for: "more questions to name servers are open at a time (`ss -uan`, port 53). Or the host sends more datagrams than it receives (lost or repeated queries), and the service waits longer in poll, recv or epoll per operation",
+        evidence_for: "a program has /etc/hosts or another table of names open for most of the added time, and computes. Or more questions to name servers are open at a time (`ss -uan`, port 53). Or the host sends more datagrams than it receives (lost or repeated queries), and the service waits longer in poll, recv or epoll per operation",
         evidence_against: "as many datagrams arrive as are sent. The service uses no names",
         test: "look up the same names with `dig +tries=1 @SERVER` from the same host. Put the name into /etc/hosts and measure again",
         remedy: "use a working resolver, or one nearby. Set a short `options timeout:1 attempts:2` in /etc/resolv.conf. Cache names, or avoid lookups (HostnameLookups Off, UseDNS no)",
@@ -51,6 +51,34 @@ fn by_sockets(known: &Known<'_>) -> Option<Cause> {
     Some(cause(ID, 0.6, [open, sent].map(quoted).to_vec()))
 }
 
+/// For which share of the time a command has a file open, and the files that names are looked up in (nsswitch.conf(5)).
+const OPEN: &str = "files.open_share of ";
+const TABLES: [&str; 8] = [
+    "/etc/hosts",
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/services",
+    "/etc/protocols",
+    "/etc/networks",
+    "/etc/nsswitch.conf",
+    "/etc/resolv.conf",
+];
+/// From this share on a table is read for a good part of the time, in per cent, and the largest part of it before.
+const LONG: f64 = 30.0;
+const FEW: f64 = 0.5;
+
+/// A table of names that is open for a good part of the time, while the added time is that of the CPUs.
+fn by_tables(known: &Known<'_>) -> Option<Cause> {
+    let tables = known.evidence.iter().filter_map(|it| {
+        let path = it.metric.strip_prefix(OPEN)?.split(' ').next()?;
+        TABLES.contains(&path).then_some((path, it))
+    });
+    let mut long = tables.filter(|(_, it)| it.after >= LONG && it.before <= FEW * it.after);
+    let (table, open) = long.next().filter(|_| by_functions::explains_all(known))?;
+    let title = format!("{}: reading {table}", ID.title());
+    Some(Cause { title, ..cause(ID, 0.8, vec![quoted(open)]) })
+}
+
 /// The calls that the resolver of a C library waits in.
 const OF_RESOLVERS: [&str; 2] = ["poll", "ppoll"];
 
@@ -74,7 +102,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     if known.measured.hosts.is_empty() {
         return by_calls(known).or_else(|| by_sockets(known)).into_iter().collect();
     }
-    if let Some(found) = by_questions(known) {
+    if let Some(found) = by_questions(known).or_else(|| by_tables(known)) {
         return vec![found];
     }
     let of_hosts: Vec<Evidence> =
@@ -101,7 +129,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::report::ProfileReport;
+    use plimsoll_model::report::{ProfileReport, ProfileSide};
 
     use super::super::fixture::{asleep, grew, ids, profile, relay, wait};
     use super::super::named;
@@ -113,6 +141,25 @@ mod tests {
         let slow = grew("host", "syscall.poll.mean_us (level)", 120.0, 5e6);
         assert_eq!(ids(&[unanswered.clone(), slow.clone()]), [ID]);
         assert!(ids(&[unanswered]).is_empty() && ids(&[slow]).is_empty());
+    }
+
+    #[test]
+    fn a_table_of_names_that_is_read_while_cpu_time_is_added_is_named() {
+        let of = |path: &str, before, took_us| {
+            let open = grew("here", &format!("files.open_share of {path} (level)"), before, 80.0);
+            let side = profile().before;
+            let after = ProfileSide { cpu_us: side.cpu_us + 900.0, ..side };
+            let profile = ProfileReport { after, grew: true, ..profile() };
+            let (evidence, measured) = ([open], relay());
+            let known =
+                Known { profile: Some(&profile), evidence: &evidence, measured, took_us, ..Known::default() };
+            named(&known).iter().any(|cause| cause.id == ID)
+        };
+        let took_us = Some((1e3, 2e3));
+        assert!(of("/etc/hosts", 0.0, took_us));
+        assert!(!of("/etc/hosts", 70.0, took_us), "it is read for as long before");
+        assert!(!of("/etc/hosts", 0.0, Some((1e3, 9e4))), "the added time is no CPU time");
+        assert!(!of("/srv/data", 0.0, took_us));
     }
 
     #[test]

@@ -38,8 +38,11 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let stopped: Vec<&GrownWait> =
         by_seen::waits(known, WaitFor::Stopped).into_iter().filter(is_measured).collect();
     let Some(first) = stopped.first() else { return Vec::new() };
-    let title = format!("{}: `{}`", ID.title(), by_seen::title(&first.who));
-    vec![Cause { title, ..cause(ID, 0.9, by_seen::told_waits(known, &stopped)) }]
+    let by = if first.site.title().starts_with("ptrace") { ", by a tracer" } else { "" };
+    let title = format!("{}: `{}`{by}", ID.title(), by_seen::title(&first.who));
+    // Signals that end helpers are common beside a tracer, and explain no time.
+    let sure = if known.took_us.is_some() && by_seen::explain(known, &stopped) { 0.95 } else { 0.9 };
+    vec![Cause { title, ..cause(ID, sure, by_seen::told_waits(known, &stopped)) }]
 }
 
 #[cfg(test)]

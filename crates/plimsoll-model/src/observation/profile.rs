@@ -59,6 +59,8 @@ pub enum TracedCall {
     FileSync,
     /// All of a file system is made durable (sync, syncfs).
     FileSystemSync,
+    /// A process of a measured command starts another one.
+    Fork,
     /// A process is killed because memory has run out.
     OomKill,
     /// A process ends by a signal: it made a mistake that the CPU or itself found (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE), or is killed (SIGKILL).
@@ -71,11 +73,17 @@ impl TracedCall {
         matches!(self, Self::OomKill | Self::Crash)
     }
 
+    /// Whether it makes files durable.
+    pub fn is_sync(self) -> bool {
+        matches!(self, Self::FileSync | Self::FileSystemSync)
+    }
+
     /// Name before its caller; the killed process, for the last two.
     pub fn title(self) -> &'static str {
         match self {
             Self::FileSync => "fsync of a file by",
             Self::FileSystemSync => "sync of a file system by",
+            Self::Fork => "process started by",
             Self::OomKill => "killed for lack of memory:",
             Self::Crash => "ended by a signal:",
         }

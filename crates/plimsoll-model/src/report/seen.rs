@@ -38,6 +38,8 @@ pub enum WaitFor {
     Datagram,
     /// Whatever stopped it, by a signal, a tracer or a freezer of control groups, to let it go on.
     Stopped,
+    /// A time that it has set itself (nanosleep).
+    Timer,
     /// Something to do, or anything else.
     Other,
 }

@@ -10,6 +10,7 @@
 
 mod blocks;
 mod calls;
+mod commands;
 mod failures;
 mod files;
 mod groups;
@@ -26,6 +27,7 @@ mod tracefs;
 mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,6 +68,8 @@ const OF_A_RUN: Cadence = Cadence {
     failures: Rhythm { window: Duration::from_millis(10), every: Duration::from_millis(500) },
     asks_for_services: true,
 };
+/// What a benchmark may cost whose children alone are of interest.
+const OF_COMMANDS: Cadence = Cadence { asks_for_services: false, ..OF_A_RUN };
 /// What a recording may cost. Calls are watched as much of the time, in fewer windows.
 const OF_A_MACHINE_IN_USE: Cadence = Cadence {
     hertz: HERTZ / 2,
@@ -101,6 +105,7 @@ enum Command {
     Start { hosts: HostNamespaces, started: Sender<()> },
     Stop { arm: Arm, stopped: Sender<()> },
     Name { parts: BTreeMap<u32, Arc<str>> },
+    Entered { namespaces: Sender<BTreeMap<u64, File>> },
     Take { profiles: Sender<Vec<(Profile, Vec<LineSamples>)>> },
 }
 
@@ -135,25 +140,31 @@ pub struct Profiler {
 
 impl Profiler {
     /// Prepares to sample all CPUs; nothing is sampled yet. Where that is not allowed only the waits of threads are looked at. Parts of services are
-    /// known by the mark of this `run` in their environment, and all processes of a `group`, and of those below it, are parts of its service.
+    /// known by the mark of this `run` in their environment.
     ///
     /// # Errors
     /// There can be no thread for it.
-    pub fn open(run: &str, group: Option<ServiceGroup>) -> Result<Self, ProfilerError> {
-        Self::open_for(Looker::new(Budget::new(waits::MOST_COST)), run, group)
-    }
-
-    /// As [`Self::open`], where strangers run on the same hosts: control groups count only where a part of a service is in them.
-    ///
-    /// # Errors
-    /// There can be no thread for it.
-    pub fn beside_strangers(run: &str, group: Option<ServiceGroup>) -> Result<Self, ProfilerError> {
-        Self::open_for(Looker::new(Budget::new(waits::MOST_COST)).beside_strangers(), run, group)
-    }
-
-    fn open_for(looker: Looker, run: &str, group: Option<ServiceGroup>) -> Result<Self, ProfilerError> {
-        let services = Services { run: Some(run.into()), group, ..Services::default() };
+    pub fn open(run: &str) -> Result<Self, ProfilerError> {
+        let services = Services { run: Some(run.into()), ..Services::default() };
+        let looker = Looker::new(Budget::new(waits::MOST_COST));
         Self::open_with(OF_A_RUN, Some(looker), || Symbols::new(true), None, services)
+    }
+
+    /// As [`Self::open`], where this process's children are this service too, however short they are. All processes of a `group`, and of those
+    /// below it, are parts of its service. Beside strangers control groups count only where a part of a service is in them.
+    ///
+    /// # Errors
+    /// There can be no thread for it.
+    pub fn with_commands(
+        run: &str,
+        group: Option<ServiceGroup>,
+        service: &str,
+        is_beside_strangers: bool,
+    ) -> Result<Self, ProfilerError> {
+        let services = Services { run: Some(run.into()), group, ..Services::default() };
+        let looker = Looker::new(Budget::new(waits::MOST_COST)).with_commands(service);
+        let looker = if is_beside_strangers { looker.beside_strangers() } else { looker };
+        Self::open_with(OF_A_RUN, Some(looker), || Symbols::new(true), Some(service), services)
     }
 
     /// Prepares to sample a machine in use, which may be disturbed less than one that measures: half as often, and threads are looked at for a quarter
@@ -181,7 +192,7 @@ impl Profiler {
     /// # Errors
     /// There can be no thread for it.
     pub fn of_commands(hertz: u32, service: &str) -> Result<Self, ProfilerError> {
-        let (cadence, services) = (Cadence { hertz, ..OF_A_RUN }, Services::default());
+        let (cadence, services) = (Cadence { hertz, ..OF_COMMANDS }, Services::default());
         Self::open_with(cadence, None, || Symbols::new(true).with_lines(), Some(service), services)
     }
 
@@ -244,6 +255,11 @@ impl Profiler {
             // A thread that has ended counts nothing.
             let _ = commands.send(Command::Name { parts });
         }
+    }
+
+    /// The network namespaces that commands entered until now, by their inodes.
+    pub fn entered(&self) -> BTreeMap<u64, File> {
+        self.ask(|namespaces| Command::Entered { namespaces }).unwrap_or_default()
     }
 
     /// Samples since the last call, a profile for each rig.
@@ -334,6 +350,10 @@ impl Worker {
                     if let Some(looker) = &mut self.looker {
                         looker.name(&parts);
                     }
+                }
+                Ok(Command::Entered { namespaces }) => {
+                    let entered = self.looker.as_ref().map(Looker::entered);
+                    let _ = namespaces.send(entered.unwrap_or_default());
                 }
                 Ok(Command::Take { profiles }) => {
                     let _ = profiles.send(self.take(&mut symbols));

@@ -267,8 +267,7 @@ impl Processes {
     pub(super) fn begin(&mut self) {
         self.window += 1;
         let since = self.window.saturating_sub(KNOWN_FOR);
-        let follows = self.commands.is_some();
-        self.known.retain(|_, process| !follows && process.birth.is_some() && process.window >= since);
+        self.known.retain(|_, process| process.birth.is_some() && process.window >= since);
         self.services.forget();
     }
 
@@ -283,7 +282,7 @@ impl Processes {
     }
 
     fn get_mut(&mut self, pid: u32) -> &mut Process {
-        let Self { known, services, commands, window } = self;
+        let Self { known, services, window, .. } = self;
         let before = known.get(&pid).filter(|known| known.window < *window);
         if before.and_then(|known| known.birth.as_ref()).is_some_and(|birth| birth.is_gone(pid)) {
             known.remove(&pid);
@@ -291,10 +290,6 @@ impl Processes {
         let process = known.entry(pid).or_insert_with(|| {
             let mut process = read(pid, services);
             process.mapped_at = Some(Instant::now());
-            if commands.is_some() {
-                // By its environment it could be a command of another Plimsoll.
-                process.identity.service = None;
-            }
             process
         });
         process.window = *window;
@@ -306,6 +301,8 @@ impl Processes {
     pub(super) fn locate(&mut self, pid: u32, address: u64) -> Option<(Arc<Path>, u64)> {
         let follows = self.commands.is_some();
         let process = self.get_mut(pid);
+        // All that a command has mapped was recorded.
+        let follows = follows && process.birth.is_none();
         let place = process.locate(address);
         let pause = MAPPED_EVERY * (1 << process.mapped_in_vain.min(MOST_DOUBLED));
         let is_recent = process.mapped_at.is_some_and(|at| at.elapsed() < pause);
@@ -324,6 +321,12 @@ impl Processes {
         let process = self.get_mut(pid);
         process.mappings.get_or_insert_with(|| mappings(pid));
         process
+    }
+
+    /// Whether a process is known as part of a measured command.
+    pub(super) fn is_of_command(&self, pid: u32) -> bool {
+        let service = self.known.get(&pid).and_then(|known| known.identity.service.as_ref());
+        self.commands.as_ref().is_some_and(|(_, commands)| service == Some(commands))
     }
 
     /// A process has forked: the child is as its parent.
@@ -360,7 +363,7 @@ impl Processes {
             if process.identity.kind != ProcessKind::KernelThread {
                 process.identity.kind = kind;
             }
-            if process.identity.service.is_none() && self.commands.is_none() {
+            if process.identity.service.is_none() {
                 process.identity.service = service_of(pid, &mut self.services);
             }
             if self.commands.is_none() {

@@ -206,7 +206,13 @@ impl Rings {
                     let known = sampled.blocks.entry((process, request.device, request.writes)).or_default();
                     *known = (known.0 + requests, known.1 + requests * request.bytes);
                 }
-                Happened::Fork { parent, child } => self.processes.forked(parent, child),
+                Happened::Fork { parent, child } => {
+                    if parent != child && self.processes.is_of_command(parent) {
+                        let parent = self.processes.get(parent).identity.clone();
+                        *sampled.calls.entry((TracedCall::Fork, parent)).or_default() += 1;
+                    }
+                    self.processes.forked(parent, child);
+                }
                 Happened::Name { pid, name } => self.processes.renamed(pid, &name),
                 Happened::Program { pid } => self.processes.executed(pid),
                 Happened::Code { pid, code } => self.processes.mapped(pid, code),

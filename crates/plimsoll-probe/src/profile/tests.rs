@@ -25,7 +25,7 @@ impl Drop for Busy {
 }
 
 fn profiled(work: impl FnOnce()) -> Profile {
-    let profiler = Profiler::open("1:2:3", None).expect("root may profile all CPUs");
+    let profiler = Profiler::open("1:2:3").expect("root may profile all CPUs");
     let here = std::fs::metadata("/proc/self/ns/net").map(|it| std::os::unix::fs::MetadataExt::ino(&it));
     profiler.start(HostNamespaces::from([(here.expect("there is a namespace"), "here".to_owned())]));
     work();
@@ -131,7 +131,7 @@ fn burn_without_end(mut state: u64) -> u64 {
 
 #[test]
 fn nothing_is_sampled_while_nothing_is_measured() {
-    let profiler = Profiler::open("1:2:3", None).expect("root may profile all CPUs");
+    let profiler = Profiler::open("1:2:3").expect("root may profile all CPUs");
     thread::sleep(Duration::from_millis(300));
     assert!(profiler.take().is_empty());
 }

@@ -8,7 +8,7 @@
 //! stack of the sleep is known, and with it the system call; otherwise the function alone (`wchan`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,6 +17,7 @@ use nix::time::{ClockId, clock_gettime};
 use plimsoll_model::observation::StateKind;
 
 use super::HostNamespaces;
+use super::commands::Commands;
 use super::groups::{self, ControlGroups};
 use super::io_limits::Limits;
 use super::kept::{self, KeptFile};
@@ -125,6 +126,8 @@ pub(super) struct Looker {
     /// CPUs that are on line.
     cpus: usize,
     pub(super) services: Services,
+    /// Looks at the children of this process, where these are measured.
+    commands: Option<Commands>,
     /// Whether strangers run on the hosts as well, whose control groups are no business of the run.
     beside_strangers: bool,
     /// Whether all processes that there were have been identified.
@@ -140,8 +143,8 @@ enum Seen {
 }
 
 #[derive(Debug)]
-struct Process {
-    identity: Identity,
+pub(super) struct Process {
+    pub(super) identity: Identity,
     comm: KeptFile,
     /// What the kernel says of its control groups. Nothing until that is asked: when it is new, and when it runs another program, for which many are put into
     /// a group.
@@ -154,7 +157,7 @@ struct Process {
 
 /// How eagerly a process is looked at: what is measured comes before strangers, and those that run before those that only sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Pace {
+pub(super) enum Pace {
     /// It is part of a service.
     Measured,
     /// No look has reached it, and it began after others were known: it may be part of a service.
@@ -193,9 +196,20 @@ impl Looker {
             looks: 0,
             cpus: states::online_cpus(),
             services: Services::default(),
+            commands: None,
             beside_strangers: false,
             is_complete: false,
         }
+    }
+
+    /// The network namespaces that commands entered, by their inodes.
+    pub(super) fn entered(&self) -> BTreeMap<u64, File> {
+        self.commands.as_ref().map(Commands::entered).unwrap_or_default()
+    }
+
+    /// Looks more often at the children of this process, which are this service.
+    pub(super) fn with_commands(self, service: &str) -> Self {
+        Self { commands: Some(Commands::new(service)), ..self }
     }
 
     /// Watches control groups only where a part of a service is in them.
@@ -236,16 +250,22 @@ impl Looker {
         self.looks_of_window = 0;
         self.queued_for = Duration::ZERO;
         self.due = self.due.max(self.began + EVERY.0 / 2);
+        if let Some(commands) = &mut self.commands {
+            commands.begin();
+        }
     }
 
     /// Ends it, with a last look where the one before is some time ago.
     pub(super) fn end(&mut self, hosts: &HostNamespaces, waiting: &mut Waiting) {
-        if self.looks_of_window > 0 && self.last.elapsed() >= EVERY.0 || self.due_in().is_zero() {
+        if self.looks_of_window > 0 && self.last.elapsed() >= EVERY.0 || self.due <= Instant::now() {
             self.look(hosts, waiting);
         } else {
             self.groups.look(|host| hosts.contains_key(&host), &mut waiting.groups);
         }
         self.stand_for_unseen(hosts, waiting);
+        if let Some(commands) = &mut self.commands {
+            commands.end(waiting);
+        }
         let rig = rig_of(hosts);
         if self.asked.get(&rig).is_none_or(|at| at.elapsed() >= ASKED_EVERY) {
             self.groups.look_at_limits(|host| hosts.contains_key(&host), &mut waiting.io_limits);
@@ -314,12 +334,17 @@ impl Looker {
 
     /// How long until it wants to look again.
     pub(super) fn due_in(&self) -> Duration {
-        self.due.saturating_duration_since(Instant::now())
+        let due = self.commands.iter().map(|commands| commands.due).fold(self.due, Instant::min);
+        due.saturating_duration_since(Instant::now())
     }
 
     /// Looks at all threads, if it is time to.
     pub(super) fn look_if_due(&mut self, hosts: &HostNamespaces, waiting: &mut Waiting) {
-        if self.due_in().is_zero() {
+        let now = Instant::now();
+        if let Some(commands) = self.commands.as_mut().filter(|commands| commands.due <= now) {
+            commands.look(rig_of(hosts), self.cpus, (&mut self.groups, &mut self.names), waiting);
+        }
+        if self.due <= now {
             self.look(hosts, waiting);
         }
     }
@@ -400,6 +425,7 @@ impl Looker {
             // Those of hosts that are not looked at now, as of the other arm, are only kept.
             if let Seen::Host(process) = seen
                 && process.is_of(hosts)
+                && !self.commands.as_ref().is_some_and(|commands| commands.has(*pid))
             {
                 in_turn.entry(process.pace).or_default().push(*pid);
             }
@@ -453,15 +479,14 @@ impl Looker {
     /// What a process is that was not seen before.
     fn identify(&self, pid: u32, pace: Pace, room: &mut usize) -> Seen {
         let namespace = namespace_of(pid).filter(|namespace| self.namespaces.contains(namespace));
-        let comm = namespace.and_then(|_| KeptFile::open(format!("/proc/{pid}/comm"), room).ok());
-        let Some(comm) = comm else { return Seen::Other };
         let identity = Identity { name: "unknown".into(), namespace, ..Identity::default() };
-        Seen::Host(Process { identity, comm, groups: None, threads: HashMap::new(), pace, ran_ns: 0 })
+        let process = namespace.and_then(|_| Process::open(pid, identity, pace, room));
+        process.map_or(Seen::Other, Seen::Host)
     }
 }
 
 /// The inode of a process's network namespace; nothing where it has ended.
-fn namespace_of(pid: u32) -> Option<u64> {
+pub(super) fn namespace_of(pid: u32) -> Option<u64> {
     fs::metadata(format!("/proc/{pid}/ns/net")).ok().map(|namespace| namespace.ino())
 }
 
@@ -474,7 +499,7 @@ struct Unseen {
 
 /// How many times its own length the time that was seen of a window stands for: for the rest of it, and for time that passed `unseen` before. Where nothing
 /// was seen, the window is added to that.
-fn stands_for(unseen: &mut Duration, lasted: Duration, seen: Duration) -> f64 {
+pub(super) fn stands_for(unseen: &mut Duration, lasted: Duration, seen: Duration) -> f64 {
     *unseen += lasted;
     if seen.is_zero() { 1.0 } else { std::mem::take(unseen).div_duration_f64(seen) }
 }
@@ -494,6 +519,12 @@ impl Seen {
 }
 
 impl Process {
+    /// A process whose threads are not known yet; nothing where it has ended.
+    pub(super) fn open(pid: u32, identity: Identity, pace: Pace, room: &mut usize) -> Option<Self> {
+        let comm = KeptFile::open(format!("/proc/{pid}/comm"), room).ok()?;
+        Some(Self { identity, comm, groups: None, threads: HashMap::new(), pace, ran_ns: 0 })
+    }
+
     /// Whether its control groups hold up what is measured, as those of strangers do not.
     fn has_groups_that_count(&self, beside_strangers: bool) -> bool {
         !beside_strangers || self.identity.service.is_some()
@@ -508,7 +539,12 @@ impl Process {
     }
 
     /// Has its control groups watched, which it is asked for where they are not known.
-    fn watch_groups(&mut self, pid: u32, watched: &mut ControlGroups, names: &mut HashMap<String, Arc<str>>) {
+    pub(super) fn watch_groups(
+        &mut self,
+        pid: u32,
+        watched: &mut ControlGroups,
+        names: &mut HashMap<String, Arc<str>>,
+    ) {
         if self.groups.is_none() {
             self.groups = groups::of_process(pid).map(|text| kept_once(&text, names));
         }
@@ -518,7 +554,7 @@ impl Process {
     }
 
     /// Finds its threads, and its name, which changes with the program that it runs. False where it has ended.
-    fn renew(
+    pub(super) fn renew(
         &mut self,
         pid: u32,
         look: u64,
@@ -555,7 +591,7 @@ impl Process {
     }
 
     /// Where its threads are, and how long they waited for a CPU where they did, in microseconds.
-    fn look(
+    pub(super) fn look(
         &mut self,
         buffer: &mut [u8],
         names: &mut HashMap<String, Arc<str>>,
@@ -583,7 +619,7 @@ impl Process {
 }
 
 /// The CPU time of this thread.
-fn cpu_time() -> Duration {
+pub(super) fn cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 

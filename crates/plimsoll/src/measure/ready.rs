@@ -1,7 +1,7 @@
-//! How long the processes of a command were ready to run while others had the CPUs. They are looked at again and again while it runs: what ends
-//! between two looks is lost, so that the sum is a little too small.
+//! How long the processes of a command were ready to run while others had the CPUs, and which files they had open. They are looked at again and again
+//! while it runs: what ends between two looks is lost, so that the sum is a little too small.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -21,11 +21,22 @@ const EVERY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_mi
 /// The most threads of a process that are looked at.
 const MOST_THREADS: usize = 64;
 
-/// Runs something, and counts meanwhile how long descendants of this process were ready to run. `counts` says by its name whether a process counts.
-pub(crate) fn ready_during<T>(
-    run: impl FnOnce() -> T,
-    counts: impl Fn(&str) -> bool + Send,
-) -> (T, Duration) {
+/// The most open files of a process that are looked at.
+const MOST_FILES: usize = 16;
+
+/// What was seen of descendants of this process.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Looked {
+    /// For how long they were ready to run.
+    pub(crate) ready: Duration,
+    /// The number of looks.
+    pub(crate) looks: u64,
+    /// In how many of them each file was open, by its path.
+    pub(crate) open: BTreeMap<String, u64>,
+}
+
+/// Runs something, and looks at descendants of this process meanwhile. `counts` says by its name whether a process counts.
+pub(crate) fn ready_during<T>(run: impl FnOnce() -> T, counts: impl Fn(&str) -> bool + Send) -> (T, Looked) {
     let (over, is_over) = channel();
     thread::scope(|scope| {
         let looks = scope.spawn(move || look_until(&is_over, &counts));
@@ -35,30 +46,45 @@ pub(crate) fn ready_during<T>(
     })
 }
 
-fn look_until(is_over: &Receiver<()>, counts: &dyn Fn(&str) -> bool) -> Duration {
+fn look_until(is_over: &Receiver<()>, counts: &dyn Fn(&str) -> bool) -> Looked {
     let budget = Budget::new(COST);
     let mut ready: BTreeMap<Pid, Duration> = BTreeMap::new();
+    let mut looked = Looked::default();
     let mut pause = EVERY.0;
     while is_over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
         let before = cpu_time();
-        let threads = threads(counts).into_iter();
+        let pids = processes(counts);
+        looked.looks += 1;
+        for file in pids.iter().flat_map(|pid| open_files(*pid)).collect::<BTreeSet<_>>() {
+            *looked.open.entry(file).or_default() += 1;
+        }
+        let threads = pids.into_iter().flat_map(threads);
         ready.extend(threads.filter_map(|thread| Some((thread, Scheduled::of(thread)?.waited()))));
         pause = budget.pause(cpu_time().saturating_sub(before)).clamp(EVERY.0, EVERY.1);
     }
-    ready.values().sum()
+    Looked { ready: ready.values().sum(), ..looked }
 }
 
-/// The threads of all descendants of this process that count.
-fn threads(counts: &dyn Fn(&str) -> bool) -> Vec<Pid> {
+/// The descendants of this process that count.
+fn processes(counts: &dyn Fn(&str) -> bool) -> Vec<u32> {
     let own = std::process::id();
     let mut pids = ProcessTree::take(Path::new("/"), own).pids;
     pids.remove(&own);
     let name = |pid: u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    let of_process = |pid: u32| {
-        let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().take(MOST_THREADS);
-        entries.filter_map(|entry| Some(Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?)))
-    };
-    pids.into_iter().filter(|pid| counts(name(*pid).trim_end())).flat_map(of_process).collect()
+    pids.into_iter().filter(|pid| counts(name(*pid).trim_end())).collect()
+}
+
+fn threads(pid: u32) -> impl Iterator<Item = Pid> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().take(MOST_THREADS);
+    entries.filter_map(|entry| Some(Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?)))
+}
+
+/// The files that a process has open, without devices and what has no name.
+fn open_files(pid: u32) -> impl Iterator<Item = String> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().take(MOST_FILES);
+    let paths = entries
+        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok()?.into_os_string().into_string().ok());
+    paths.filter(|path| path.starts_with('/') && !path.starts_with("/dev/") && !path.ends_with(" (deleted)"))
 }
 
 /// The CPU time of this thread.
@@ -80,7 +106,17 @@ mod tests {
         };
         let (ran, ready) = of(|name| name == "yes");
         // 24 processes share some CPUs for 0.3 s, and other tests run beside them.
-        assert!(ran && ready > Duration::from_millis(300), "{ready:?}");
-        assert!(of(|name| name == "sleep").1 < ready / 4);
+        assert!(ran && ready.ready > Duration::from_millis(300), "{ready:?}");
+        assert!(of(|name| name == "sleep").1.ready < ready.ready / 4);
+    }
+
+    #[test]
+    fn a_file_that_a_child_keeps_open_is_seen_in_most_looks() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().to_str().unwrap();
+        let sleeps = || Command::new("sh").args(["-c", &format!("sleep 0.5 < {path}")]).status().unwrap();
+        let (_, looked) = ready_during(sleeps, |_| true);
+        let found = looked.open.get(path).copied().unwrap_or_default();
+        assert!(2 * found > looked.looks, "{looked:?}");
     }
 }

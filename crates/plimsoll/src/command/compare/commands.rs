@@ -173,10 +173,14 @@ impl<'a> Commands<'a> {
         Ok(())
     }
 
-    /// Runs a command without looking at it.
+    /// Runs a command without counting it.
     fn run(&mut self, which: usize) -> Result<(), MeasureError> {
-        let observer = self.observer.take();
-        let ended = self.measure(which).map(drop);
+        let mut observer = self.observer.take();
+        let mut run = || self.measure(which).map(drop);
+        let ended = match &mut observer {
+            Some(observer) => observer.rehearse(run),
+            None => run(),
+        };
         self.times[which].pop();
         self.observer = observer;
         ended

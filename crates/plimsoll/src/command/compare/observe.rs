@@ -1,6 +1,6 @@
 //! Looks at the machine while either of two commands runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -35,8 +35,8 @@ pub(super) struct Observer {
     /// Why there are no stacks.
     missing: Vec<String>,
     runs: [Vec<CommandRun>; 2],
-    /// The connections before the first run, and the listening sockets that were found to serve since.
-    connected: Option<Connected>,
+    /// The connections before the first run, by namespace, and the listening sockets that were found to serve since.
+    connected: Vec<Option<Connected>>,
     serving: BTreeSet<u32>,
     /// What this process used of the CPUs while commands ran.
     own: Duration,
@@ -56,11 +56,7 @@ impl Observer {
         let group = observed.group().map(|path| ServiceGroup { path, service: commands::COMMAND.into() });
         let run = plimsoll_host::own_mark()
             .map_err(|error| Failure::could_not(format!("cannot read who this process is: {error}")))?;
-        let opened = if observed.is_beside_strangers() {
-            Profiler::beside_strangers(&run, group)
-        } else {
-            Profiler::open(&run, group)
-        };
+        let opened = Profiler::with_commands(&run, group, commands::COMMAND, observed.is_beside_strangers());
         let (profiler, missing) = match opened {
             Ok(profiler) => {
                 let missing = missing(&profiler).map(|what| format!("Not seen: {what}."));
@@ -104,21 +100,52 @@ impl Observer {
             profiler.stop(SIDES[which]);
         }
         self.own += own_cpu().saturating_sub(own);
-        let mut counters: BTreeMap<String, f64> = before.change(&self.observed.end());
-        let ready = times.ready.filter(|_| !self.is_complete).unwrap_or(seen);
+        let mut counters = self.observed.end(&before);
+        let ready = times.ready.filter(|_| !self.is_complete).unwrap_or(seen.ready);
         counters.insert(commands::READY.to_owned(), ready.as_micros() as f64);
+        counters.insert("files.looks".to_owned(), seen.looks as f64);
+        counters
+            .extend(seen.open.into_iter().map(|(path, found)| (format!("files.open.{path}"), found as f64)));
         let operations = operations(&ended, seconds);
         self.runs[which].push(CommandRun { counters, seconds, operations });
+        self.find_namespaces();
         if self.runs[which].len() <= CONNECTED {
             self.find_servers();
         }
         (ended, times)
     }
 
+    /// Looks at the network namespaces as well that commands have entered.
+    fn find_namespaces(&mut self) {
+        for (inode, namespace) in self.profiler.iter().flat_map(Profiler::entered) {
+            self.observed.add(inode, namespace);
+        }
+        let mut connected = self.observed.connected();
+        if connected.len() > self.connected.len() {
+            self.connected.extend(connected.drain(self.connected.len()..));
+        }
+    }
+
+    /// Runs a command that does not count, to learn which namespaces it enters.
+    pub(super) fn rehearse<T>(&mut self, run: impl FnOnce() -> T) -> T {
+        if let Some(profiler) = &self.profiler {
+            profiler.start(self.observed.namespaces.clone());
+        }
+        let ended = run();
+        if let Some(profiler) = &self.profiler {
+            profiler.stop(SIDES[0]);
+            profiler.take();
+        }
+        self.find_namespaces();
+        ended
+    }
+
     /// Finds the programs that a command had connections to: they are part of what is measured.
     fn find_servers(&mut self) {
-        let (Some(before), Some(now)) = (&self.connected, self.observed.connected()) else { return };
-        let mut sockets = now.served_since(before);
+        let now = self.observed.connected();
+        let both = self.connected.iter().zip(&now);
+        let served = both.filter_map(|(before, now)| Some(now.as_ref()?.served_since(before.as_ref()?)));
+        let mut sockets: BTreeSet<u32> = served.flatten().collect();
         sockets.retain(|socket| self.serving.insert(*socket));
         let mut pids = serving::owners(Path::new("/proc"), &sockets);
         pids.remove(&std::process::id());

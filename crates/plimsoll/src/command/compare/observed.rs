@@ -27,7 +27,8 @@ pub(super) struct Observed {
     /// The folder of a control group, whose processes are what is measured.
     group: Option<PathBuf>,
     is_beside_strangers: bool,
-    counters: NamespaceCounters,
+    /// The counters of each of the namespaces; those of the machine come from the first.
+    counters: Vec<NamespaceCounters>,
 }
 
 impl Observed {
@@ -58,22 +59,45 @@ impl Observed {
         let inode = file.metadata().map_err(|error| cannot(&error))?.ino();
         let counters = NamespaceCounters::open(file).map_err(|error| cannot(&error))?;
         let is_beside_strangers = !matches!(what, Observe::Namespace(_));
-        Ok(Self { namespaces: BTreeMap::from([(inode, name)]), group, is_beside_strangers, counters })
+        Ok(Self {
+            namespaces: BTreeMap::from([(inode, name)]),
+            group,
+            is_beside_strangers,
+            counters: vec![counters],
+        })
+    }
+
+    /// Looks at another namespace as well, under the same name.
+    pub(super) fn add(&mut self, inode: u64, namespace: File) {
+        if !self.namespaces.contains_key(&inode)
+            && let Ok(counters) = NamespaceCounters::open(namespace)
+        {
+            self.namespaces.insert(inode, self.host());
+            self.counters.push(counters);
+        }
     }
 
     /// What the kernel has counted until now. From here on sockets are looked at again and again.
-    pub(super) fn begin(&self) -> Snapshot {
-        self.counters.ask(Question::Begin).unwrap_or_default()
+    pub(super) fn begin(&self) -> Vec<Snapshot> {
+        self.counters.iter().map(|it| it.ask(Question::Begin).unwrap_or_default()).collect()
     }
 
-    /// What the kernel has counted until now. Nothing looks at sockets any more.
-    pub(super) fn end(&self) -> Snapshot {
-        self.counters.ask(Question::End).unwrap_or_default()
+    /// What the kernel has counted since `before`, in all namespaces together. Nothing looks at sockets any more.
+    pub(super) fn end(&self, before: &[Snapshot]) -> BTreeMap<String, f64> {
+        let mut counted = BTreeMap::new();
+        for (at, (before, counters)) in before.iter().zip(&self.counters).enumerate() {
+            let change = before.change(&counters.ask(Question::End).unwrap_or_default());
+            let is_once = |name: &String| at == 0 || !name.starts_with(OF_MACHINE);
+            for (name, value) in change.into_iter().filter(|(name, _)| is_once(name)) {
+                *counted.entry(name).or_default() += value;
+            }
+        }
+        counted
     }
 
-    /// All connections, over or not; nothing where the kernel does not tell.
-    pub(super) fn connected(&self) -> Option<Connected> {
-        self.counters.ask(Question::Connected).flatten()
+    /// All connections of each namespace, over or not; nothing where the kernel does not tell.
+    pub(super) fn connected(&self) -> Vec<Option<Connected>> {
+        self.counters.iter().map(|it| it.ask(Question::Connected).flatten()).collect()
     }
 
     /// Whether strangers run there as well: a namespace that the user names is that of what is measured.
@@ -81,7 +105,7 @@ impl Observed {
         self.is_beside_strangers
     }
 
-    /// The name of the host that is looked at.
+    /// The name of the host that is looked at, with all its namespaces.
     pub(super) fn host(&self) -> String {
         self.namespaces.values().next().cloned().unwrap_or_default()
     }
@@ -98,6 +122,8 @@ fn processes(folder: &Path) -> Vec<u32> {
     text.lines().filter_map(|line| line.trim().parse().ok()).collect()
 }
 
+/// How counters of the whole machine begin, which are the same in each namespace.
+const OF_MACHINE: &str = "machine.";
 /// The part of one CPU that looks at sockets take, and the time until the first and between two.
 const SOCKETS_COST: f64 = 0.01;
 const SOCKETS_EVERY: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
@@ -188,10 +214,9 @@ mod tests {
         let observed = Observed::open(&Observe::Host).unwrap();
         let before = observed.begin();
         thread::sleep(5 * SOCKETS_EVERY.0);
-        let values = observed.end().values;
-        let looks = values["listen.looks"] - before.values["listen.looks"];
-        assert!(looks > 1.0, "sockets are looked at meanwhile: {looks}");
-        assert!(observed.connected().is_some() && observed.is_beside_strangers());
+        let values = observed.end(&before);
+        assert!(values["listen.looks"] > 1.0, "sockets are looked at meanwhile: {values:?}");
+        assert!(observed.connected()[0].is_some() && observed.is_beside_strangers());
         assert!(values.contains_key("machine.stat.ctxt") && values.contains_key("snmp.Tcp.ActiveOpens"));
         assert_eq!(observed.group(), None);
         assert!(Observed::open(&Observe::Namespace("/no/such".into())).is_err());

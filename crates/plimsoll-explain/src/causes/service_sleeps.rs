@@ -1,0 +1,68 @@
+//! `service.sleeps`: A program sleeps for a time that it has set itself.
+
+use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::report::WaitFor;
+
+use super::{Definition, Known, Page, by_functions, by_seen, cause};
+
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
+        evidence_for: "threads of the program sleep in nanosleep(2) for a good part of the added time, and for less of it before",
+        evidence_against: "another thread of the program uses the CPU for the added time, beside one that sleeps again and again. The sleep is as long before",
+        test: "see where it sleeps (`strace -f -k -e clock_nanosleep,nanosleep -p PID`). Make that pause shorter, and measure again",
+        remedy: "wait for an event instead of polling for it, shorten the pause between attempts, or raise the program's own rate limit",
+    },
+    find,
+)
+.of_use();
+
+const ID: CauseId = CauseId::ServiceSleeps;
+/// How sure it is where the program sleeps for more of each second, and where it sleeps for as much of it as before.
+const SURE: (f64, f64) = (0.85, 0.6);
+/// The part by which it must grow for that.
+const MORE: f64 = 1.5;
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    // Without the time of an operation, threads that wake up now and then to look around cannot be told from this.
+    if known.took_us.is_none() || by_functions::explains_all(known) {
+        return Vec::new();
+    }
+    let mut sleeps = by_seen::waits(known, WaitFor::Timer);
+    sleeps.retain(|it| known.measured.has(&it.who.process));
+    let Some(first) = sleeps.first().filter(|_| by_seen::explain(known, &sleeps)) else { return Vec::new() };
+    let is_more = first.after_threads >= MORE * first.before_threads;
+    let title = format!("{}: `{}`", ID.title(), first.who.process);
+    let sure = if is_more { SURE.0 } else { SURE.1 };
+    vec![Cause { title, ..cause(ID, sure, by_seen::told_waits(known, &sleeps)) }]
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::report::{GrownWait, ProfileReport, ProfileSide};
+
+    use super::super::fixture::{asleep, profile, relay, wait};
+    use super::super::named;
+    use super::*;
+
+    #[test]
+    fn a_program_that_sleeps_for_the_added_time_is_named_unless_it_computes_meanwhile() {
+        let of = |process: &str, before_threads, added_cpu_us, took_us| {
+            let site = asleep("hrtimer_nanosleep", "clock_nanosleep");
+            let wait_for = crate::seen::wait_for(&site);
+            let waits = vec![GrownWait { before_threads, ..wait(process, site, wait_for) }];
+            let before = profile().before;
+            let after = ProfileSide { cpu_us: before.cpu_us + added_cpu_us, ..before };
+            let profile = ProfileReport { waits, after, grew: added_cpu_us > 0.0, ..profile() };
+            let known = Known { profile: Some(&profile), measured: relay(), took_us, ..Known::default() };
+            let found = named(&known).into_iter().filter(|cause| cause.id == ID);
+            found.map(|cause| cause.confidence).collect::<Vec<_>>()
+        };
+        // The sleep grew by 2700 µs.
+        let took_us = Some((500.0, 3500.0));
+        assert_eq!((of("relay", 0.1, 0.0, took_us), of("relay", 0.9, 0.0, took_us)), (vec![SURE.0], vec![SURE.1]));
+        assert!(of("relay", 0.1, 2500.0, took_us).is_empty(), "another thread computes");
+        assert!(of("relay", 0.1, 0.0, Some((500.0, 90_000.0))).is_empty(), "a small part of it");
+        assert!(of("relay", 0.1, 0.0, None).is_empty(), "nobody waits for it");
+        assert!(of("stranger", 0.1, 0.0, took_us).is_empty());
+    }
+}

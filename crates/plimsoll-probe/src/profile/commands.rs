@@ -1,0 +1,162 @@
+//! Where the threads of measured commands wait. Commands may be short, so that they are looked at more often than other processes, and found by
+//! who started them, whatever namespaces they enter.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::groups::ControlGroups;
+use super::processes::{Identity, Services};
+use super::states;
+use super::threads::WaitSite;
+use super::waits::{Pace, Process, Waited, Waiting, cpu_time, namespace_of, stands_for};
+use crate::budget::Budget;
+use crate::tree;
+
+/// The part of one CPU that looks take, and the time between two.
+const COST: f64 = 0.02;
+const EVERY: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(100));
+/// The most processes of a command, and files of them that are kept open.
+const MOST: usize = 64;
+const MOST_KEPT: usize = 512;
+/// Priorities and allowed CPUs are asked for again after this number of looks.
+const STATES_EVERY: u64 = 16;
+/// The most network namespaces that are held open.
+const MOST_ENTERED: usize = 8;
+
+/// The processes below this one.
+#[derive(Debug)]
+pub(super) struct Commands {
+    service: Arc<str>,
+    processes: HashMap<u32, Process>,
+    /// The network namespaces that they entered, by their inodes, held open.
+    entered: BTreeMap<u64, File>,
+    /// The waits of this window.
+    sites: BTreeMap<(Identity, WaitSite), Waited>,
+    budget: Budget,
+    began: Instant,
+    last: Instant,
+    pub(super) due: Instant,
+    looks: u64,
+    /// The time of windows that no look stands for yet.
+    unseen: Duration,
+}
+
+impl Commands {
+    pub(super) fn new(service: &str) -> Self {
+        let now = Instant::now();
+        Self {
+            service: service.into(),
+            processes: HashMap::new(),
+            entered: BTreeMap::new(),
+            sites: BTreeMap::new(),
+            budget: Budget::new(COST),
+            began: now,
+            last: now,
+            due: now,
+            looks: 0,
+            unseen: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn has(&self, pid: u32) -> bool {
+        self.processes.contains_key(&pid)
+    }
+
+    /// The network namespaces that were entered, by their inodes.
+    pub(super) fn entered(&self) -> BTreeMap<u64, File> {
+        let files = self.entered.iter().filter_map(|(inode, file)| Some((*inode, file.try_clone().ok()?)));
+        files.collect()
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.processes.clear();
+        self.began = Instant::now();
+        self.last = self.began;
+        self.due = self.began + EVERY.0;
+    }
+
+    /// The looks of this window stand for all of it, and for the windows before it that passed unseen.
+    pub(super) fn end(&mut self, waiting: &mut Waiting) {
+        let seen = self.last.duration_since(self.began);
+        let times = stands_for(&mut self.unseen, self.began.elapsed(), seen);
+        for (site, waited) in std::mem::take(&mut self.sites) {
+            let known = waiting.sites.entry(site).or_default();
+            known.found += waited.found;
+            known.us += (waited.us as f64 * times) as u64;
+        }
+    }
+
+    /// Looks at all threads of the commands, which are known by the namespace of `host`.
+    pub(super) fn look(
+        &mut self,
+        host: u64,
+        cpus: usize,
+        (groups, names): (&mut ControlGroups, &mut HashMap<String, Arc<str>>),
+        waiting: &mut Waiting,
+    ) {
+        let (began, cost) = (Instant::now(), cpu_time());
+        let us = u64::try_from(began.duration_since(self.last).as_micros()).unwrap_or(u64::MAX);
+        self.last = began;
+        self.looks += 1;
+        waiting.looks += 1;
+        self.find_processes(host);
+        let (mut threads, mut room, mut services) =
+            (0, MOST_KEPT, Services { is_off: true, ..Services::default() });
+        let mut buffer = vec![0; 4096];
+        let asks = self.looks.is_multiple_of(STATES_EVERY);
+        let (looks, sites, entered) = (self.looks, &mut self.sites, &mut self.entered);
+        self.processes.retain(|pid, process| {
+            let name = Arc::clone(&process.identity.name);
+            if !process.renew(*pid, looks, (&mut threads, &mut room), &mut services) {
+                return false;
+            }
+            if process.identity.name != name || asks {
+                process.watch_groups(*pid, groups, names);
+                if let Some(inode) =
+                    namespace_of(*pid).filter(|inode| *inode != host && entered.len() < MOST_ENTERED)
+                    && !entered.contains_key(&inode)
+                {
+                    entered.extend(File::open(format!("/proc/{pid}/ns/net")).map(|file| (inode, file)));
+                }
+                for (kind, value) in states::scheduling(*pid, cpus).into_iter().flatten() {
+                    states::note(&mut waiting.states, &process.identity, kind, value);
+                }
+            }
+            for (site, queued_us) in process.look(&mut buffer, names) {
+                let waited = sites.entry((process.identity.clone(), site)).or_default();
+                waited.found += 1;
+                waited.us += queued_us.unwrap_or(us);
+            }
+            true
+        });
+        let cost = cpu_time().saturating_sub(cost);
+        self.due = began + self.budget.pause(cost).clamp(EVERY.0, EVERY.1);
+    }
+
+    fn find_processes(&mut self, host: u64) {
+        let mut found = Vec::new();
+        let mut next = vec![std::process::id()];
+        while let Some(pid) = next.pop().filter(|_| found.len() < MOST) {
+            let children = tree::children(&Path::new("/proc").join(pid.to_string()));
+            found.extend(&children);
+            next.extend(children);
+        }
+        self.processes.retain(|pid, _| found.contains(pid));
+        let mut room = MOST_KEPT;
+        for pid in found {
+            if !self.has(pid) {
+                let identity = Identity {
+                    name: "unknown".into(),
+                    namespace: Some(host),
+                    service: Some(Arc::clone(&self.service)),
+                    ..Identity::default()
+                };
+                let process = Process::open(pid, identity, Pace::Measured, &mut room);
+                self.processes.extend(process.map(|process| (pid, process)));
+            }
+        }
+    }
+}
