@@ -66,11 +66,13 @@ pub(super) fn each<'t>(trials: &'t [TrialRecord], findings: &'t [Finding]) -> Ve
 /// The samples of all phases of a side on one rig, and what was carried out meanwhile. Only phases that were sampled count.
 fn merged(phases: &[(&PhaseRecord, Side)], side: Side, arm: Arm) -> Option<Sampled> {
     let mut all: Option<ProfileBuilder> = None;
+    let profiles = || phases.iter().flat_map(|(phase, _)| &phase.profiles);
+    let knows_hosts = profiles().any(Profile::knows_hosts);
     let (mut done, mut nanoseconds) = (0, 0);
     for (phase, _) in phases.iter().filter(|(_, of)| *of == side) {
         let Some(profile) = phase.profiles.iter().find(|profile| profile.arm == arm) else { continue };
         all.get_or_insert_with(|| ProfileBuilder::new(arm, profile.clock, profile.hertz))
-            .merge(&profile.of_the_run());
+            .merge(&profile.of_the_run_among(knows_hosts));
         for slice in phase.slices.iter().filter(|slice| slice.arm == arm) {
             done += operations(slice).unwrap_or(0);
             nanoseconds += slice.result.elapsed_ns;

@@ -38,6 +38,17 @@ const ENTRIES: [&str; 17] = [
 /// How system calls and page faults begin (arch/x86/include/asm/syscall_wrapper.h, arch/arm64/include/asm/syscall_wrapper.h, arch/x86/entry). Some
 /// calls go on in a function that takes the place of the first (fs/read_write.c).
 const ENTERED: [&str; 5] = ["__x64_sys_", "__arm64_sys_", "ksys_", "asm_exc_page_fault", "do_mem_abort"];
+/// How file systems take what is written to files.
+pub(crate) const FILE_WRITES: [&str; 8] = [
+    "ext4_file_write_iter",
+    "xfs_file_write_iter",
+    "btrfs_file_write_iter",
+    "f2fs_file_write_iter",
+    "shmem_file_write_iter",
+    "generic_file_write_iter",
+    "ovl_write_iter",
+    "fuse_file_write_iter",
+];
 /// A difference is reported from this many standard errors on.
 const SURE: f64 = 4.0;
 /// As many make what the kernel was asked for worth a mention, beside functions that are sure.
@@ -231,7 +242,7 @@ struct Functions {
     narrowest: Option<GrownFunction>,
     /// Those that grew themselves.
     own: Vec<GrownFunction>,
-    /// System calls and page faults, with all that they lead to.
+    /// System calls, page faults and writes to files, with all that they lead to.
     entered: Vec<GrownFunction>,
 }
 
@@ -346,7 +357,8 @@ impl Sides<'_> {
         let narrowest = narrowest.map(|(frame, increase)| told(frame, increase));
         let own = largest(grown_by(|samples| samples.own, SURE));
         let is_entry = |frame: &Frame| {
-            frame.kind == FrameKind::Kernel && ENTERED.iter().any(|start| frame.name.starts_with(start))
+            let is_entry = ENTERED.iter().any(|start| frame.name.starts_with(start));
+            frame.kind == FrameKind::Kernel && (is_entry || FILE_WRITES.contains(&frame.name.as_str()))
         };
         let mut entered = grown_by(|samples| samples.all, LIKELY);
         entered.retain(|(frame, _)| is_entry(frame));

@@ -173,7 +173,7 @@ pub(crate) fn waits(before: &Sampled, after: &Sampled) -> Vec<GrownWait> {
         let us_of_one = wait.us as f64 / wait.found.max(1) as f64;
         let counts = Counts { before: was.1 as f64 / us_of_one, after: wait.found as f64 };
         let wait_for = wait_for(&wait.site);
-        let is_of_command = seen.members.iter().any(|it| it.service == COMMAND && it.process == wait.process);
+        let is_of_command = is_of_command(after, &wait.process);
         // Threads do not stop by themselves, so that a few looks are enough.
         let dispersion = if wait_for == WaitFor::Stopped || is_of_command { 1.0 } else { WAITS_DISPERSION };
         // A writer whose reader takes longer waits for each operation as long as that takes, and no more often.
@@ -213,6 +213,11 @@ pub(crate) fn waits(before: &Sampled, after: &Sampled) -> Vec<GrownWait> {
     grown
 }
 
+/// Whether a process is part of a command, whose runs are compared however long they take.
+fn is_of_command(after: &Sampled, process: &str) -> bool {
+    after.profile.seen.members.iter().any(|it| it.service == COMMAND && it.process == process)
+}
+
 /// Whether a thread in this wait has work that it cannot do.
 fn is_held_up(wait_for: WaitFor) -> bool {
     matches!(
@@ -240,7 +245,8 @@ pub(crate) fn failures(before: &Sampled, after: &Sampled) -> Vec<GrownFailures> 
         };
         let was = was_seen.failures.iter().find(same).map_or(0, |it| it.count);
         let counts = Counts { before: was as f64, after: failed.count as f64 };
-        let grew = counts.are_more(watched, DISPERSION)
+        let is_each_time = is_of_command(after, &failed.process) && operations.0 > 0.0;
+        let grew = (is_each_time || counts.are_more(watched, DISPERSION))
             && (operations.0 <= 0.0 || counts.are_more(operations, DISPERSION));
         let ran_out = RAN_OUT.contains(&failed.error.as_str());
         // What else fails elsewhere on the machine is no business of the run.
@@ -548,6 +554,23 @@ mod tests {
         assert_eq!((of(0, 6, "ENOENT"), of(0, 60, "ENOENT"), of(50, 60, "ENOENT")), (0, 1, 0));
         let grown = failures(&failing(0, "accept4", "EMFILE"), &failing(6, "accept4", "EMFILE"));
         assert!((grown[0].after_per_s - 30.0).abs() < 1e-9, "6 in 0.2 s");
+    }
+
+    #[test]
+    fn what_a_run_of_a_command_does_counts_for_each_run_and_not_for_each_second() {
+        // The worse run takes ten times as long, and does in each second what it did before.
+        let of = |is_command: bool| {
+            let poll = asleep(&["poll_schedule_timeout"], "poll");
+            let mut sides = [waiting(1000, &poll, 100), waiting(100, &poll, 100)];
+            for side in &mut sides {
+                side.profile.seen.failures = failing(60, "openat", "ENOENT").profile.seen.failures;
+                let (service, process) = (COMMAND.to_owned(), "relay".to_owned());
+                side.profile.seen.members.extend(is_command.then_some(ServiceMember { service, process }));
+            }
+            let [before, after] = &sides;
+            (waits(before, after).len(), failures(before, after).len())
+        };
+        assert_eq!((of(true), of(false)), ((1, 1), (0, 0)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_explain::evidence::Figure;
-use plimsoll_model::observation::{LoadResult, PhaseRecord, Slice};
+use plimsoll_model::observation::{LoadResult, PhaseRecord, Slice, Stream};
 use plimsoll_model::plan::Plan;
 
 use super::{MACHINE, Sides, figures, operations, place};
@@ -38,6 +38,9 @@ pub(super) fn of(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Figure> {
             for (host, name) in &queues {
                 let of_host = slice.counters.get(*host).map(self::queues);
                 level(host, name, of_host.and_then(|all| all.get(name).copied()).unwrap_or(0.0));
+            }
+            if let (Some(load), Some(share)) = (load, window_limited_share(slice)) {
+                level(&load.from, "tcp_info.window_limited_share", share);
             }
             if let (Some(load), Some(busy)) = (load, generators_share(slice)) {
                 level(&load.from, "generator.busy_share", busy);
@@ -116,6 +119,14 @@ pub(crate) fn open_files(counters: &BTreeMap<String, f64>) -> BTreeMap<String, f
 
 /// How many questions to name servers are open at any time.
 const QUESTIONS: &str = "dns.open_questions";
+
+/// For which part of the time with something to send the receiver's window was the limit; nothing where no stream tells.
+fn window_limited_share(slice: &Slice) -> Option<f64> {
+    let ends = slice.result.streams().iter().filter_map(Stream::sending_end);
+    let (busy, limited) =
+        ends.fold((0, 0), |(busy, limited), end| (busy + end.busy_us, limited + end.rwnd_limited_us));
+    (busy > 0).then(|| 100.0 * limited as f64 / busy as f64)
+}
 
 /// For which part of the measured time the threads of the load used a CPU; nothing where their work is measured itself.
 fn generators_share(slice: &Slice) -> Option<f64> {

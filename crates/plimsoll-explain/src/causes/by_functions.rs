@@ -22,6 +22,8 @@ const MOST: f64 = 0.4;
 pub(super) const WHOLE: f64 = 0.85;
 /// From this share of what was added on it is the kernel's, or the programs'.
 const ONE_SIDED: f64 = 0.6;
+/// The least part of the factor by which operations became slower that their CPU time grew by.
+const ALIKE: f64 = 0.25;
 const OTHER_SIDED: f64 = 1.0 - ONE_SIDED;
 /// How sure the larger part is where both are large.
 const BOTH: f64 = 0.45;
@@ -31,6 +33,8 @@ const PART: f64 = 0.25;
 const OF_TWO: f64 = 0.1;
 /// How sure the larger part is where that is known.
 const SPECIFIC: f64 = 0.7;
+/// What page faults begin with.
+const FAULTS: [&str; 2] = ["asm_exc_page_fault", "do_mem_abort"];
 /// The system calls that start a process and end it.
 const STARTS: [&str; 8] = ["execve", "execveat", "clone", "clone3", "fork", "vfork", "exit_group", "wait4"];
 /// A function that took at most this part of its time before has become what its program does.
@@ -74,7 +78,7 @@ pub(super) fn saturated(known: &Known<'_>) -> Option<Cause> {
     let runs_all_the_time = |(_, us): (f64, f64)| profile.after.cpu_us >= WHOLE * us;
     let is_busy = profile.after.idle? < BUSY || known.took_us.is_some_and(runs_all_the_time);
     let (added, of_kernel) = profile.added_us();
-    if !is_busy || !known.is_explained_by_cpu(added) {
+    if !is_busy || !known.is_explained_by_cpu(added) || !loses_alike(known, profile) {
         return None;
     }
     let of_kernel = of_kernel / added;
@@ -101,16 +105,9 @@ pub(super) fn saturated(known: &Known<'_>) -> Option<Cause> {
         after: after_us,
         unit: format!("µs/{}", profile.per),
     };
-    let functions: Vec<&GrownFunction> =
-        profile.functions.iter().filter(|it| it.kind == kind).take(3).collect();
-    let what = if kind == FrameKind::Kernel {
-        asked_for(profile)
-    } else {
-        let function = functions.first().copied().or(profile.narrowest.as_ref());
-        function
-            .filter(|it| it.kind == kind && it.share >= PART)
-            .and_then(|it| Some(format!("`{}` of `{}`", it.function, it.owner.last()?)))
-    };
+    let of_kind = |it: &&GrownFunction| it.kind == kind;
+    let functions: Vec<&GrownFunction> = profile.functions.iter().filter(of_kind).take(3).collect();
+    let what = if kind == FrameKind::Kernel { asked_for(profile) } else { computed(profile) };
     let sure = if what.is_some() && known.took_us.is_some() { sure.max(SPECIFIC) } else { sure };
     let title = what.map_or_else(|| id.title().to_owned(), |what| format!("{}: {what}", id.title()));
     let functions =
@@ -119,40 +116,52 @@ pub(super) fn saturated(known: &Known<'_>) -> Option<Cause> {
     Some(Cause { title, ..cause(id, sure, std::iter::once(all).chain(functions).collect()) })
 }
 
+/// Whether the CPU time of each operation grew by a similar factor as the rate of operations fell. Where that is far less, they wait for something
+/// else.
+fn loses_alike(known: &Known<'_>, profile: &ProfileReport) -> bool {
+    let slower = known.lost.filter(|lost| *lost < 1.0).map_or(0.0, |lost| 1.0 / (1.0 - lost) - 1.0);
+    let before_us = profile.before.cpu_us;
+    before_us <= 0.0 || profile.added_us().0 / before_us >= ALIKE * slower
+}
+
 /// Whether the added CPU time of all that is measured explains the added time.
 pub(super) fn explains_all(known: &Known<'_>) -> bool {
-    known.profile.is_some_and(|profile| profile.grew && known.is_explained_by_cpu(profile.added_us().0))
+    known.profile.is_some_and(|profile| {
+        profile.grew && known.is_explained_by_cpu(profile.added_us().0) && loses_alike(known, profile)
+    })
 }
 
 /// What the kernel is asked for in most of the added time, in words: the system calls, or page faults. Processes are started by several calls.
 fn asked_for(profile: &ProfileReport) -> Option<String> {
-    let mut entered: Vec<&GrownFunction> = profile.entered.iter().collect();
     let mut names = BTreeSet::new();
-    entered.retain(|it| names.insert(entry(&it.function)));
-    let of = |wanted: &dyn Fn(&str) -> bool| -> Vec<&GrownFunction> {
-        entered.iter().copied().filter(|it| wanted(entry(&it.function))).collect()
-    };
-    let share = |of: &[&GrownFunction]| of.iter().map(|it| it.share).sum::<f64>();
-    let is_start = |name: &str| STARTS.contains(&name);
-    let (starts, others) = (of(&is_start), of(&|name| !is_start(name)));
-    let (what, process) = if share(&starts) >= PART {
-        ("starts of processes".to_owned(), starts[0].owner.last()?)
-    } else {
-        let largest: Vec<&GrownFunction> =
-            others.into_iter().filter(|it| it.share >= OF_TWO).take(2).collect();
-        if share(&largest) < PART {
-            return None;
-        }
-        let names: Vec<&str> = largest.iter().map(|it| entry(&it.function)).collect();
-        (names.join(" and "), largest[0].owner.last()?)
-    };
-    Some(format!("{what} of `{process}`"))
+    let named = profile.entered.iter().filter_map(|it| Some((entry(&it.function)?, it)));
+    let entered: Vec<(&str, &GrownFunction)> = named.filter(|(name, _)| names.insert(*name)).collect();
+    let share = |of: &[(&str, &GrownFunction)]| of.iter().map(|(_, it)| it.share).sum::<f64>();
+    let (starts, others): (Vec<_>, Vec<_>) = entered.into_iter().partition(|(name, _)| STARTS.contains(name));
+    let of = |it: &GrownFunction| it.owner.last().cloned();
+    if share(&starts) >= PART {
+        return Some(format!("starts of processes of `{}`", of(starts[0].1)?));
+    }
+    let largest: Vec<_> = others.into_iter().filter(|(_, it)| it.share >= OF_TWO).take(2).collect();
+    let names: Vec<&str> = largest.iter().map(|(name, _)| *name).collect();
+    (share(&largest) >= PART).then_some(())?;
+    Some(format!("{} of `{}`", names.join(" and "), of(largest[0].1)?))
 }
 
-/// The name of a system call, or that of page faults.
-fn entry(function: &str) -> &str {
+/// What a program computes in a good part of the added time: a function with a name, or else the file that it is in.
+fn computed(profile: &ProfileReport) -> Option<String> {
+    let of_programs =
+        || profile.functions.iter().chain(&profile.narrowest).filter(|it| it.kind == FrameKind::User);
+    let with_name = of_programs().find(|it| !it.function.starts_with('[') && it.share >= OF_TWO);
+    let function = with_name.or_else(|| of_programs().find(|it| it.share >= PART))?;
+    Some(format!("`{}` of `{}`", function.function, function.owner.last()?))
+}
+
+/// The name of a system call, or that of page faults; nothing for what these lead to.
+fn entry(function: &str) -> Option<&str> {
     let starts = ["__x64_sys_", "__arm64_sys_", "ksys_"];
-    starts.iter().find_map(|start| function.strip_prefix(start)).unwrap_or("page faults")
+    let is_fault = FAULTS.contains(&function);
+    starts.iter().find_map(|start| function.strip_prefix(start)).or_else(|| is_fault.then_some("page faults"))
 }
 
 /// The functions of one program, as evidence, if the CPUs are used up and it takes most of what was added.
@@ -356,8 +365,8 @@ mod tests {
             saturated(&known).map(|cause| (cause.id, cause.confidence))
         };
         // It uses 1500 µs of CPU time for each operation, 500 before.
-        assert_eq!(of(0.1, 1600.0), Some((CauseId::CpuUserSaturated, 0.6)));
-        assert_eq!(of(0.5, 1600.0), Some((CauseId::CpuUserSaturated, BOTH)));
+        assert_eq!(of(0.1, 1600.0), Some((CauseId::CpuUserSaturated, SPECIFIC)));
+        assert_eq!(of(0.9, 1600.0), Some((CauseId::CpuKernelSaturated, 0.6)), "no call is known");
         assert_eq!(of(0.1, 3000.0), None, "it waits for half of its time");
     }
 
@@ -401,6 +410,35 @@ mod tests {
         };
         assert_eq!(ids(&one, &[]), [CauseId::NetRuleChain.id()]);
         assert_eq!(saturated(&of_profile(&one)), None);
+    }
+
+    #[test]
+    fn what_the_kernel_is_asked_for_stands_in_the_title_where_it_takes_much_of_the_time() {
+        let of = |entered: &[(&str, f64)]| {
+            let entered = entered.iter().map(|(name, share)| function(name, FrameKind::Kernel, *share));
+            let busy = profile(None, Vec::new(), 0.9, 0.05);
+            let busy = ProfileReport { entered: entered.collect(), ..busy };
+            let title = saturated(&of_profile(&busy)).unwrap().title;
+            title.split_once(": ").map(|(_, what)| what.to_owned())
+        };
+        let of_relay = |what: &str| Some(format!("{what} of `relay`"));
+        let (execve, exit) = ("__x64_sys_execve", "__x64_sys_exit_group");
+        assert_eq!(of(&[(execve, 0.2), (exit, 0.1)]), of_relay("starts of processes"));
+        // A call and the function that takes its place are one.
+        let write = [("__x64_sys_write", 0.4), ("ksys_write", 0.38), ("ext4_file_write_iter", 0.3)];
+        assert_eq!(of(&write), of_relay("write"));
+        assert_eq!(of(&[("asm_exc_page_fault", 0.6)]), of_relay("page faults"));
+        assert_eq!(of(&[("__x64_sys_read", 0.05)]), None);
+    }
+
+    #[test]
+    fn cpu_time_that_grew_far_less_than_the_rate_fell_uses_up_nothing() {
+        let of = |lost| {
+            let profile = profile(None, vec![function("work", FrameKind::User, 0.5)], 0.1, 0.05);
+            saturated(&Known { lost, ..of_profile(&profile) }).is_some()
+        };
+        // Each operation takes three times the CPU time.
+        assert_eq!([of(Some(0.6)), of(None), of(Some(0.99))], [true, true, false]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::observation::WaitSite;
 use plimsoll_model::report::{GrownWait, WaitFor};
 
-use super::{Definition, Known, Page, by_counters, by_levels, by_seen, cause, quoted};
+use super::{Definition, Known, Page, by_counters, by_functions, by_levels, by_seen, cause, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -67,7 +67,9 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         known.measured.has(&it.who.process) && is_futex(&it.site) && (is_new || is_one_more(it))
     };
     let waits: Vec<&GrownWait> = by_seen::waits(known, WaitFor::Lock).into_iter().filter(is_new).collect();
-    let Some(first) = waits.first() else { return Vec::new() };
+    // Whoever starts threads waits for their end: where they compute, that is no lock.
+    let computes = known.took_us.is_some() && by_functions::explains_all(known);
+    let Some(first) = waits.first().filter(|_| !computes) else { return Vec::new() };
     let mut raced = by_seen::failures(known, &["EAGAIN"]);
     raced.retain(|it| it.call == "futex" && it.who.process == first.who.process);
     let switches = by_counters::grown(SWITCHES, known.evidence).map(quoted);

@@ -7,7 +7,7 @@ use super::{Definition, Known, Page, by_calls, by_functions, cause};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
-        evidence_for: "the program starts several times as many processes for each operation. Each operation takes more CPU time",
+        evidence_for: "the program starts several times as many processes for each operation, or in each second. Each operation takes more CPU time",
         evidence_against: "as many processes are started before. The added time is no CPU time",
         test: "list what is started (`strace -f -e execve COMMAND`), and do the same work in one process",
         remedy: "use what the shell or the language has built in, give many items to one process (xargs), or keep a worker running",
@@ -17,14 +17,17 @@ pub(super) const DEFINITION: Definition = Definition::new(
 .of_use();
 
 const ID: CauseId = CauseId::ServiceManyProcesses;
-/// The fewest processes for each operation, and how many times as many as before.
+/// The fewest processes for each operation, or in a second, and how many times as many as before.
 const LEAST: f64 = 20.0;
 const TIMES: f64 = 3.0;
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
-    let Some((before_us, after_us)) = known.took_us.filter(|_| by_functions::explains_all(known)) else {
+    if !by_functions::explains_all(known) {
         return Vec::new();
-    };
+    }
+    // In each second, where it is not known how long an operation takes.
+    let (before_us, after_us) = known.took_us.unwrap_or((1e6, 1e6));
+    let per = known.took_us.and(known.profile).map_or("second", |profile| profile.per.as_str());
     let of_one = |it: &GrownCalls| [it.before_per_s * before_us / 1e6, it.after_per_s * after_us / 1e6];
     let is_it = |it: &&GrownCalls| {
         let [before, after] = of_one(it);
@@ -34,7 +37,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let (Some(first), Some(profile)) = (forked.first(), known.profile) else { return Vec::new() };
     let started = forked.iter().map(|it| {
         let [before, after] = of_one(it);
-        let metric = format!("{} {}/{} (per {})", it.call.title(), it.owner, it.process, profile.per);
+        let metric = format!("{} {}/{} (per {per})", it.call.title(), it.owner, it.process);
         CauseEvidence { metric, before, after, unit: "count".to_owned() }
     });
     let title = format!("{}: `{}`", ID.title(), first.process);

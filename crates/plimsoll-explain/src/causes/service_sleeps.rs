@@ -19,18 +19,25 @@ pub(super) const DEFINITION: Definition = Definition::new(
 const ID: CauseId = CauseId::ServiceSleeps;
 /// How sure it is where the program sleeps for more of each second, and where it sleeps for as much of it as before.
 const SURE: (f64, f64) = (0.85, 0.6);
+/// Where it is not known how long an operation takes: the fewest threads, on average, and the part of the operations that is lost.
+const LEAST_THREADS: f64 = 0.3;
+const LEAST_LOST: f64 = 0.2;
 /// The part by which it must grow for that.
 const MORE: f64 = 1.5;
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
-    // Without the time of an operation, threads that wake up now and then to look around cannot be told from this.
-    if known.took_us.is_none() || by_functions::explains_all(known) {
+    if known.took_us.is_some() && by_functions::explains_all(known) {
         return Vec::new();
     }
     let mut sleeps = by_seen::waits(known, WaitFor::Timer);
     sleeps.retain(|it| known.measured.has(&it.who.process));
     let Some(first) = sleeps.first().filter(|_| by_seen::explain(known, &sleeps)) else { return Vec::new() };
     let is_more = first.after_threads >= MORE * first.before_threads;
+    // Without the time of an operation, threads that wake up now and then to look around cannot be told from this, unless there are more of them.
+    let holds_up = is_more && first.after_threads >= LEAST_THREADS && known.lost.is_some_and(|lost| lost >= LEAST_LOST);
+    if known.took_us.is_none() && !holds_up {
+        return Vec::new();
+    }
     let title = format!("{}: `{}`", ID.title(), first.who.process);
     let sure = if is_more { SURE.0 } else { SURE.1 };
     vec![Cause { title, ..cause(ID, sure, by_seen::told_waits(known, &sleeps)) }]
@@ -46,16 +53,20 @@ mod tests {
 
     #[test]
     fn a_program_that_sleeps_for_the_added_time_is_named_unless_it_computes_meanwhile() {
-        let of = |process: &str, before_threads, added_cpu_us, took_us| {
+        let of_lost = |lost: Option<f64>, process: &str, before_threads, added_cpu_us: f64, took_us: Option<(f64, f64)>| {
             let site = asleep("hrtimer_nanosleep", "clock_nanosleep");
             let wait_for = crate::seen::wait_for(&site);
             let waits = vec![GrownWait { before_threads, ..wait(process, site, wait_for) }];
             let before = profile().before;
             let after = ProfileSide { cpu_us: before.cpu_us + added_cpu_us, ..before };
             let profile = ProfileReport { waits, after, grew: added_cpu_us > 0.0, ..profile() };
-            let known = Known { profile: Some(&profile), measured: relay(), took_us, ..Known::default() };
+            let lost = if took_us.is_none() { lost } else { None };
+            let known = Known { profile: Some(&profile), measured: relay(), took_us, lost, ..Known::default() };
             let found = named(&known).into_iter().filter(|cause| cause.id == ID);
             found.map(|cause| cause.confidence).collect::<Vec<_>>()
+        };
+        let of = |process: &str, before_threads, added_cpu_us: f64, took_us| {
+            of_lost(Some(0.1), process, before_threads, added_cpu_us, took_us)
         };
         // The sleep grew by 2700 µs.
         let took_us = Some((500.0, 3500.0));
@@ -63,6 +74,8 @@ mod tests {
         assert!(of("relay", 0.1, 2500.0, took_us).is_empty(), "another thread computes");
         assert!(of("relay", 0.1, 0.0, Some((500.0, 90_000.0))).is_empty(), "a small part of it");
         assert!(of("relay", 0.1, 0.0, None).is_empty(), "nobody waits for it");
+        assert_eq!(of_lost(Some(0.7), "relay", 0.1, 0.0, None), [SURE.0]);
+        assert!(of_lost(Some(0.7), "relay", 0.9, 0.0, None).is_empty(), "as many threads slept before");
         assert!(of("stranger", 0.1, 0.0, took_us).is_empty());
     }
 }

@@ -59,7 +59,7 @@ pub enum TracedCall {
     FileSync,
     /// All of a file system is made durable (sync, syncfs).
     FileSystemSync,
-    /// A process of a measured command starts another one.
+    /// A process of a service or of a measured command starts another one.
     Fork,
     /// A process is killed because memory has run out.
     OomKill,
@@ -212,8 +212,18 @@ impl Profile {
     /// namespace, they cannot be distinguished and all are kept.
     #[must_use]
     pub fn of_the_run(&self) -> Self {
+        self.of_the_run_among(self.knows_hosts())
+    }
+
+    /// Whether a stack belongs to a host.
+    pub fn knows_hosts(&self) -> bool {
+        self.stacks().any(|(stack, _)| stack.first().is_some_and(|frame| frame.kind == FrameKind::Host))
+    }
+
+    /// As [`Self::of_the_run`], where it is known of other profiles of the run whether stacks belong to hosts: a service that waits has none.
+    #[must_use]
+    pub fn of_the_run_among(&self, knows_hosts: bool) -> Self {
         let begins_with = |stack: &[&Frame], kind| stack.first().is_some_and(|frame| frame.kind == kind);
-        let knows_hosts = self.stacks().any(|(stack, _)| begins_with(&stack, FrameKind::Host));
         let is_foreign = |stack: &[&Frame]| {
             begins_with(stack, FrameKind::Plimsoll) || knows_hosts && begins_with(stack, FrameKind::Others)
         };

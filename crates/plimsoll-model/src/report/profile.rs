@@ -32,7 +32,7 @@ pub struct ProfileReport {
     pub narrowest: Option<GrownFunction>,
     /// The functions that took more time themselves, the most first.
     pub functions: Vec<GrownFunction>,
-    /// The system calls and page faults that took most of the added time, with all that they lead to, the most first.
+    /// The system calls, page faults and writes to files that took most of the added time, with all that they lead to, the most first.
     #[serde(default)]
     pub entered: Vec<GrownFunction>,
     /// Traced calls of which there were more in each second, and for each connection or operation, the most first.

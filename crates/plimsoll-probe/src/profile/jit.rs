@@ -26,14 +26,31 @@ pub(super) fn is_map(file: &Path) -> bool {
     number.is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
+/// Libraries that compile while a program runs and write no map, by how their files begin, and what they compile.
+const COMPILERS: [(&str, &str); 4] = [
+    ("libpcre2-", "regular expression"),
+    ("libpcre.", "regular expression"),
+    ("libluajit", "Lua"),
+    ("libLLVM", "query or shader"),
+];
+
 /// The names of a map, by where the functions begin, with where they end.
 #[derive(Debug, Default)]
 pub(super) struct JitMap {
     functions: BTreeMap<u64, (u64, String)>,
     read: u64,
+    /// What code without a name is called, where that was asked.
+    nameless: Option<Option<String>>,
 }
 
 impl JitMap {
+    /// What code without a name is called, by the library of the process that compiles; nothing where none is known.
+    pub(super) fn nameless(&mut self, file: &Path) -> Option<&str> {
+        let root = file.ancestors().find(|above| above.ends_with("root"));
+        let ask = || compiled_by(&fs::read_to_string(root?.with_file_name("maps")).ok()?);
+        self.nameless.get_or_insert_with(ask).as_deref()
+    }
+
     /// The name of the function at an address. A map grows while its program runs: it is read again where it has.
     pub(super) fn name(&mut self, file: &Path, address: u64, is_of_the_run: bool) -> Option<&str> {
         if self.find(address).is_none() {
@@ -58,6 +75,15 @@ impl JitMap {
         self.read = length;
         self.functions.extend(parse(&String::from_utf8_lossy(&bytes)));
     }
+}
+
+/// What a process compiles, by the libraries of its maps.
+fn compiled_by(maps: &str) -> Option<String> {
+    let mut files = maps.lines().filter_map(|line| line.rsplit_once('/').map(|(_, file)| file));
+    files.find_map(|file| {
+        let (_, what) = COMPILERS.iter().find(|(start, _)| file.starts_with(start))?;
+        Some(format!("[compiled {what}, {file}]"))
+    })
 }
 
 fn parse(text: &str) -> impl Iterator<Item = (u64, (u64, String))> {
@@ -89,6 +115,13 @@ mod tests {
         grown.push_str("9000 40 later\n");
         fs::write(&file, grown).unwrap();
         assert_eq!(map.name(&file, 0x9001, true), Some("later"));
+    }
+
+    #[test]
+    fn code_without_a_name_is_called_by_the_library_that_compiles() {
+        let maps = "7f00-7f10 r-xp 00000000 08:02 7  /usr/lib/libc.so.6\n7f20-7f30 r-xp 0 08:02 8  /usr/lib/libpcre2-8.so.0.11.2\n";
+        assert_eq!(compiled_by(maps).as_deref(), Some("[compiled regular expression, libpcre2-8.so.0.11.2]"));
+        assert_eq!(compiled_by("7f00-7f10 r-xp 00000000 08:02 7  /usr/lib/libc.so.6\n"), None);
     }
 
     #[test]

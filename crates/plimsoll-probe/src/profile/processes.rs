@@ -323,10 +323,9 @@ impl Processes {
         process
     }
 
-    /// Whether a process is known as part of a measured command.
-    pub(super) fn is_of_command(&self, pid: u32) -> bool {
-        let service = self.known.get(&pid).and_then(|known| known.identity.service.as_ref());
-        self.commands.as_ref().is_some_and(|(_, commands)| service == Some(commands))
+    /// A process that is known as part of a service, or of a measured command.
+    pub(super) fn part(&self, pid: u32) -> Option<&Identity> {
+        self.known.get(&pid).map(|known| &known.identity).filter(|identity| identity.service.is_some())
     }
 
     /// A process has forked: the child is as its parent.
@@ -539,6 +538,7 @@ mod tests {
     #[test]
     fn a_command_is_known_by_its_parent_and_its_code_by_what_it_mapped_last() {
         let mut processes = Processes::of_commands("command");
+        processes.services.is_off = true;
         let (child, stranger) = (5_000_000, 5_000_001);
         processes.forked(std::process::id(), child);
         processes.forked(stranger, stranger + 1);

@@ -207,9 +207,8 @@ impl Rings {
                     *known = (known.0 + requests, known.1 + requests * request.bytes);
                 }
                 Happened::Fork { parent, child } => {
-                    if parent != child && self.processes.is_of_command(parent) {
-                        let parent = self.processes.get(parent).identity.clone();
-                        *sampled.calls.entry((TracedCall::Fork, parent)).or_default() += 1;
+                    if let Some(parent) = self.processes.part(parent).filter(|_| parent != child) {
+                        *sampled.calls.entry((TracedCall::Fork, parent.clone())).or_default() += 1;
                     }
                     self.processes.forked(parent, child);
                 }

@@ -200,7 +200,7 @@ impl Symbols {
                 match map.name(file, *offset, *is_of_the_run) {
                     Some(name) => Frame::new(FrameKind::User, name),
                     // It may get a name later.
-                    None => return Frame::new(FrameKind::User, COMPILED),
+                    None => return Frame::new(FrameKind::User, map.nameless(file).unwrap_or(COMPILED)),
                 }
             }
             CodeLocation::Program { file, offset, is_of_the_run } => {
