@@ -160,7 +160,9 @@ impl Counts {
 /// nothing: there, more threads must wait at any time as well.
 pub(crate) fn waits(before: &Sampled, after: &Sampled) -> Vec<GrownWait> {
     let (was_seen, seen) = (&before.profile.seen, &after.profile.seen);
-    if was_seen.looks == 0 || seen.looks == 0 {
+    // Commands may end before they are looked at, and have waited for nothing then.
+    let is_command = seen.members.iter().any(|it| it.service == COMMAND);
+    if was_seen.looks == 0 && !is_command || seen.looks == 0 {
         return Vec::new();
     }
     let operations = (before.operations as f64, after.operations as f64);
@@ -176,12 +178,11 @@ pub(crate) fn waits(before: &Sampled, after: &Sampled) -> Vec<GrownWait> {
         let is_of_command = is_of_command(after, &wait.process);
         // Threads do not stop by themselves, so that a few looks are enough.
         let dispersion = if wait_for == WaitFor::Stopped || is_of_command { 1.0 } else { WAITS_DISPERSION };
-        // A writer whose reader takes longer waits for each operation as long as that takes, and no more often.
         // A run of a command waits for what it asked for, and a service for questions.
-        let is_asked_for =
-            is_of_command && matches!(wait_for, WaitFor::Other | WaitFor::Datagram | WaitFor::Connection);
-        let is_each_time =
-            is_held_up(wait_for) && wait_for != WaitFor::Pipe || wait_for == WaitFor::Timer || is_asked_for;
+        let is_asked_for = is_of_command && wait_for != WaitFor::Cpu;
+        // A writer whose reader takes longer waits for each operation as long as that takes, and no more often.
+        let holds_up = is_held_up(wait_for) && wait_for != WaitFor::Pipe || wait_for == WaitFor::Timer;
+        let is_each_time = holds_up || is_asked_for;
         let is_known = wait_for != WaitFor::Pipe || was_there(before, &wait.owner, &wait.process);
         let grew = is_known
             && counts.are_more(operations, dispersion)

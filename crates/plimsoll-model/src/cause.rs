@@ -135,12 +135,12 @@ macro_rules! each_cause {
             ServiceFailingCalls: service_failing_calls = "service.failing_calls", "A program repeats a system call that fails";
             /// A program sleeps for a time that it has set itself: a pause between attempts, a poll, a rate limit of its own.
             ServiceSleeps: service_sleeps = "service.sleeps", "A program sleeps for a time of its own choice";
-            /// A program writes to a file so often, or in so small pieces, that the calls take its time.
+            /// A program makes many small writes to a file, as a log at debug level does, and the calls take its time.
             ServiceFileWrites: service_file_writes = "service.file_writes", "A program spends its time on writes to a file";
             /// A program starts far more processes.
             ServiceManyProcesses: service_many_processes = "service.many_processes", "A program starts many processes";
             /// A program waits for an answer, or for something to read, from another.
-            ServiceAnswersLate: service_answers_late = "service.answers_late", "A program waits for the answer of another";
+            ServiceAnswersLate: service_answers_late = "service.answers_late", "A program waits for another program";
             /// The kernel needs more CPU time per operation, in a function that no other cause covers.
             KernelPathLonger: kernel_path_longer = "kernel.path_longer", "The kernel needs more CPU time per operation";
         }

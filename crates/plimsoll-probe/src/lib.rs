@@ -7,6 +7,7 @@
 mod budget;
 pub mod busiest;
 pub mod capture;
+mod children;
 pub mod clock;
 pub mod connections;
 pub mod counters;

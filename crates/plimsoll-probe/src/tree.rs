@@ -1,9 +1,9 @@
 //! CPU time and memory of a process and its children.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
+use crate::children;
 use crate::counters::cpu_time;
 use crate::small_file;
 
@@ -30,7 +30,7 @@ impl ProcessTree {
             let folder = proc.join(pid.to_string());
             let Some([cpu_us, rss_bytes]) = used(&folder).filter(|_| tree.pids.insert(pid)) else { continue };
             (tree.cpu_us, tree.rss_bytes) = (tree.cpu_us + cpu_us, tree.rss_bytes + rss_bytes);
-            next.extend(children(&folder));
+            next.extend(children::of(&folder));
         }
         tree
     }
@@ -50,18 +50,10 @@ fn used(folder: &Path) -> Option<[f64; 2]> {
     ])
 }
 
-/// The children of each thread of the process with this folder.
-pub(crate) fn children(folder: &Path) -> Vec<u32> {
-    let threads = fs::read_dir(folder.join("task")).into_iter().flatten().flatten();
-    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    lists
-        .flat_map(|list| list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn children_of_children_count_and_strangers_do_not() {

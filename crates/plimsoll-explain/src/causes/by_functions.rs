@@ -67,7 +67,7 @@ pub(super) fn named(id: CauseId, signature: &Signature, known: &Known<'_>) -> Op
     let functions = with_callees
         .into_iter()
         .chain(own.into_iter().filter(|it| with_callees.is_none_or(|w| w.function != it.function)));
-    let functions = functions.map(|it| told(it, &profile.per));
+    let functions = functions.map(|it| function_evidence(it, &profile.per));
     let counters = with.into_iter().take(super::QUOTED).map(super::quoted);
     Some(cause(id, confidence, functions.chain(counters).collect()))
 }
@@ -112,7 +112,7 @@ pub(super) fn saturated(known: &Known<'_>) -> Option<Cause> {
     let title = what.map_or_else(|| id.title().to_owned(), |what| format!("{}: {what}", id.title()));
     let functions =
         functions.into_iter().chain(profile.entered.iter().filter(|_| kind == FrameKind::Kernel).take(3));
-    let functions = functions.map(|it| told(it, &profile.per));
+    let functions = functions.map(|it| function_evidence(it, &profile.per));
     Some(Cause { title, ..cause(id, sure, std::iter::once(all).chain(functions).collect()) })
 }
 
@@ -171,7 +171,8 @@ pub(super) fn saturated_by(known: &Known<'_>, who: &Who) -> Option<Vec<CauseEvid
     let own: Vec<&GrownFunction> =
         profile.functions.iter().filter(|it| it.owner.last() == Some(&who.process)).collect();
     let share: f64 = own.iter().map(|it| it.share).sum();
-    (share >= MOST).then(|| own.into_iter().take(super::QUOTED).map(|it| told(it, &profile.per)).collect())
+    (share >= MOST)
+        .then(|| own.into_iter().take(super::QUOTED).map(|it| function_evidence(it, &profile.per)).collect())
 }
 
 /// From this part of a CPU more on a program counts, and a function of it, in microseconds of a second.
@@ -201,13 +202,15 @@ pub(super) fn one_function(known: &Known<'_>) -> Option<Cause> {
     let id = CauseId::CpuUserSaturated;
     let title = format!("{}: `{}` of {process}", id.title(), function.function);
     let used: Vec<&GrownCpuUse> = used.into_iter().collect();
-    let evidence =
-        by_seen::cpu_use_evidence(&used).into_iter().chain([told(function, &profile.per)]).collect();
+    let evidence = by_seen::cpu_use_evidence(&used)
+        .into_iter()
+        .chain([function_evidence(function, &profile.per)])
+        .collect();
     Some(Cause { title, ..cause(id, 0.6, evidence) })
 }
 
 /// A function as evidence.
-pub(super) fn told(function: &GrownFunction, per: &str) -> CauseEvidence {
+pub(super) fn function_evidence(function: &GrownFunction, per: &str) -> CauseEvidence {
     let owner = function.owner.join("/");
     let place = if owner.is_empty() { owner } else { format!(", mostly in {owner}") };
     CauseEvidence {

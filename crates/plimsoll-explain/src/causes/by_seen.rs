@@ -129,7 +129,7 @@ pub(super) fn scheduled(id: CauseId, known: &Known<'_>, kinds: &[StateKind]) -> 
         return None;
     }
     let sure = if waits.is_empty() { 0.55 } else { 0.88 };
-    let evidence = told_states(&states).into_iter().chain(told_waits(known, &waits));
+    let evidence = told_states(&states).into_iter().chain(wait_evidence(known, &waits));
     let title = format!("{}: `{}`", id.title(), title(&first.who));
     Some(Cause { title, ..cause(id, sure, evidence.collect()) })
 }
@@ -155,7 +155,7 @@ pub(super) fn told_failures(failures: &[&GrownFailures]) -> Vec<CauseEvidence> {
 }
 
 /// Waits, as evidence.
-pub(super) fn told_waits(known: &Known<'_>, waits: &[&GrownWait]) -> Vec<CauseEvidence> {
+pub(super) fn wait_evidence(known: &Known<'_>, waits: &[&GrownWait]) -> Vec<CauseEvidence> {
     let per = known.profile.map_or("operation", |profile| profile.per.as_str());
     let told = waits.iter().take(QUOTED).map(|it| CauseEvidence {
         metric: format!("{} waited: {} (per {per})", title(&it.who), it.site.title()),

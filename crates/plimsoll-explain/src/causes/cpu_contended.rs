@@ -89,7 +89,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         _ => 0.85,
     };
     let mut evidence = by_seen::cpu_use_evidence(&foreign);
-    evidence.extend(by_seen::told_waits(known, &waited));
+    evidence.extend(by_seen::wait_evidence(known, &waited));
     evidence.extend(ready);
     evidence.extend(pressure);
     evidence.extend(forks.filter(|_| is_storm).map(quoted));
@@ -196,7 +196,7 @@ fn by_storm(known: &Known<'_>, forks: &Evidence) -> Option<Cause> {
             && !it.owner.is_empty()
     };
     let function = profile.functions.iter().find(new)?;
-    let evidence = vec![quoted(forks), by_functions::told(function, &profile.per)];
+    let evidence = vec![quoted(forks), by_functions::function_evidence(function, &profile.per)];
     Some(Cause { title: format!("{}: `{}`", ID.title(), function.owner[0]), ..cause(ID, 0.7, evidence) })
 }
 

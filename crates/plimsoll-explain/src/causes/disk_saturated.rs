@@ -27,7 +27,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     if waits.is_empty() || queued.is_empty() {
         return by_tools(known);
     }
-    let mut evidence = by_seen::told_waits(known, &waits);
+    let mut evidence = by_seen::wait_evidence(known, &waits);
     evidence.extend(queued);
     vec![cause(CauseId::DiskSaturated, 0.55, evidence)]
 }

@@ -81,7 +81,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         _ => return Vec::new(),
     };
     let waits = if limits.is_empty() { held } else { waits };
-    let seen = reached.map(quoted).into_iter().chain(by_seen::told_waits(known, &waits));
+    let seen = reached.map(quoted).into_iter().chain(by_seen::wait_evidence(known, &waits));
     vec![cause(ID, sure, limits.into_iter().chain(seen).collect())]
 }
 

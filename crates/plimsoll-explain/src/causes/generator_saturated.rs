@@ -31,7 +31,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         (None, Some(busy)) if !waits.is_empty() => (0.8, vec![quoted(busy)]),
         _ => return Vec::new(),
     };
-    vec![cause(ID, sure, first.into_iter().chain(by_seen::told_waits(known, &waits)).collect())]
+    vec![cause(ID, sure, first.into_iter().chain(by_seen::wait_evidence(known, &waits)).collect())]
 }
 
 /// Whether a group is on the host of the load alone: one that stops what is measured as well is no generator's.

@@ -8,7 +8,7 @@ use super::{Definition, Known, Page, by_functions, by_seen, cause};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
-        evidence_for: "each operation takes more CPU time, mostly in functions that spin on a lock (native_queued_spin_lock_slowpath, osq_lock, rwsem_spin_on_owner)",
+        evidence_for: "threads sleep until another process releases a lock on a file or a semaphore. Or each operation takes more CPU time, mostly in functions that spin on a lock (native_queued_spin_lock_slowpath, osq_lock, rwsem_spin_on_owner)",
         evidence_against: "a single CPU is as slow",
         test: "use fewer CPUs or processes: each operation needs less CPU time",
         remedy: "find the lock's callers in the profile. Spread the work over more sockets, files, cgroups or devices",
@@ -45,7 +45,10 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     };
     let waits = by_seen::waits(known, WaitFor::Lock);
     let held: Vec<&GrownWait> = waits.iter().filter(is_held).copied().collect();
-    let slept = (!held.is_empty()).then(|| cause(ID, 0.8, by_seen::told_waits(known, &held)));
+    let slept = held.first().map(|first| {
+        let title = format!("`{}` waits for a lock that another process holds", first.who.process);
+        Cause { title, ..cause(ID, 0.8, by_seen::wait_evidence(known, &held)) }
+    });
     by_functions::named(ID, &FUNCTIONS, known).into_iter().chain(slept).collect()
 }
 

@@ -52,11 +52,11 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         return Vec::new();
     }
     let functions = narrowest.into_iter().chain(profile.functions.iter().filter(is_below)).take(2);
-    let functions: Vec<CauseEvidence> = functions.map(|it| by_functions::told(it, &profile.per)).collect();
+    let functions: Vec<CauseEvidence> = functions.map(|it| by_functions::function_evidence(it, &profile.per)).collect();
     let mut evidence = by_seen::told_states(&held);
     evidence.extend(level.map(quoted));
     evidence.extend(functions);
-    evidence.extend(by_seen::told_waits(known, &waits));
+    evidence.extend(by_seen::wait_evidence(known, &waits));
     let holder = held.iter().max_by_key(|it| it.after).map(|it| by_seen::title(&it.who));
     let title =
         holder.map_or_else(|| ID.title().to_owned(), |it| format!("{}: `{it}` holds them", ID.title()));

@@ -67,7 +67,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         known.measured.has(&it.who.process) && is_futex(&it.site) && (is_new || is_one_more(it))
     };
     let waits: Vec<&GrownWait> = by_seen::waits(known, WaitFor::Lock).into_iter().filter(is_new).collect();
-    // Whoever starts threads waits for their end: where they compute, that is no lock.
+    // A thread that starts others waits for their end, which is no lock where they compute.
     let computes = known.took_us.is_some() && by_functions::explains_all(known);
     let Some(first) = waits.first().filter(|_| !computes) else { return Vec::new() };
     let mut raced = by_seen::failures(known, &["EAGAIN"]);
@@ -80,7 +80,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         // Workers that were started and have nothing to do look the same.
         (true, false) => 0.45,
     };
-    let mut evidence = by_seen::told_waits(known, &waits);
+    let mut evidence = by_seen::wait_evidence(known, &waits);
     evidence.extend(by_seen::told_failures(&raced));
     evidence.extend(switches);
     let title = format!("{}: `{}`", ID.title(), first.who.process);

@@ -71,7 +71,7 @@ fn at_limit(known: &Known<'_>) -> Option<Cause> {
         return None;
     }
     let evidence = [Some(limit), again].into_iter().flatten().map(quoted);
-    let evidence = evidence.chain(by_seen::told_waits(known, &waits)).collect();
+    let evidence = evidence.chain(by_seen::wait_evidence(known, &waits)).collect();
     let title = format!("{}: the control group `{group}` is at its limit", ID.title());
     Some(Cause { title, ..cause(ID, 0.9, evidence) })
 }
@@ -91,7 +91,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let scanned: Vec<_> =
         scanned.iter().filter_map(|name| by_counters::grown(name, known.evidence)).collect();
     let slept = (!waits.is_empty() && !scanned.is_empty()).then(|| {
-        let evidence = by_seen::told_waits(known, &waits).into_iter().chain(scanned.into_iter().map(quoted));
+        let evidence = by_seen::wait_evidence(known, &waits).into_iter().chain(scanned.into_iter().map(quoted));
         cause(ID, 0.8, evidence.collect())
     });
     let of_group = at_limit(known);

@@ -38,7 +38,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let waits = by_seen::waits(known, WaitFor::Memory);
     by_counters::named(CauseId::MemorySwap, &COUNTERS, known.evidence)
         .map(|found| {
-            let told = by_seen::told_waits(known, &waits);
+            let told = by_seen::wait_evidence(known, &waits);
             Cause { evidence: found.evidence.into_iter().chain(told).collect(), ..found }
         })
         .into_iter()

@@ -94,7 +94,7 @@ fn by_questions(known: &Known<'_>) -> Option<Cause> {
     let who =
         waits.first().map_or_else(String::new, |it| format!(": `{}` on {}", it.who.process, it.who.owner));
     let sure = if waits.is_empty() { 0.6 } else { 0.9 };
-    let evidence = std::iter::once(quoted(open)).chain(by_seen::told_waits(known, &waits)).collect();
+    let evidence = std::iter::once(quoted(open)).chain(by_seen::wait_evidence(known, &waits)).collect();
     Some(Cause { title: format!("{}{who}", ID.title()), ..cause(ID, sure, evidence) })
 }
 
@@ -122,7 +122,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     }
     let asked = by_counters::grown("snmp.Udp.OutDatagrams", &of_hosts).map(quoted);
     let evidence: Vec<CauseEvidence> =
-        std::iter::once(quoted(unanswered)).chain(asked).chain(by_seen::told_waits(known, &waits)).collect();
+        std::iter::once(quoted(unanswered)).chain(asked).chain(by_seen::wait_evidence(known, &waits)).collect();
     let title = format!("{}: `{}` on {}", ID.title(), waits[0].who.process, waits[0].who.owner);
     vec![Cause { title, ..cause(ID, 0.75, evidence) }]
 }

@@ -8,7 +8,7 @@ use super::{Definition, Known, Page, by_functions, by_seen, cause};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
-        evidence_for: "threads of the program sleep in a call that waits for something to read, or for a connection, for most of the added time",
+        evidence_for: "threads of the program sleep in a call that waits for something to read or for a connection, for most of the added time",
         evidence_against: "a cause in the program that should answer is known. The program waits for input on both sides",
         test: "find whom it waits for (`ss -tnp`, `lsof -p PID`), and look at that program in the same way",
         remedy: "mend what answers late. Ask several questions at a time, or keep answers that do not change",
@@ -42,7 +42,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let Some(first) = waits.first().filter(|_| by_seen::explain(known, &waits)) else { return Vec::new() };
     let WaitSite::Sleep { call: Some(call), .. } = &first.site else { return Vec::new() };
     let title = format!("{}: `{}` in {call}", ID.title(), first.who.process);
-    vec![Cause { title, ..cause(ID, 0.55, by_seen::told_waits(known, &waits)) }]
+    vec![Cause { title, ..cause(ID, 0.55, by_seen::wait_evidence(known, &waits)) }]
 }
 
 #[cfg(test)]

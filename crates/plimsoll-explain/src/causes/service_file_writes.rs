@@ -34,7 +34,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let process = writes.owner.last().map(String::as_str).unwrap_or_default();
     let opened = known.evidence.iter().filter(|it| it.metric.starts_with(OPEN) && it.shift > 0.0);
     let opened: Vec<CauseEvidence> = opened.take(2).map(quoted).collect();
-    let evidence = std::iter::once(by_functions::told(writes, &profile.per)).chain(opened).collect();
+    let evidence = std::iter::once(by_functions::function_evidence(writes, &profile.per)).chain(opened).collect();
     vec![Cause { title: format!("{}: `{process}`", ID.title()), ..cause(ID, 0.75, evidence) }]
 }
 

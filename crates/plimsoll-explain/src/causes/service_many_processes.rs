@@ -41,7 +41,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         CauseEvidence { metric, before, after, unit: "count".to_owned() }
     });
     let title = format!("{}: `{}`", ID.title(), first.process);
-    let entered = profile.entered.iter().take(2).map(|it| by_functions::told(it, &profile.per));
+    let entered = profile.entered.iter().take(2).map(|it| by_functions::function_evidence(it, &profile.per));
     vec![Cause { title, ..cause(ID, 0.85, started.chain(entered).collect()) }]
 }
 

@@ -31,7 +31,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let waits: Vec<&GrownWait> = by_seen::waits(known, WaitFor::Pipe).into_iter().filter(is_it).collect();
     let Some(first) = waits.first().filter(|_| by_seen::explain(known, &waits)) else { return Vec::new() };
     let title = format!("{}: `{}` on {}", ID.title(), first.who.process, first.who.owner);
-    vec![Cause { title, ..cause(ID, 0.8, by_seen::told_waits(known, &waits)) }]
+    vec![Cause { title, ..cause(ID, 0.8, by_seen::wait_evidence(known, &waits)) }]
 }
 
 #[cfg(test)]

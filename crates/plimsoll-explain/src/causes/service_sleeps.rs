@@ -33,14 +33,14 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     sleeps.retain(|it| known.measured.has(&it.who.process));
     let Some(first) = sleeps.first().filter(|_| by_seen::explain(known, &sleeps)) else { return Vec::new() };
     let is_more = first.after_threads >= MORE * first.before_threads;
-    // Without the time of an operation, threads that wake up now and then to look around cannot be told from this, unless there are more of them.
+    // Threads that wake up now and then look the same without the time of an operation, unless more of them sleep.
     let holds_up = is_more && first.after_threads >= LEAST_THREADS && known.lost.is_some_and(|lost| lost >= LEAST_LOST);
     if known.took_us.is_none() && !holds_up {
         return Vec::new();
     }
     let title = format!("{}: `{}`", ID.title(), first.who.process);
     let sure = if is_more { SURE.0 } else { SURE.1 };
-    vec![Cause { title, ..cause(ID, sure, by_seen::told_waits(known, &sleeps)) }]
+    vec![Cause { title, ..cause(ID, sure, by_seen::wait_evidence(known, &sleeps)) }]
 }
 
 #[cfg(test)]

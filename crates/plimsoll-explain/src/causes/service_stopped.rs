@@ -42,7 +42,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let title = format!("{}: `{}`{by}", ID.title(), by_seen::title(&first.who));
     // Signals that end helpers are common beside a tracer, and explain no time.
     let sure = if known.took_us.is_some() && by_seen::explain(known, &stopped) { 0.95 } else { 0.9 };
-    vec![Cause { title, ..cause(ID, sure, by_seen::told_waits(known, &stopped)) }]
+    vec![Cause { title, ..cause(ID, sure, by_seen::wait_evidence(known, &stopped)) }]
 }
 
 #[cfg(test)]

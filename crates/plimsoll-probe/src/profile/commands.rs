@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::groups::ControlGroups;
+use super::looks::{Pace, Process, Waited, Waiting, cpu_time, namespace_of, stands_for};
 use super::processes::{Identity, Services};
 use super::states;
 use super::threads::WaitSite;
-use super::waits::{Pace, Process, Waited, Waiting, cpu_time, namespace_of, stands_for};
 use crate::budget::Budget;
-use crate::tree;
+use crate::children;
 
 /// The part of one CPU that looks take, and the time between two.
 const COST: f64 = 0.02;
@@ -26,10 +26,14 @@ const STATES_EVERY: u64 = 16;
 /// The most network namespaces that are held open.
 const MOST_ENTERED: usize = 8;
 
-/// The processes below this one.
+/// The processes below the thread that starts commands.
 #[derive(Debug)]
 pub(super) struct Commands {
     service: Arc<str>,
+    /// Where the kernel lists the children of that thread.
+    children: String,
+    /// Those that it had before, as the guard of commands.
+    others: Vec<u32>,
     processes: HashMap<u32, Process>,
     /// The network namespaces that they entered, by their inodes, held open.
     entered: BTreeMap<u64, File>,
@@ -45,10 +49,14 @@ pub(super) struct Commands {
 }
 
 impl Commands {
+    /// Looks at what the calling thread starts from now on.
     pub(super) fn new(service: &str) -> Self {
         let now = Instant::now();
+        let children = format!("/proc/self/task/{}/children", nix::unistd::gettid());
         Self {
             service: service.into(),
+            others: children::listed(Path::new(&children)),
+            children,
             processes: HashMap::new(),
             entered: BTreeMap::new(),
             sites: BTreeMap::new(),
@@ -138,11 +146,11 @@ impl Commands {
 
     fn find_processes(&mut self, host: u64) {
         let mut found = Vec::new();
-        let mut next = vec![std::process::id()];
+        let mut next = children::listed(Path::new(&self.children));
+        next.retain(|pid| !self.others.contains(pid));
         while let Some(pid) = next.pop().filter(|_| found.len() < MOST) {
-            let children = tree::children(&Path::new("/proc").join(pid.to_string()));
-            found.extend(&children);
-            next.extend(children);
+            found.push(pid);
+            next.extend(children::of(&Path::new("/proc").join(pid.to_string())));
         }
         self.processes.retain(|pid, _| found.contains(pid));
         let mut room = MOST_KEPT;

@@ -17,6 +17,7 @@ mod groups;
 mod io_limits;
 mod jit;
 mod kept;
+mod looks;
 mod processes;
 mod quotas;
 mod rings;

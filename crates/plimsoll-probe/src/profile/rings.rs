@@ -17,8 +17,8 @@ use super::ProfilerError;
 use super::blocks::{BlockRings, Request};
 use super::calls::CallRings;
 use super::failures::Failures;
+use super::looks::Waiting;
 use super::processes::{self, Identity, Mapping, ProcessKind, Processes};
-use super::waits::Waiting;
 use plimsoll_inventory::parse_cpu_list;
 
 /// The size of a CPU's buffer in bytes.

@@ -9,8 +9,8 @@ use super::kept::KeptFile;
 /// The frames of a stack that are kept, from the innermost on, up to the system call.
 const FRAMES: usize = 6;
 /// What the functions that system calls enter by begin with (include/linux/syscalls.h, arch/x86/include/asm/syscall_wrapper.h).
-const CALLS: [&str; 6] =
-    ["__x64_sys_", "__arm64_sys_", "__ia32_sys_", "__riscv_sys_", "__se_sys_", "__do_sys_"];
+const CALLS: [&str; 7] =
+    ["__x64_sys_", "__arm64_sys_", "__ia32_sys_", "__riscv_sys_", "__se_sys_", "__do_sys_", "ksys_"];
 
 /// Where a thread waits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

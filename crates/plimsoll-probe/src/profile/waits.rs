@@ -9,22 +9,19 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nix::time::{ClockId, clock_gettime};
 use plimsoll_model::observation::StateKind;
 
 use super::HostNamespaces;
 use super::commands::Commands;
-use super::groups::{self, ControlGroups};
-use super::io_limits::Limits;
-use super::kept::{self, KeptFile};
-use super::processes::{Identity, Services, service_of};
-use super::quotas::Groups;
+use super::groups::ControlGroups;
+use super::kept;
+use super::looks::{Pace, Process, Waiting, cpu_time, namespace_of, stands_for};
+use super::processes::{Identity, Services};
 use super::states::{self, States};
-use super::threads::{Thread, WaitSite, kept_once};
+use super::threads::WaitSite;
 use crate::budget::Budget;
 
 /// How often threads are looked at, at most and at least.
@@ -39,56 +36,9 @@ const MOST_IDENTIFIED: usize = 512;
 const STRANGERS_ASKED: usize = 4;
 /// How often the processes of a rig are asked for what seldom changes: control groups, limits, priorities and file locks.
 const ASKED_EVERY: Duration = Duration::from_secs(1);
-/// The most threads that are read, by up to three files each.
-const MOST_THREADS: usize = 2_000;
 /// The processes whose control groups are read again at a time; the others follow in turn the next times. A
 /// process that moves from group to group while it runs is rare, and forks wait while the kernel answers.
 const MOST_ASKED_FOR_GROUPS: usize = 32;
-/// How often something was found, and for what time that stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Waited {
-    pub(super) found: u64,
-    pub(super) us: u64,
-}
-
-/// Waits in some time.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Waiting {
-    pub(super) sites: BTreeMap<(Identity, WaitSite), Waited>,
-    /// How often all threads were looked at.
-    pub(super) looks: u64,
-    /// How often control groups were stopped by their quota of CPU time.
-    pub(super) groups: Groups,
-    /// What control groups may ask of block devices.
-    pub(super) io_limits: Limits,
-    /// What the kernel kept of processes.
-    pub(super) states: States,
-}
-
-impl Waiting {
-    pub(super) fn merge(&mut self, other: Self) {
-        for (site, waited) in other.sites {
-            let known = self.sites.entry(site).or_default();
-            known.found += waited.found;
-            known.us += waited.us;
-        }
-        self.looks += other.looks;
-        for (group, throttled) in other.groups {
-            let known = self.groups.entry(group).or_default();
-            known.periods += throttled.periods;
-            known.throttled += throttled.throttled;
-            known.us += throttled.us;
-        }
-        for ((identity, kind), value) in other.states {
-            states::note(&mut self.states, &identity, kind, value);
-        }
-        for (limit, most) in other.io_limits {
-            let known = self.io_limits.entry(limit).or_insert(most);
-            *known = most.min(*known);
-        }
-    }
-}
-
 /// Looks at the threads of some hosts.
 #[derive(Debug)]
 pub(super) struct Looker {
@@ -140,34 +90,6 @@ enum Seen {
     /// The thread belongs to no host.
     Other,
     Host(Process),
-}
-
-#[derive(Debug)]
-pub(super) struct Process {
-    pub(super) identity: Identity,
-    comm: KeptFile,
-    /// What the kernel says of its control groups. Nothing until that is asked: when it is new, and when it runs another program, for which many are put into
-    /// a group.
-    groups: Option<Arc<str>>,
-    threads: HashMap<u32, Thread>,
-    pace: Pace,
-    /// For how long its threads had run at the last look since the one before, in nanoseconds.
-    ran_ns: u64,
-}
-
-/// How eagerly a process is looked at: what is measured comes before strangers, and those that run before those that only sleep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Pace {
-    /// It is part of a service.
-    Measured,
-    /// No look has reached it, and it began after others were known: it may be part of a service.
-    Young,
-    /// Some of its threads ran since it was looked at before.
-    Runs,
-    /// No look has reached it.
-    New,
-    /// None of its threads ran.
-    Sleeps,
 }
 
 impl Looker {
@@ -485,23 +407,11 @@ impl Looker {
     }
 }
 
-/// The inode of a process's network namespace; nothing where it has ended.
-pub(super) fn namespace_of(pid: u32) -> Option<u64> {
-    fs::metadata(format!("/proc/{pid}/ns/net")).ok().map(|namespace| namespace.ino())
-}
-
 /// Time of windows of which nothing was seen.
 #[derive(Clone, Copy, Debug, Default)]
 struct Unseen {
     asleep: Duration,
     queued: Duration,
-}
-
-/// How many times its own length the time that was seen of a window stands for: for the rest of it, and for time that passed `unseen` before. Where nothing
-/// was seen, the window is added to that.
-pub(super) fn stands_for(unseen: &mut Duration, lasted: Duration, seen: Duration) -> f64 {
-    *unseen += lasted;
-    if seen.is_zero() { 1.0 } else { std::mem::take(unseen).div_duration_f64(seen) }
 }
 
 /// By what the hosts of one rig are known: the first of their namespaces.
@@ -518,111 +428,6 @@ impl Seen {
     }
 }
 
-impl Process {
-    /// A process whose threads are not known yet; nothing where it has ended.
-    pub(super) fn open(pid: u32, identity: Identity, pace: Pace, room: &mut usize) -> Option<Self> {
-        let comm = KeptFile::open(format!("/proc/{pid}/comm"), room).ok()?;
-        Some(Self { identity, comm, groups: None, threads: HashMap::new(), pace, ran_ns: 0 })
-    }
-
-    /// Whether its control groups hold up what is measured, as those of strangers do not.
-    fn has_groups_that_count(&self, beside_strangers: bool) -> bool {
-        !beside_strangers || self.identity.service.is_some()
-    }
-
-    fn is_of(&self, hosts: &HostNamespaces) -> bool {
-        self.identity.namespace.is_some_and(|namespace| hosts.contains_key(&namespace))
-    }
-
-    fn files(&self) -> impl Iterator<Item = &KeptFile> {
-        std::iter::once(&self.comm).chain(self.threads.values().flat_map(Thread::files))
-    }
-
-    /// Has its control groups watched, which it is asked for where they are not known.
-    pub(super) fn watch_groups(
-        &mut self,
-        pid: u32,
-        watched: &mut ControlGroups,
-        names: &mut HashMap<String, Arc<str>>,
-    ) {
-        if self.groups.is_none() {
-            self.groups = groups::of_process(pid).map(|text| kept_once(&text, names));
-        }
-        if let (Some(host), Some(groups)) = (self.identity.namespace, &self.groups) {
-            watched.watch(host, groups);
-        }
-    }
-
-    /// Finds its threads, and its name, which changes with the program that it runs. False where it has ended.
-    pub(super) fn renew(
-        &mut self,
-        pid: u32,
-        look: u64,
-        (threads, room): (&mut usize, &mut usize),
-        services: &mut Services,
-    ) -> bool {
-        let mut buffer = [0; 64];
-        let Ok(length) = self.comm.read(&mut buffer) else { return false };
-        // Another process may have its id, and so its path, by now.
-        if !self.comm.is_kept() && namespace_of(pid) != self.identity.namespace {
-            return false;
-        }
-        let name = String::from_utf8_lossy(&buffer[..length]);
-        if *self.identity.name != *name.trim_end() {
-            self.identity.name = name.trim_end().into();
-            if self.identity.service.is_none() {
-                self.identity.service = service_of(pid, services);
-            }
-            self.groups = None;
-        }
-        let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };
-        for tid in entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok()) {
-            *threads += 1;
-            if *threads > MOST_THREADS {
-                break;
-            }
-            match self.threads.get_mut(&tid) {
-                Some(thread) => thread.look = look,
-                None => self.threads.extend(Thread::open(pid, tid, look, room).map(|thread| (tid, thread))),
-            }
-        }
-        self.threads.retain(|_, thread| thread.look == look);
-        true
-    }
-
-    /// Where its threads are, and how long they waited for a CPU where they did, in microseconds.
-    pub(super) fn look(
-        &mut self,
-        buffer: &mut [u8],
-        names: &mut HashMap<String, Arc<str>>,
-    ) -> Vec<(WaitSite, Option<u64>)> {
-        let mut found = Vec::new();
-        let (mut runs, mut ran_ns) = (false, 0);
-        for thread in self.threads.values_mut() {
-            if let Some(schedule) = thread.schedule(buffer) {
-                ran_ns += schedule.ran_ns;
-                found.extend(schedule.queued_us.map(|us| (WaitSite::Cpu, Some(us))));
-            }
-            match thread.asleep(buffer, names) {
-                Some(site) => found.push((site, None)),
-                None => runs = true,
-            }
-        }
-        self.ran_ns = ran_ns;
-        self.pace = match self.identity.service {
-            Some(_) => Pace::Measured,
-            None if runs || ran_ns > 0 => Pace::Runs,
-            None => Pace::Sleeps,
-        };
-        found
-    }
-}
-
-/// The CPU time of this thread.
-pub(super) fn cpu_time() -> Duration {
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
-}
-
 #[cfg(test)]
 mod tests {
     use std::process::{Child, Command, Stdio};
@@ -630,6 +435,9 @@ mod tests {
 
     use plimsoll_model::experiment::service::SERVICE_MARK;
 
+    use super::super::groups;
+    use super::super::kept::KeptFile;
+    use super::super::looks::Waited;
     use super::*;
 
     struct Ended(Child);

@@ -24,7 +24,7 @@ const MOST_THREADS: usize = 64;
 /// The most open files of a process that are looked at.
 const MOST_FILES: usize = 16;
 
-/// What was seen of descendants of this process.
+/// Ready time and open files of the descendants of this process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Looked {
     /// For how long they were ready to run.

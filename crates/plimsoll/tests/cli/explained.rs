@@ -310,6 +310,24 @@ fn of_two_commands_the_worse_one_is_explained() {
 }
 
 #[test]
+fn a_command_that_sleeps_or_starts_processes_is_named_in_whatever_namespace_it_runs() {
+    let lab = Lab::of_root();
+    let first_cause = |good: &str, bad: &str| {
+        let args = ["compare", "--explain", "--a", good, "--b", bad, "--min-pairs", "4", "--format", "json"];
+        let causes = &lab.plimsoll(&args).exits(1).json()["causes"];
+        (causes[0]["id"].as_str().unwrap_or_default().to_owned(), causes.to_string())
+    };
+    let (id, causes) = first_cause("unshare -n true", "unshare -n sleep 0.2");
+    assert_eq!(id, "service.sleeps", "{causes}");
+    let [built_in, started] = ["true", "/bin/true"].map(|command| {
+        format!("unshare -n sh -c 'i=0; while [ $i -lt 200 ]; do {command}; i=$((i + 1)); done'")
+    });
+    let (id, causes) = first_cause(&built_in, &started);
+    assert_eq!(id, "service.many_processes", "{causes}");
+    assert!(causes.contains("process started by host/sh"), "{causes}");
+}
+
+#[test]
 fn a_stranger_beside_a_command_is_named_with_what_it_takes() {
     let lab = Lab::of_root();
     // What is compared is the same work, of `gzip`; in the second command somebody else uses the CPUs meanwhile.
