@@ -83,8 +83,10 @@ pub(super) fn own_cpu_use<'k>(known: &'k Known<'_>) -> Vec<&'k GrownCpuUse> {
     let load = known.measured.load.as_ref();
     let is_load =
         |who: &Who| load.is_some_and(|(host, process)| (host, process) == (&who.owner, &who.process));
+    // Only a run that makes load has agents of its own.
     let is_agent = |who: &Who| {
-        who.owner_kind == FrameKind::Host
+        load.is_some()
+            && who.owner_kind == FrameKind::Host
             && who.process == AGENT
             && !known.measured.processes.contains(&who.process)
     };
