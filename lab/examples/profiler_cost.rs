@@ -21,7 +21,7 @@ const PAIRS: usize = 40;
 const SLICE: Duration = Duration::from_millis(600);
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let profiler = Profiler::open("no run", None)?;
+    let profiler = Profiler::open("no run")?;
     println!("{HERTZ} samples a second by {:?}", usable_clock()?);
     let here = fs::metadata("/proc/self/ns/net")?.ino();
     for (name, work) in [
