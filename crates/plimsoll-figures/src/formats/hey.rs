@@ -23,10 +23,19 @@ pub(super) const FORMAT: Format = Format {
 };
 
 const LINES: &[&str] = &[
-    "Total: {duration s} sec{...}",
-    "Slowest: {latency,stat=max s} sec{...}",
-    "Fastest: {latency,stat=min s} sec{...}",
-    "Average: {latency,stat=mean s} sec{...}",
+    // The first versions, and boom, wrote `secs.` or `sec`.
+    "Total: {duration s} secs",
+    "Total: {duration s} sec",
+    "Total: {duration s} secs.",
+    "Slowest: {latency,stat=max s} secs",
+    "Slowest: {latency,stat=max s} sec",
+    "Slowest: {latency,stat=max s} secs.",
+    "Fastest: {latency,stat=min s} secs",
+    "Fastest: {latency,stat=min s} sec",
+    "Fastest: {latency,stat=min s} secs.",
+    "Average: {latency,stat=mean s} secs",
+    "Average: {latency,stat=mean s} sec",
+    "Average: {latency,stat=mean s} secs.",
     "-Requests/sec: {requests_per_second 1/s}",
     "-Total data: {transfer B} bytes",
     "-Size/request: {...}",
@@ -41,3 +50,17 @@ const LINES: &[&str] = &[
     "-[{@status}] {responses} responses",
     "-Error distribution:",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line::Line;
+    use crate::rules::start;
+
+    #[test]
+    fn a_total_of_something_else_than_seconds_begins_no_report() {
+        let begins = |text: &str| start(LINES, &Line::new(1, text)).is_some();
+        assert!(begins("Total: 0.1080 secs") && begins("Slowest: 0.1493 secs."));
+        assert!(!begins("Total: 12 sectors") && !begins("Total: 3 seconds"));
+    }
+}
