@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use nix::time::{ClockId, clock_gettime};
+
 /// After this time, further looks show little that is new.
 const MUCH: Duration = Duration::from_secs(10);
 
@@ -34,6 +36,11 @@ impl Budget {
     fn pause_at(&self, elapsed: Duration, cost: Duration) -> Duration {
         cost.div_f64(if elapsed < MUCH { self.first } else { self.later })
     }
+}
+
+/// CPU time of the calling thread: what the cost of a look is measured by.
+pub fn thread_cpu_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 #[cfg(test)]

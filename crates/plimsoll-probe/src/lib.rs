@@ -19,7 +19,7 @@ pub mod serving;
 mod small_file;
 pub mod tree;
 
-pub use budget::Budget;
+pub use budget::{Budget, thread_cpu_time};
 pub use connections::connections;
 pub use counters::{Counters, CountersError, Depth, Scope, Series};
 pub use sampler::{Sampler, SamplerError};

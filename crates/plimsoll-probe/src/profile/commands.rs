@@ -8,19 +8,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::groups::ControlGroups;
-use super::looks::{Pace, Process, Waited, Waiting, cpu_time, namespace_of, stands_for};
+use super::kept;
+use super::looks::{Pace, Process, Waited, Waiting, namespace_of, stands_for};
 use super::processes::{Identity, Services};
 use super::states;
 use super::threads::WaitSite;
-use crate::budget::Budget;
+use crate::budget::{Budget, thread_cpu_time};
 use crate::children;
 
 /// The part of one CPU that looks take, and the time between two.
 const COST: f64 = 0.02;
 const EVERY: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(100));
-/// The most processes of a command, and files of them that are kept open.
+/// The most processes of a command.
 const MOST: usize = 64;
-const MOST_KEPT: usize = 512;
+/// Files of commands are kept open in this part of the room that other processes have.
+const PART_OF_ROOM: usize = 2;
 /// Priorities and allowed CPUs are asked for again after this number of looks.
 const STATES_EVERY: u64 = 16;
 /// The most network namespaces that are held open.
@@ -105,14 +107,15 @@ impl Commands {
         (groups, names): (&mut ControlGroups, &mut HashMap<String, Arc<str>>),
         waiting: &mut Waiting,
     ) {
-        let (began, cost) = (Instant::now(), cpu_time());
+        let (began, cost) = (Instant::now(), thread_cpu_time());
         let us = u64::try_from(began.duration_since(self.last).as_micros()).unwrap_or(u64::MAX);
         self.last = began;
         self.looks += 1;
         waiting.looks += 1;
-        self.find_processes(host);
-        let (mut threads, mut room, mut services) =
-            (0, MOST_KEPT, Services { is_off: true, ..Services::default() });
+        let kept = self.processes.values().flat_map(Process::files).filter(|file| file.is_kept()).count();
+        let mut room = (kept::room() / PART_OF_ROOM).saturating_sub(kept);
+        self.find_processes(host, &mut room);
+        let (mut threads, mut services) = (0, Services { is_off: true, ..Services::default() });
         let mut buffer = vec![0; 4096];
         let asks = self.looks.is_multiple_of(STATES_EVERY);
         let (looks, sites, entered) = (self.looks, &mut self.sites, &mut self.entered);
@@ -140,11 +143,11 @@ impl Commands {
             }
             true
         });
-        let cost = cpu_time().saturating_sub(cost);
+        let cost = thread_cpu_time().saturating_sub(cost);
         self.due = began + self.budget.pause(cost).clamp(EVERY.0, EVERY.1);
     }
 
-    fn find_processes(&mut self, host: u64) {
+    fn find_processes(&mut self, host: u64, room: &mut usize) {
         let mut found = Vec::new();
         let mut next = children::listed(Path::new(&self.children));
         next.retain(|pid| !self.others.contains(pid));
@@ -153,7 +156,6 @@ impl Commands {
             next.extend(children::of(&Path::new("/proc").join(pid.to_string())));
         }
         self.processes.retain(|pid, _| found.contains(pid));
-        let mut room = MOST_KEPT;
         for pid in found {
             if !self.has(pid) {
                 let identity = Identity {
@@ -162,7 +164,7 @@ impl Commands {
                     service: Some(Arc::clone(&self.service)),
                     ..Identity::default()
                 };
-                let process = Process::open(pid, identity, Pace::Measured, &mut room);
+                let process = Process::open(pid, identity, Pace::Measured, room);
                 self.processes.extend(process.map(|process| (pid, process)));
             }
         }

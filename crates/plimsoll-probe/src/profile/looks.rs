@@ -6,8 +6,6 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nix::time::{ClockId, clock_gettime};
-
 use super::HostNamespaces;
 use super::groups::{self, ControlGroups};
 use super::io_limits::Limits;
@@ -19,6 +17,7 @@ use super::threads::{Thread, WaitSite, kept_once};
 
 /// The most threads that are read, by up to three files each.
 const MOST_THREADS: usize = 2_000;
+
 /// How often something was found, and for what time that stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Waited {
@@ -64,6 +63,7 @@ impl Waiting {
     }
 }
 
+/// A process whose threads are looked at.
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) identity: Identity,
@@ -80,7 +80,7 @@ pub(super) struct Process {
 /// How eagerly a process is looked at: what is measured comes before strangers, and those that run before those that only sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Pace {
-    /// It is part of a service.
+    /// The process is part of a service.
     Measured,
     /// No look has reached it, and it began after others were known: it may be part of a service.
     Young,
@@ -202,9 +202,4 @@ pub(super) fn namespace_of(pid: u32) -> Option<u64> {
 pub(super) fn stands_for(unseen: &mut Duration, lasted: Duration, seen: Duration) -> f64 {
     *unseen += lasted;
     if seen.is_zero() { 1.0 } else { std::mem::take(unseen).div_duration_f64(seen) }
-}
-
-/// The CPU time of this thread.
-pub(super) fn cpu_time() -> Duration {
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }

@@ -18,11 +18,11 @@ use super::HostNamespaces;
 use super::commands::Commands;
 use super::groups::ControlGroups;
 use super::kept;
-use super::looks::{Pace, Process, Waiting, cpu_time, namespace_of, stands_for};
+use super::looks::{Pace, Process, Waiting, namespace_of, stands_for};
 use super::processes::{Identity, Services};
 use super::states::{self, States};
 use super::threads::WaitSite;
-use crate::budget::Budget;
+use crate::budget::{Budget, thread_cpu_time};
 
 /// How often threads are looked at, at most and at least.
 const EVERY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
@@ -39,6 +39,7 @@ const ASKED_EVERY: Duration = Duration::from_secs(1);
 /// The processes whose control groups are read again at a time; the others follow in turn the next times. A
 /// process that moves from group to group while it runs is rare, and forks wait while the kernel answers.
 const MOST_ASKED_FOR_GROUPS: usize = 32;
+
 /// Looks at the threads of some hosts.
 #[derive(Debug)]
 pub(super) struct Looker {
@@ -273,7 +274,7 @@ impl Looker {
 
     /// Looks at all threads now.
     pub(super) fn look(&mut self, hosts: &HostNamespaces, waiting: &mut Waiting) {
-        let cpu_before = cpu_time();
+        let cpu_before = thread_cpu_time();
         let now = Instant::now();
         let us = u64::try_from(now.duration_since(self.last).as_micros()).unwrap_or(u64::MAX);
         if self.looks_of_window > 0 {
@@ -286,8 +287,8 @@ impl Looker {
         let mut room = self.most_kept.saturating_sub(self.kept());
         self.find_processes(&mut room);
         // The list of thousands of processes takes some of the time itself, and is not to take all of it.
-        let (most, found) = (self.most_of_a_look, cpu_time());
-        let is_in_time = || cpu_time().saturating_sub(found) < most;
+        let (most, found) = (self.most_of_a_look, thread_cpu_time());
+        let is_in_time = || thread_cpu_time().saturating_sub(found) < most;
         let look = self.looks;
         let mut buffer = vec![0; 4096];
         let mut threads = 0;
@@ -326,7 +327,7 @@ impl Looker {
             }
         }
         self.groups.look(|host| hosts.contains_key(&host), &mut waiting.groups);
-        let cost = cpu_time().saturating_sub(cpu_before);
+        let cost = thread_cpu_time().saturating_sub(cpu_before);
         self.due = self.due.max(now) + self.budget.pause(cost).clamp(EVERY.0, EVERY.1);
     }
 
@@ -528,10 +529,10 @@ mod tests {
         let (mut rounds, mut looks, mut at) = (0, 0_u32, 0);
         while rounds < 4 {
             thread::sleep(Duration::from_millis(10));
-            let (before, last) = (cpu_time(), looker.last);
+            let (before, last) = (thread_cpu_time(), looker.last);
             looker.look(&hosts, &mut waiting);
             looked += looker.last.duration_since(last);
-            cost += cpu_time().saturating_sub(before);
+            cost += thread_cpu_time().saturating_sub(before);
             looks += 1;
             if looker.last_looked_at[&Pace::Sleeps] <= at {
                 rounds += 1;

@@ -8,10 +8,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
-use plimsoll_probe::Budget;
 use plimsoll_probe::tree::ProcessTree;
+use plimsoll_probe::{Budget, thread_cpu_time};
 
 use super::schedule::Scheduled;
 
@@ -20,13 +19,12 @@ const COST: f64 = 0.01;
 const EVERY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(200));
 /// The most threads of a process that are looked at.
 const MOST_THREADS: usize = 64;
-
 /// The most open files of a process that are looked at.
 const MOST_FILES: usize = 16;
 
 /// Ready time and open files of the descendants of this process.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Looked {
+pub(crate) struct CommandLooks {
     /// For how long they were ready to run.
     pub(crate) ready: Duration,
     /// The number of looks.
@@ -36,7 +34,10 @@ pub(crate) struct Looked {
 }
 
 /// Runs something, and looks at descendants of this process meanwhile. `counts` says by its name whether a process counts.
-pub(crate) fn ready_during<T>(run: impl FnOnce() -> T, counts: impl Fn(&str) -> bool + Send) -> (T, Looked) {
+pub(crate) fn ready_during<T>(
+    run: impl FnOnce() -> T,
+    counts: impl Fn(&str) -> bool + Send,
+) -> (T, CommandLooks) {
     let (over, is_over) = channel();
     thread::scope(|scope| {
         let looks = scope.spawn(move || look_until(&is_over, &counts));
@@ -46,13 +47,13 @@ pub(crate) fn ready_during<T>(run: impl FnOnce() -> T, counts: impl Fn(&str) -> 
     })
 }
 
-fn look_until(is_over: &Receiver<()>, counts: &dyn Fn(&str) -> bool) -> Looked {
+fn look_until(is_over: &Receiver<()>, counts: &dyn Fn(&str) -> bool) -> CommandLooks {
     let budget = Budget::new(COST);
     let mut ready: BTreeMap<Pid, Duration> = BTreeMap::new();
-    let mut looked = Looked::default();
+    let mut looked = CommandLooks::default();
     let mut pause = EVERY.0;
     while is_over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-        let before = cpu_time();
+        let before = thread_cpu_time();
         let pids = processes(counts);
         looked.looks += 1;
         for file in pids.iter().flat_map(|pid| open_files(*pid)).collect::<BTreeSet<_>>() {
@@ -60,9 +61,9 @@ fn look_until(is_over: &Receiver<()>, counts: &dyn Fn(&str) -> bool) -> Looked {
         }
         let threads = pids.into_iter().flat_map(threads);
         ready.extend(threads.filter_map(|thread| Some((thread, Scheduled::of(thread)?.waited()))));
-        pause = budget.pause(cpu_time().saturating_sub(before)).clamp(EVERY.0, EVERY.1);
+        pause = budget.pause(thread_cpu_time().saturating_sub(before)).clamp(EVERY.0, EVERY.1);
     }
-    Looked { ready: ready.values().sum(), ..looked }
+    CommandLooks { ready: ready.values().sum(), ..looked }
 }
 
 /// The descendants of this process that count.
@@ -85,11 +86,6 @@ fn open_files(pid: u32) -> impl Iterator<Item = String> {
     let paths = entries
         .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok()?.into_os_string().into_string().ok());
     paths.filter(|path| path.starts_with('/') && !path.starts_with("/dev/") && !path.ends_with(" (deleted)"))
-}
-
-/// The CPU time of this thread.
-fn cpu_time() -> Duration {
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 #[cfg(test)]
