@@ -35,9 +35,11 @@ const ENTRIES: [&str; 17] = [
     "__do_softirq",
     "do_softirq",
 ];
-/// How system calls and page faults begin (arch/x86/include/asm/syscall_wrapper.h, arch/arm64/include/asm/syscall_wrapper.h, arch/x86/entry). Some
-/// calls go on in a function that takes the place of the first (fs/read_write.c).
-const ENTERED: [&str; 5] = ["__x64_sys_", "__arm64_sys_", "ksys_", "asm_exc_page_fault", "do_mem_abort"];
+/// How functions of system calls begin (arch/x86/include/asm/syscall_wrapper.h, arch/arm64/include/asm/syscall_wrapper.h). Some calls go on in a
+/// function that takes the place of the first (fs/read_write.c).
+pub(crate) const SYSTEM_CALLS: [&str; 3] = ["__x64_sys_", "__arm64_sys_", "ksys_"];
+/// The functions that page faults enter by (arch/x86/entry, arch/arm64/mm/fault.c).
+pub(crate) const PAGE_FAULTS: [&str; 2] = ["asm_exc_page_fault", "do_mem_abort"];
 /// How file systems take what is written to files.
 pub(crate) const FILE_WRITES: [&str; 8] = [
     "ext4_file_write_iter",
@@ -357,8 +359,9 @@ impl Sides<'_> {
         let narrowest = narrowest.map(|(frame, increase)| told(frame, increase));
         let own = largest(grown_by(|samples| samples.own, SURE));
         let is_entry = |frame: &Frame| {
-            let is_entry = ENTERED.iter().any(|start| frame.name.starts_with(start));
-            frame.kind == FrameKind::Kernel && (is_entry || FILE_WRITES.contains(&frame.name.as_str()))
+            let is_call = SYSTEM_CALLS.iter().any(|start| frame.name.starts_with(start));
+            let is_named = |names: &[&str]| names.contains(&frame.name.as_str());
+            frame.kind == FrameKind::Kernel && (is_call || is_named(&PAGE_FAULTS) || is_named(&FILE_WRITES))
         };
         let mut entered = grown_by(|samples| samples.all, LIKELY);
         entered.retain(|(frame, _)| is_entry(frame));

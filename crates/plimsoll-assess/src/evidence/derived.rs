@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use plimsoll_explain::causes::OPEN_SHARE;
 use plimsoll_explain::evidence::Figure;
 use plimsoll_model::observation::{LoadResult, PhaseRecord, Slice, Stream};
 use plimsoll_model::plan::Plan;
@@ -113,8 +114,7 @@ pub(crate) fn queues(counters: &BTreeMap<String, f64>) -> BTreeMap<String, f64> 
 pub(crate) fn open_files(counters: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
     let looks = counters.get("files.looks").copied().unwrap_or(0.0);
     let open = counters.iter().filter_map(|(name, found)| Some((name.strip_prefix("files.open.")?, found)));
-    open.map(|(path, found)| (format!("files.open_share of {path}"), 100.0 * found / looks.max(1.0)))
-        .collect()
+    open.map(|(path, found)| (format!("{OPEN_SHARE}{path}"), 100.0 * found / looks.max(1.0))).collect()
 }
 
 /// How many questions to name servers are open at any time.

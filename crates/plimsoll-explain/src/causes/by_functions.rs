@@ -8,6 +8,7 @@ use plimsoll_model::report::{Evidence, GrownCpuUse, GrownFunction, ProfileReport
 
 use super::known::BUSY;
 use super::{Known, by_seen, cause};
+use crate::profile::{PAGE_FAULTS, SYSTEM_CALLS};
 
 /// Functions of the kernel that name a cause when they take most of what was added.
 pub(super) struct Signature {
@@ -33,8 +34,6 @@ const PART: f64 = 0.25;
 const OF_TWO: f64 = 0.1;
 /// How sure the larger part is where that is known.
 const SPECIFIC: f64 = 0.7;
-/// What page faults begin with.
-const FAULTS: [&str; 2] = ["asm_exc_page_fault", "do_mem_abort"];
 /// The system calls that start a process and end it.
 const STARTS: [&str; 8] = ["execve", "execveat", "clone", "clone3", "fork", "vfork", "exit_group", "wait4"];
 /// A function that took at most this part of its time before has become what its program does.
@@ -159,9 +158,8 @@ fn computed(profile: &ProfileReport) -> Option<String> {
 
 /// The name of a system call, or that of page faults; nothing for what these lead to.
 fn entry(function: &str) -> Option<&str> {
-    let starts = ["__x64_sys_", "__arm64_sys_", "ksys_"];
-    let is_fault = FAULTS.contains(&function);
-    starts.iter().find_map(|start| function.strip_prefix(start)).or_else(|| is_fault.then_some("page faults"))
+    let call = SYSTEM_CALLS.iter().find_map(|start| function.strip_prefix(start));
+    call.or_else(|| PAGE_FAULTS.contains(&function).then_some("page faults"))
 }
 
 /// The functions of one program, as evidence, if the CPUs are used up and it takes most of what was added.

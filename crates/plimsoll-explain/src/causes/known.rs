@@ -64,6 +64,12 @@ impl Known<'_> {
         added_us.is_none_or(|added_us| us >= ABOUT_HALF * added_us)
     }
 
+    /// Counts for each operation, from those for each second; for a second where the time of an operation is unknown.
+    pub(super) fn of_one(&self, per_second: [f64; 2]) -> [f64; 2] {
+        let (before_us, after_us) = self.took_us.unwrap_or((1e6, 1e6));
+        [per_second[0] * before_us / 1e6, per_second[1] * after_us / 1e6]
+    }
+
     /// Whether so much more CPU time for each operation is a good part of the time that was added. Where no CPU is idle, a program
     /// waits for a CPU as often as it uses one. What it uses explains the added time there if both grew by a similar factor.
     pub(super) fn is_explained_by_cpu(&self, us: f64) -> bool {

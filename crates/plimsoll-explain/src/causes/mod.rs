@@ -31,6 +31,8 @@ use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::report::Evidence;
 
+/// Begins the name of the share of looks at a command in which a file was open, in per cent; the path follows.
+pub const OPEN_SHARE: &str = "files.open_share of ";
 /// How much of the evidence a cause quotes.
 const QUOTED: usize = 4;
 

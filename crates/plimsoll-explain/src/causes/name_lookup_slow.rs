@@ -4,7 +4,7 @@ use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::WaitSite;
 use plimsoll_model::report::{Evidence, GrownWait, WaitFor};
 
-use super::{Definition, Known, Page, by_counters, by_functions, by_levels, by_seen, cause, quoted};
+use super::{Definition, Known, OPEN_SHARE, Page, by_counters, by_functions, by_levels, by_seen, cause, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -51,8 +51,7 @@ fn by_sockets(known: &Known<'_>) -> Option<Cause> {
     Some(cause(ID, 0.6, [open, sent].map(quoted).to_vec()))
 }
 
-/// For which share of the time a command has a file open, and the files that names are looked up in (nsswitch.conf(5)).
-const OPEN: &str = "files.open_share of ";
+/// The files that names are looked up in (nsswitch.conf(5)).
 const TABLES: [&str; 8] = [
     "/etc/hosts",
     "/etc/passwd",
@@ -70,7 +69,7 @@ const FEW: f64 = 0.5;
 /// A table of names that is open for a good part of the time, while the added time is that of the CPUs.
 fn by_tables(known: &Known<'_>) -> Option<Cause> {
     let tables = known.evidence.iter().filter_map(|it| {
-        let path = it.metric.strip_prefix(OPEN)?.split(' ').next()?;
+        let path = it.metric.strip_prefix(OPEN_SHARE)?.split(' ').next()?;
         TABLES.contains(&path).then_some((path, it))
     });
     let mut long = tables.filter(|(_, it)| it.after >= LONG && it.before <= FEW * it.after);

@@ -30,19 +30,24 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     if known.took_us.is_none() || by_functions::explains_all(known) {
         return Vec::new();
     }
-    let is_it = |it: &&GrownWait| match &it.site {
-        WaitSite::Sleep { call: Some(call), .. } => {
-            CALLS.contains(&call.as_str()) && known.measured.has(&it.who.process)
-        }
-        _ => false,
+    let is_it = |it: &&GrownWait| {
+        call_of(it).is_some_and(|call| CALLS.contains(&call)) && known.measured.has(&it.who.process)
     };
     let kinds = [WaitFor::Other, WaitFor::Datagram, WaitFor::Connection];
     let waits = kinds.into_iter().flat_map(|kind| by_seen::waits(known, kind));
     let waits: Vec<&GrownWait> = waits.filter(is_it).collect();
     let Some(first) = waits.first().filter(|_| by_seen::explain(known, &waits)) else { return Vec::new() };
-    let WaitSite::Sleep { call: Some(call), .. } = &first.site else { return Vec::new() };
+    let call = call_of(first).unwrap_or_default();
     let title = format!("{}: `{}` in {call}", ID.title(), first.who.process);
     vec![Cause { title, ..cause(ID, 0.55, by_seen::wait_evidence(known, &waits)) }]
+}
+
+/// The system call that a thread sleeps in.
+fn call_of(wait: &GrownWait) -> Option<&str> {
+    match &wait.site {
+        WaitSite::Sleep { call, .. } => call.as_deref(),
+        WaitSite::Cpu => None,
+    }
 }
 
 #[cfg(test)]

@@ -29,13 +29,12 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     if !known.is_explained_by_cpu(profile.added_us().0) {
         return Vec::new();
     }
-    // For each operation, where it is known how long that takes: it may have failed as often in each second before.
-    let (before_us, after_us) = known.took_us.unwrap_or((1e6, 1e6));
-    let of_one = |per_s: f64, us: f64| per_s * us / 1e6;
     let is_it = |it: &&GrownFailures| {
+        // A call may have failed as often in each second before.
+        let [before, after] = known.of_one([it.before_per_s, it.after_per_s]);
         known.measured.has(&it.who.process)
             && it.after_per_s >= LEAST
-            && of_one(it.before_per_s, before_us) <= FEW * of_one(it.after_per_s, after_us)
+            && before <= FEW * after
             && !USUAL.contains(&it.error.as_str())
     };
     let failing: Vec<&GrownFailures> = profile.failures.iter().filter(is_it).collect();

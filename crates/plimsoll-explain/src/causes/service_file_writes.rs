@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::report::GrownFunction;
 
-use super::{Definition, Known, Page, by_functions, cause, quoted};
+use super::{Definition, Known, OPEN_SHARE, Page, by_functions, cause, quoted};
 use crate::profile::FILE_WRITES;
 
 pub(super) const DEFINITION: Definition = Definition::new(
@@ -20,8 +20,6 @@ pub(super) const DEFINITION: Definition = Definition::new(
 const ID: CauseId = CauseId::ServiceFileWrites;
 /// The least part of the added time that these calls take. What the program does to make up each line comes on top of it.
 const LEAST: f64 = 0.25;
-/// For which share of the time a file is open; see the counters of commands.
-const OPEN: &str = "files.open_share of ";
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
     let Some(profile) = known.profile.filter(|_| by_functions::explains_all(known)) else { return Vec::new() };
@@ -32,7 +30,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         return Vec::new();
     };
     let process = writes.owner.last().map(String::as_str).unwrap_or_default();
-    let opened = known.evidence.iter().filter(|it| it.metric.starts_with(OPEN) && it.shift > 0.0);
+    let opened = known.evidence.iter().filter(|it| it.metric.starts_with(OPEN_SHARE) && it.shift > 0.0);
     let opened: Vec<CauseEvidence> = opened.take(2).map(quoted).collect();
     let evidence = std::iter::once(by_functions::function_evidence(writes, &profile.per)).chain(opened).collect();
     vec![Cause { title: format!("{}: `{process}`", ID.title()), ..cause(ID, 0.75, evidence) }]

@@ -25,10 +25,8 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     if !by_functions::explains_all(known) {
         return Vec::new();
     }
-    // In each second, where it is not known how long an operation takes.
-    let (before_us, after_us) = known.took_us.unwrap_or((1e6, 1e6));
     let per = known.took_us.and(known.profile).map_or("second", |profile| profile.per.as_str());
-    let of_one = |it: &GrownCalls| [it.before_per_s * before_us / 1e6, it.after_per_s * after_us / 1e6];
+    let of_one = |it: &GrownCalls| known.of_one([it.before_per_s, it.after_per_s]);
     let is_it = |it: &&GrownCalls| {
         let [before, after] = of_one(it);
         after >= LEAST && after >= TIMES * before

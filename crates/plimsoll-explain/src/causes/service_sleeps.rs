@@ -73,7 +73,7 @@ mod tests {
         assert_eq!((of("relay", 0.1, 0.0, took_us), of("relay", 0.9, 0.0, took_us)), (vec![SURE.0], vec![SURE.1]));
         assert!(of("relay", 0.1, 2500.0, took_us).is_empty(), "another thread computes");
         assert!(of("relay", 0.1, 0.0, Some((500.0, 90_000.0))).is_empty(), "a small part of it");
-        assert!(of("relay", 0.1, 0.0, None).is_empty(), "nobody waits for it");
+        assert!(of("relay", 0.1, 0.0, None).is_empty(), "no operation is known to take longer");
         assert_eq!(of_lost(Some(0.7), "relay", 0.1, 0.0, None), [SURE.0]);
         assert!(of_lost(Some(0.7), "relay", 0.9, 0.0, None).is_empty(), "as many threads slept before");
         assert!(of("stranger", 0.1, 0.0, took_us).is_empty());

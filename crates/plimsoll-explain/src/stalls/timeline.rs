@@ -222,15 +222,16 @@ impl Timeline {
                 self.otherwise[*kind][other.class as usize] += length;
             }
         }
-        if self.listed.len() == most {
-            if length <= self.shortest {
-                return;
-            }
-            let shortest = self.listed.iter().position(|(entry, _)| entry.length() == self.shortest);
-            shortest.map(|at| self.listed.remove(at));
-        }
-        if most > 0 {
+        let is_shortest = |(entry, _): &(Entry, _)| entry.length() == self.shortest;
+        if self.listed.len() < most {
             self.listed.push((entry, otherwise));
+        } else if length > self.shortest
+            && let Some(at) = self.listed.iter().position(is_shortest)
+        {
+            self.listed.remove(at);
+            self.listed.push((entry, otherwise));
+        } else {
+            return;
         }
         if self.listed.len() == most {
             self.shortest = self.listed.iter().map(|(entry, _)| entry.length()).min().unwrap_or(u64::MAX);
