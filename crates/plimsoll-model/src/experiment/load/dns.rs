@@ -1,6 +1,5 @@
 //! DNS loads: questions in closed or open loop.
 
-
 use super::extent::{amount, check_extent, check_timeout};
 use super::facts::{FactsType, Join};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType, count};
