@@ -88,12 +88,7 @@ fn in_the_end(plan: &Plan, trial: &TrialRecord, claim: &RecoveryClaim) -> Option
 }
 
 /// Whether one window of a watch lies within the claim's margin of the median of the baseline, adjusted by the control.
-pub fn window_passes(
-    plan: &Plan,
-    baseline: &[Slice],
-    window: &Slice,
-    control: Option<&Slice>,
-) -> bool {
+pub fn window_passes(plan: &Plan, baseline: &[Slice], window: &Slice, control: Option<&Slice>) -> bool {
     let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery()) else {
         return false;
     };

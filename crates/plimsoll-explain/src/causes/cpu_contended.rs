@@ -119,7 +119,8 @@ fn took_what_lacks(known: &Known<'_>, taken: f64, lacking_us: f64) -> bool {
 /// The time that a command was ready, if that explains a good part of the added time.
 fn ready<'k>(known: &Known<'k>, taken: f64) -> Option<&'k Evidence> {
     let added = |it: &&Evidence| it.after - work(known) * it.before;
-    let explains = |it: &&Evidence| known.is_explained_by(added(it)) && took_what_lacks(known, taken, added(it));
+    let explains =
+        |it: &&Evidence| known.is_explained_by(added(it)) && took_what_lacks(known, taken, added(it));
     by_counters::grown(READY, known.evidence).filter(explains)
 }
 

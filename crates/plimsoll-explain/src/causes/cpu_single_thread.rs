@@ -47,7 +47,8 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         after: 100.0 * idle,
         unit: "%".to_owned(),
     };
-    let functions = profile.functions.iter().take(2).map(|it| by_functions::function_evidence(it, &profile.per));
+    let functions =
+        profile.functions.iter().take(2).map(|it| by_functions::function_evidence(it, &profile.per));
     let (added, of_kernel) = profile.added_us();
     if profile.grew && !known.is_explained_by(added) {
         return Vec::new();

@@ -27,7 +27,11 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     if function.share < LEAST_SHARE || !known.is_explained_by(function.after_us - function.before_us) {
         return Vec::new();
     }
-    vec![cause(CauseId::KernelPathLonger, 0.55, vec![by_functions::function_evidence(function, &profile.per)])]
+    vec![cause(
+        CauseId::KernelPathLonger,
+        0.55,
+        vec![by_functions::function_evidence(function, &profile.per)],
+    )]
 }
 
 #[cfg(test)]

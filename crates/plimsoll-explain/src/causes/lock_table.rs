@@ -52,7 +52,8 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         return Vec::new();
     }
     let functions = narrowest.into_iter().chain(profile.functions.iter().filter(is_below)).take(2);
-    let functions: Vec<CauseEvidence> = functions.map(|it| by_functions::function_evidence(it, &profile.per)).collect();
+    let functions: Vec<CauseEvidence> =
+        functions.map(|it| by_functions::function_evidence(it, &profile.per)).collect();
     let mut evidence = by_seen::told_states(&held);
     evidence.extend(level.map(quoted));
     evidence.extend(functions);

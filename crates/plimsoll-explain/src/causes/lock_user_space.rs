@@ -60,7 +60,9 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     };
     // The first thread of a program waits for the others to end, before as well.
     let is_one_more = |it: &GrownWait| {
-        known.took_us.is_some() && it.after_threads - it.before_threads >= 1.0 && by_seen::explain(known, &[it])
+        known.took_us.is_some()
+            && it.after_threads - it.before_threads >= 1.0
+            && by_seen::explain(known, &[it])
     };
     let is_new = |it: &&GrownWait| {
         let is_new = it.after_threads >= LEAST_THREADS && it.before_threads <= HARDLY_ANY * it.after_threads;

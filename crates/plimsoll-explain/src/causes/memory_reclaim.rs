@@ -91,7 +91,8 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let scanned: Vec<_> =
         scanned.iter().filter_map(|name| by_counters::grown(name, known.evidence)).collect();
     let slept = (!waits.is_empty() && !scanned.is_empty()).then(|| {
-        let evidence = by_seen::wait_evidence(known, &waits).into_iter().chain(scanned.into_iter().map(quoted));
+        let evidence =
+            by_seen::wait_evidence(known, &waits).into_iter().chain(scanned.into_iter().map(quoted));
         cause(ID, 0.8, evidence.collect())
     });
     let of_group = at_limit(known);

@@ -4,7 +4,9 @@ use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::WaitSite;
 use plimsoll_model::report::{Evidence, GrownWait, WaitFor};
 
-use super::{Definition, Known, OPEN_SHARE, Page, by_counters, by_functions, by_levels, by_seen, cause, quoted};
+use super::{
+    Definition, Known, OPEN_SHARE, Page, by_counters, by_functions, by_levels, by_seen, cause, quoted,
+};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -120,8 +122,10 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         return Vec::new();
     }
     let asked = by_counters::grown("snmp.Udp.OutDatagrams", &of_hosts).map(quoted);
-    let evidence: Vec<CauseEvidence> =
-        std::iter::once(quoted(unanswered)).chain(asked).chain(by_seen::wait_evidence(known, &waits)).collect();
+    let evidence: Vec<CauseEvidence> = std::iter::once(quoted(unanswered))
+        .chain(asked)
+        .chain(by_seen::wait_evidence(known, &waits))
+        .collect();
     let title = format!("{}: `{}` on {}", ID.title(), waits[0].who.process, waits[0].who.owner);
     vec![Cause { title, ..cause(ID, 0.75, evidence) }]
 }

@@ -21,8 +21,22 @@ pub(super) const DEFINITION: Definition = Definition::new(
 const ID: CauseId = CauseId::ServiceAnswersLate;
 /// Calls that wait for something to read, or for a connection.
 const CALLS: [&str; 16] = [
-    "read", "readv", "recvfrom", "recvmsg", "recvmmsg", "poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait",
-    "epoll_pwait2", "connect", "msgrcv", "mq_timedreceive", "io_uring_enter",
+    "read",
+    "readv",
+    "recvfrom",
+    "recvmsg",
+    "recvmmsg",
+    "poll",
+    "ppoll",
+    "select",
+    "pselect6",
+    "epoll_wait",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "connect",
+    "msgrcv",
+    "mq_timedreceive",
+    "io_uring_enter",
 ];
 
 fn find(known: &Known<'_>) -> Vec<Cause> {

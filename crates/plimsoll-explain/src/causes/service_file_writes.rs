@@ -22,17 +22,22 @@ const ID: CauseId = CauseId::ServiceFileWrites;
 const LEAST: f64 = 0.25;
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
-    let Some(profile) = known.profile.filter(|_| by_functions::explains_all(known)) else { return Vec::new() };
-    let of_measured = |it: &&GrownFunction| it.owner.last().is_some_and(|process| known.measured.has(process));
+    let Some(profile) = known.profile.filter(|_| by_functions::explains_all(known)) else {
+        return Vec::new();
+    };
+    let of_measured =
+        |it: &&GrownFunction| it.owner.last().is_some_and(|process| known.measured.has(process));
     let is_write = |it: &&GrownFunction| FILE_WRITES.contains(&it.function.as_str());
-    let Some(writes) = profile.entered.iter().filter(is_write).find(of_measured).filter(|it| it.share >= LEAST)
+    let Some(writes) =
+        profile.entered.iter().filter(is_write).find(of_measured).filter(|it| it.share >= LEAST)
     else {
         return Vec::new();
     };
     let process = writes.owner.last().map(String::as_str).unwrap_or_default();
     let opened = known.evidence.iter().filter(|it| it.metric.starts_with(OPEN_SHARE) && it.shift > 0.0);
     let opened: Vec<CauseEvidence> = opened.take(2).map(quoted).collect();
-    let evidence = std::iter::once(by_functions::function_evidence(writes, &profile.per)).chain(opened).collect();
+    let evidence =
+        std::iter::once(by_functions::function_evidence(writes, &profile.per)).chain(opened).collect();
     vec![Cause { title: format!("{}: `{process}`", ID.title()), ..cause(ID, 0.75, evidence) }]
 }
 

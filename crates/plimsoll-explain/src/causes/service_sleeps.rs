@@ -34,7 +34,8 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let Some(first) = sleeps.first().filter(|_| by_seen::explain(known, &sleeps)) else { return Vec::new() };
     let is_more = first.after_threads >= MORE * first.before_threads;
     // Threads that wake up now and then look the same without the time of an operation, unless more of them sleep.
-    let holds_up = is_more && first.after_threads >= LEAST_THREADS && known.lost.is_some_and(|lost| lost >= LEAST_LOST);
+    let holds_up =
+        is_more && first.after_threads >= LEAST_THREADS && known.lost.is_some_and(|lost| lost >= LEAST_LOST);
     if known.took_us.is_none() && !holds_up {
         return Vec::new();
     }
@@ -53,7 +54,11 @@ mod tests {
 
     #[test]
     fn a_program_that_sleeps_for_the_added_time_is_named_unless_it_computes_meanwhile() {
-        let of_lost = |lost: Option<f64>, process: &str, before_threads, added_cpu_us: f64, took_us: Option<(f64, f64)>| {
+        let of_lost = |lost: Option<f64>,
+                       process: &str,
+                       before_threads,
+                       added_cpu_us: f64,
+                       took_us: Option<(f64, f64)>| {
             let site = asleep("hrtimer_nanosleep", "clock_nanosleep");
             let wait_for = crate::seen::wait_for(&site);
             let waits = vec![GrownWait { before_threads, ..wait(process, site, wait_for) }];
@@ -61,7 +66,8 @@ mod tests {
             let after = ProfileSide { cpu_us: before.cpu_us + added_cpu_us, ..before };
             let profile = ProfileReport { waits, after, grew: added_cpu_us > 0.0, ..profile() };
             let lost = if took_us.is_none() { lost } else { None };
-            let known = Known { profile: Some(&profile), measured: relay(), took_us, lost, ..Known::default() };
+            let known =
+                Known { profile: Some(&profile), measured: relay(), took_us, lost, ..Known::default() };
             let found = named(&known).into_iter().filter(|cause| cause.id == ID);
             found.map(|cause| cause.confidence).collect::<Vec<_>>()
         };
@@ -70,7 +76,10 @@ mod tests {
         };
         // The sleep grew by 2700 µs.
         let took_us = Some((500.0, 3500.0));
-        assert_eq!((of("relay", 0.1, 0.0, took_us), of("relay", 0.9, 0.0, took_us)), (vec![SURE.0], vec![SURE.1]));
+        assert_eq!(
+            (of("relay", 0.1, 0.0, took_us), of("relay", 0.9, 0.0, took_us)),
+            (vec![SURE.0], vec![SURE.1])
+        );
         assert!(of("relay", 0.1, 2500.0, took_us).is_empty(), "another thread computes");
         assert!(of("relay", 0.1, 0.0, Some((500.0, 90_000.0))).is_empty(), "a small part of it");
         assert!(of("relay", 0.1, 0.0, None).is_empty(), "no operation is known to take longer");

@@ -72,9 +72,11 @@ fn line(name: &str, color: &'static str, points: &[(f64, f64)], width: f64) -> B
 }
 
 fn points(knee: &KneeDetails) -> Box<dyn Trace> {
-    measured(knee.points.iter().map(|point| {
-        (point.offered_bits_per_second / 1e6, 100.0 * point.loss, point_in_words(point))
-    }))
+    measured(
+        knee.points
+            .iter()
+            .map(|point| (point.offered_bits_per_second / 1e6, 100.0 * point.loss, point_in_words(point))),
+    )
 }
 
 fn point_in_words(point: &KneePointReport) -> String {

@@ -79,9 +79,12 @@ fn line(
 }
 
 fn points(curve: &LossCurveDetails) -> Box<dyn Trace> {
-    measured(curve.points.iter().map(|point| {
-        (100.0 * point.loss, point.bits_per_second / 1e6, point_in_words(point))
-    }))
+    measured(
+        curve
+            .points
+            .iter()
+            .map(|point| (100.0 * point.loss, point.bits_per_second / 1e6, point_in_words(point))),
+    )
 }
 
 fn point_in_words(point: &LossPointReport) -> String {

@@ -11,12 +11,7 @@ impl Shown for MessagingFacts {
     const TITLE: &'static str = "Workers";
 
     fn sections(_report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
-        let columns = [
-            right("workers"),
-            right("rounds"),
-            right("their memory MB"),
-            right("the kernel's MB"),
-        ];
+        let columns = [right("workers"), right("rounds"), right("their memory MB"), right("the kernel's MB")];
         by_phase(found, columns, |facts| {
             let megabytes = |bytes: fn(WorkersMemory) -> u64| {
                 let memory = facts.memory.map(bytes);

@@ -16,8 +16,8 @@ use rand::{RngExt, SeedableRng};
 
 use super::engine::{Completion, Engine, Operation};
 use super::fetched;
-use crate::generate::Shared;
 use crate::clock::{self, CpuTime};
+use crate::generate::Shared;
 use crate::generate::pacing::{Pacing, Start};
 use crate::generate::tally::Tally;
 
