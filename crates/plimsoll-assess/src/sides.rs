@@ -7,7 +7,7 @@ use plimsoll_judge::Scale;
 use plimsoll_judge::stats::mean;
 use plimsoll_model::experiment::claim::interaction::InteractionDetails;
 use plimsoll_model::experiment::claim::{Details, RecoveryClaim};
-use plimsoll_model::experiment::{LoadKind, Metric};
+use plimsoll_model::experiment::{LoadKind, Metric, Service};
 use plimsoll_model::observation::{PhaseRecord, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{Finding, ProfileReport};
@@ -204,21 +204,27 @@ pub(super) fn measured(plan: &Plan, phase: &str, profile: Option<&ProfileReport>
     // Connections may be passed on in a circle, which `check` does not know of.
     let mut seen = BTreeSet::new();
     let mut next = load.map(|load| load.to.as_str());
+    let names = |name: &str, service: &Service| {
+        let members = profile.map_or(&[][..], |profile| &profile.members).iter();
+        let members: Vec<String> =
+            members.filter(|it| it.service == name).map(|it| it.process.clone()).collect();
+        if members.is_empty() { service.processes(name) } else { members }
+    };
     while let Some((name, service)) = next.and_then(|name| experiment.services.get_key_value(name)) {
         if !seen.insert(name) {
             break;
         }
-        let members = profile.map_or(&[][..], |profile| &profile.members).iter();
-        let mut members = members.filter(|it| it.service == *name).map(|it| it.process.clone()).peekable();
-        if members.peek().is_some() {
-            processes.extend(members);
-        } else {
-            processes.extend(service.processes(name));
-        }
+        processes.extend(names(name, service));
         hosts.push(service.on.clone());
         next = service.onward();
     }
+    let is_loaded = |name: &String| experiment.loads.values().any(|load| load.to == *name);
+    let helpers = experiment
+        .services
+        .iter()
+        .filter(|(name, service)| !seen.contains(name) && !is_loaded(name) && hosts.contains(&service.on));
     Measured {
+        helpers: helpers.flat_map(|(name, service)| names(name, service)).collect(),
         processes,
         hosts,
         load: load.map(|load| (load.from.clone(), AGENT.to_owned())),
@@ -307,6 +313,13 @@ mod tests {
         assert_eq!(processes(chain, "to = \"beside\"\nhttp = { connections = 10 }"), ["other"]);
         let wrapped = "[services.pages]\non = \"here\"\nexec = [\"sh\", \"-c\", \"cd /tmp && exec /usr/bin/python3 -m http.server\"]\n";
         assert_eq!(processes(wrapped, "to = \"pages\"\nhttp = { connections = 10 }"), ["sh", "python3"]);
+        let of_helpers = |load: &str| {
+            let text = format!(
+                "question = \"?\"\n[hosts.here]\n{chain}\n[loads.load]\nfrom = \"here\"\n{load}\nhttp = {{ connections = 10 }}\n[[phases]]\nname = \"all\"\nmeasure = \"load\"\n"
+            );
+            measured(&Plan::read("chain", &text, &Settings::default()).unwrap(), "all", None).helpers
+        };
+        assert_eq!(of_helpers("to = \"front\""), ["other"], "no load goes to it");
         let volume = "[volumes.disk]\non = \"here\"\nloop = { size = \"64MiB\" }\n";
         assert_eq!(processes(volume, "to = \"disk\"\nstorage = { duration = \"1s\" }"), ["plimsoll"]);
     }

@@ -65,6 +65,8 @@ macro_rules! each_cause {
             ServiceStateGrows: service_state_grows = "service.state_grows", "The service keeps state that grows with every connection";
             /// The host's kernel keeps state that makes each operation more expensive. It outlives the service, not the host.
             KernelStateGrows: kernel_state_grows = "kernel.state_grows", "The host's kernel keeps state that grows with every connection";
+            /// The disk carries the same data in more and smaller requests, as without read-ahead.
+            DiskSmallRequests: disk_small_requests = "disk.small_requests", "The disk is asked for smaller pieces";
             /// Another process flushes the same disk, so the service's own flushes queue behind it.
             DiskForeignSync: disk_foreign_sync = "disk.foreign_sync", "Another process flushes the disk";
             /// Another process reads or writes the same device and uses part of its capacity.

@@ -36,6 +36,10 @@ const OF_TWO: f64 = 0.1;
 const SPECIFIC: f64 = 0.7;
 /// The system calls that start a process and end it.
 const STARTS: [&str; 8] = ["execve", "execveat", "clone", "clone3", "fork", "vfork", "exit_group", "wait4"];
+/// The system calls that open a file, look at it and close it, the first ones for sure.
+const OPENS: [&str; 9] =
+    ["openat", "open", "openat2", "close", "newfstatat", "newfstat", "statx", "mmap", "munmap"];
+const SURELY_OPEN: usize = 3;
 /// A function that took at most this part of its time before has become what its program does.
 const HALF: f64 = 0.5;
 
@@ -130,7 +134,8 @@ pub(super) fn explains_all(known: &Known<'_>) -> bool {
     })
 }
 
-/// What the kernel is asked for in most of the added time, in words: the system calls, or page faults. Processes are started by several calls.
+/// What the kernel is asked for in most of the added time, in words: the system calls, or page faults. Processes are started by several calls, and
+/// files are opened by several.
 fn asked_for(profile: &ProfileReport) -> Option<String> {
     let mut names = BTreeSet::new();
     let named = profile.entered.iter().filter_map(|it| Some((entry(&it.function)?, it)));
@@ -140,6 +145,12 @@ fn asked_for(profile: &ProfileReport) -> Option<String> {
     let of = |it: &GrownFunction| it.owner.last().cloned();
     if share(&starts) >= PART {
         return Some(format!("starts of processes of `{}`", of(starts[0].1)?));
+    }
+    let opens =
+        |calls: &[&str]| others.iter().filter(|(name, _)| calls.contains(name)).copied().collect::<Vec<_>>();
+    let surely_open = opens(&OPENS[..SURELY_OPEN]);
+    if share(&surely_open) >= OF_TWO && share(&opens(&OPENS)) >= PART {
+        return Some(format!("opens of files of `{}`", of(surely_open[0].1)?));
     }
     let largest: Vec<_> = others.into_iter().filter(|(_, it)| it.share >= OF_TWO).take(2).collect();
     let names: Vec<&str> = largest.iter().map(|(name, _)| *name).collect();
@@ -430,6 +441,9 @@ mod tests {
         assert_eq!(of(&write), of_relay("write"));
         assert_eq!(of(&[("asm_exc_page_fault", 0.6)]), of_relay("page faults"));
         assert_eq!(of(&[("__x64_sys_read", 0.05)]), None);
+        let opens = [("__x64_sys_read", 0.15), ("__x64_sys_openat", 0.14), ("__x64_sys_munmap", 0.12)];
+        assert_eq!(of(&opens), of_relay("opens of files"));
+        assert_eq!(of(&[("__x64_sys_mmap", 0.2), ("__x64_sys_munmap", 0.12)]), of_relay("mmap and munmap"));
     }
 
     #[test]

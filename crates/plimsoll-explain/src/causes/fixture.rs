@@ -43,6 +43,7 @@ pub(super) fn flushes() -> Evidence {
 pub(super) fn relay() -> Measured {
     Measured {
         processes: vec!["relay".into()],
+        helpers: vec!["policy".into()],
         hosts: vec!["relay".into()],
         waits_for_disk: true,
         load: Some(("client".into(), "plimsoll".into())),

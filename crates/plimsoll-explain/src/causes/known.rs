@@ -36,6 +36,8 @@ pub struct Known<'a> {
 pub struct Measured {
     /// The names of its processes on the run's hosts. Their calls are its own.
     pub processes: Vec<String>,
+    /// The processes of other services on the run's hosts that no load goes to: only what is measured can wait for them.
+    pub helpers: Vec<String>,
     /// The hosts that these run on.
     pub hosts: Vec<String>,
     /// Whether the user named no service, so any program may be the service.
@@ -90,6 +92,11 @@ impl Measured {
     /// Whether what a process does says something of what is measured.
     pub(super) fn concerns(&self, process: &str) -> bool {
         !self.is_beside_strangers || self.has(process)
+    }
+
+    /// Whether a process is one of those that are measured, or that these may wait for.
+    pub(super) fn depends_on(&self, process: &str) -> bool {
+        self.has(process) || self.helpers.iter().any(|it| it == process)
     }
 
     /// Whether a process is one of those that are measured.

@@ -66,7 +66,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     };
     let is_new = |it: &&GrownWait| {
         let is_new = it.after_threads >= LEAST_THREADS && it.before_threads <= HARDLY_ANY * it.after_threads;
-        known.measured.has(&it.who.process) && is_futex(&it.site) && (is_new || is_one_more(it))
+        known.measured.depends_on(&it.who.process) && is_futex(&it.site) && (is_new || is_one_more(it))
     };
     let waits: Vec<&GrownWait> = by_seen::waits(known, WaitFor::Lock).into_iter().filter(is_new).collect();
     // A thread that starts others waits for their end, which is no lock where they compute.
@@ -113,6 +113,7 @@ mod tests {
         assert_eq!(of("relay", 0.0, "ETIMEDOUT", 5.0), [(ID, 0.45)]);
         assert!(of("relay", 0.5, "EAGAIN", 90.0).is_empty(), "its workers waited for work before");
         assert!(of("stranger", 0.0, "EAGAIN", 90.0).is_empty(), "not what is measured");
+        assert_eq!(of("policy", 0.0, "ETIMEDOUT", 90.0), [(ID, 0.6)], "what is measured waits for it");
     }
     #[test]
     fn a_program_whose_calls_pass_their_time_in_futexes_is_named() {

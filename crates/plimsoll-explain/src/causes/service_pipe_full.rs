@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::{GrownWait, WaitFor};
 
-use super::{Definition, Known, Page, by_seen, cause};
+use super::{Definition, Known, Page, by_functions, by_seen, cause};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -23,6 +23,10 @@ const LEAST_THREADS: f64 = 0.3;
 const FEW: f64 = 0.5;
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
+    // In a pipeline of commands all wait for the one that computes.
+    if known.took_us.is_some() && by_functions::explains_all(known) {
+        return Vec::new();
+    }
     let is_it = |it: &&GrownWait| {
         known.measured.has(&it.who.process)
             && it.after_threads >= LEAST_THREADS
@@ -36,7 +40,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::report::ProfileReport;
+    use plimsoll_model::report::{ProfileReport, ProfileSide};
 
     use super::super::fixture::{asleep, profile, relay, wait};
     use super::super::named;
@@ -59,5 +63,19 @@ mod tests {
         assert!(of("relay", "pipe_write", 0.0, Some((500.0, 90_000.0))).is_empty(), "a small part of it");
         assert!(of("relay", "anon_pipe_read", 0.0, None).is_empty(), "it waits for something to read");
         assert!(of("stranger", "pipe_write", 0.0, None).is_empty());
+    }
+
+    #[test]
+    fn a_writer_whose_reader_computes_for_the_added_time_is_no_cause() {
+        let of = |added_cpu_us: f64| {
+            let waits = vec![wait("relay", asleep("anon_pipe_write", "write"), WaitFor::Pipe)];
+            let before = profile().before;
+            let after = ProfileSide { cpu_us: before.cpu_us + added_cpu_us, ..before };
+            let profile = ProfileReport { waits, after, grew: added_cpu_us > 0.0, ..profile() };
+            let took_us = Some((500.0, 3500.0));
+            let known = Known { profile: Some(&profile), measured: relay(), took_us, ..Known::default() };
+            named(&known).iter().any(|cause| cause.id == ID)
+        };
+        assert_eq!((of(100.0), of(2500.0)), (true, false));
     }
 }

@@ -1,7 +1,7 @@
 //! `service.sleeps`: A program sleeps for a time that it has set itself.
 
 use plimsoll_model::cause::{Cause, CauseId};
-use plimsoll_model::report::WaitFor;
+use plimsoll_model::report::{GrownWait, WaitFor};
 
 use super::{Definition, Known, Page, by_functions, by_seen, cause};
 
@@ -30,9 +30,14 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         return Vec::new();
     }
     let mut sleeps = by_seen::waits(known, WaitFor::Timer);
-    sleeps.retain(|it| known.measured.has(&it.who.process));
+    // A helper sleeps for longer for each operation whatever makes that slower, and for more of each second only if it is the cause.
+    let is_more = |it: &GrownWait| it.after_threads >= MORE * it.before_threads;
+    sleeps.retain(|it| {
+        let process = &it.who.process;
+        known.measured.has(process) || known.measured.depends_on(process) && is_more(it)
+    });
     let Some(first) = sleeps.first().filter(|_| by_seen::explain(known, &sleeps)) else { return Vec::new() };
-    let is_more = first.after_threads >= MORE * first.before_threads;
+    let is_more = is_more(first);
     // Threads that wake up now and then look the same without the time of an operation, unless more of them sleep.
     let holds_up =
         is_more && first.after_threads >= LEAST_THREADS && known.lost.is_some_and(|lost| lost >= LEAST_LOST);
@@ -46,7 +51,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::report::{GrownWait, ProfileReport, ProfileSide};
+    use plimsoll_model::report::{ProfileReport, ProfileSide};
 
     use super::super::fixture::{asleep, profile, relay, wait};
     use super::super::named;
@@ -86,5 +91,10 @@ mod tests {
         assert_eq!(of_lost(Some(0.7), "relay", 0.1, 0.0, None), [SURE.0]);
         assert!(of_lost(Some(0.7), "relay", 0.9, 0.0, None).is_empty(), "as many threads slept before");
         assert!(of("stranger", 0.1, 0.0, took_us).is_empty());
+        assert_eq!(of("policy", 0.1, 0.0, took_us), [SURE.0]);
+        assert!(
+            of("policy", 0.9, 0.0, took_us).is_empty(),
+            "a helper sleeps longer for each slower operation"
+        );
     }
 }
