@@ -14,6 +14,7 @@ use plimsoll_report::text::{TextOptions, Why};
 use serde_json::json;
 
 use crate::args::{ExplainArgs, Format, PlainFormat, PlanArgs, RunArgs};
+use crate::command::compare::kept;
 use crate::command::compare::runs::{self, Question};
 use crate::command::show;
 use crate::exit::Exit;
@@ -22,6 +23,8 @@ use crate::{bounded, output, recording, state};
 
 /// The version of the JSON document about one run.
 const EXPLAIN_SCHEMA: &str = "plimsoll.explain/1";
+/// The newest run, or comparison.
+const LATEST: &str = "latest";
 /// The default of `compare`.
 const MARGIN: f64 = 0.01;
 const ALPHA: f64 = 0.01;
@@ -50,6 +53,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     }
     if args.confirm {
         return confirm(args);
+    }
+    if args.runs[0] == LATEST && kept::show(store, args.format)? {
+        return Ok(Exit::Holds);
     }
     let loaded = show::load(&state::open_to_read(store)?, &args.runs[0]);
     let (plan, report, trials) = loaded.map_err(|failure| match failure {

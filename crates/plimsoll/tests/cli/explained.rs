@@ -302,6 +302,9 @@ fn of_two_commands_the_worse_one_is_explained() {
     assert_eq!(profile["per"], "run");
     assert!(us("after") > 3.0 * us("before"), "{profile}");
     assert!(output["evidence"].is_array() && output["causes"].is_array(), "{output}");
+    let again = lab.plimsoll(&["explain", "latest", "--format", "json"]).exits(0).json();
+    assert_eq!((&again["summary"], &again["causes"]), (&output["summary"], &output["causes"]));
+    lab.plimsoll(&["explain", "latest"]).exits(0).prints(output["summary"].as_str().expect("a sentence"));
     let alike = ["compare", "--explain", "--a", few, "--b", few, "--min-pairs", "3", "--max-pairs", "3"];
     lab.plimsoll(&alike).exits(4).prints("nothing to explain");
     lab.plimsoll(&["compare", "--explain", "latest", "latest"])

@@ -8,7 +8,7 @@ use super::answer::Answers;
 use super::cells::{self, Cell};
 use super::observe::Observer;
 use super::progress::ProgressLine;
-use super::{failing, json, text};
+use super::{failing, json, kept, text};
 use crate::args::{CompareArgs, PlainFormat};
 use crate::contest::{Contest, ContestError};
 use crate::exit::Exit;
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::measure::{
     Figure, Gauge, Invocation, MeasureError, Meter, Runner, Times, WorkingFolder, invocations,
 };
-use crate::output;
+use crate::{messages, output};
 
 pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let cells = cells::of(args)?;
@@ -66,6 +66,11 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         times: &meter.times,
         words: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
     };
+    if answer.explained.is_some()
+        && let Err(error) = kept::keep(args.store.store.as_deref(), &json::document(&answer))
+    {
+        messages::note(format_args!("`plimsoll explain latest` will not show this comparison: {error}"));
+    }
     match args.format {
         PlainFormat::Text => output::styled(|out, options| text::write(out, &answer, options)),
         PlainFormat::Json => output::document(|out| json::write(out, &answer)),

@@ -11,20 +11,25 @@ use plimsoll_model::verdict::VERDICT_SCHEMA;
 use serde_json::{Map, Value, json};
 
 use super::answer::Answers;
+use super::text;
 use crate::measure::Times;
 
 /// The name and version of the JSON form of several verdicts. The number rises when a field changes its meaning or goes away.
 pub(super) const COMPARE_SCHEMA: &str = "plimsoll.compare/1";
 
 pub(super) fn write(out: &mut dyn Write, answer: &Answers<'_>) -> io::Result<()> {
-    let value = if let [only] = answer.comparisons.as_slice() { pair(answer, only) } else { several(answer) };
-    plimsoll_report::json::pretty(out, &value)
+    plimsoll_report::json::pretty(out, &document(answer))
+}
+
+pub(super) fn document(answer: &Answers<'_>) -> Map<String, Value> {
+    if let [only] = answer.comparisons.as_slice() { pair(answer, only) } else { several(answer) }
 }
 
 fn pair(answer: &Answers<'_>, found: &Comparison) -> Map<String, Value> {
     let mut fields = Map::new();
     fields.insert("schema".into(), VERDICT_SCHEMA.into());
     fields.extend(verdict(found));
+    fields.insert("summary".into(), text::sentence(answer, &answer.cells[0], &answer.cells[1], found).into());
     fields.extend(common(answer));
     let pairs = answer.contest.blocks().iter().map(|block| {
         json!({"a": block.values[0], "b": block.values[1], "first": if block.order[0] == 0 { "a" } else { "b" }})

@@ -6,6 +6,7 @@ mod commands;
 pub(crate) mod environments;
 mod failing;
 mod json;
+pub(crate) mod kept;
 mod observe;
 mod observed;
 mod progress;

@@ -17,8 +17,8 @@ use crate::amount;
 use crate::args::CommandMetric;
 use crate::measure::{Gauge, Times};
 
-/// Advice for a comparison whose causes are not stored.
-const NOT_STORED: &str = "Commands leave no stored run, so that `plimsoll explain latest` shows another one. --format json keeps these causes.";
+/// Where the causes of a comparison are shown again.
+const AGAIN: &str = "These causes again, until the next run or comparison: plimsoll explain latest";
 /// The share of its time that a command must wait for a CPU before the text says so.
 const WORTH_A_WORD: f64 = 0.02;
 
@@ -51,7 +51,7 @@ pub(super) fn write(out: &mut dyn Write, answer: &Answers<'_>, options: &TextOpt
 }
 
 /// `B is 5.1 % slower (95 % interval +4.2 % to +6.0 %), 14 pairs.`
-fn sentence(answer: &Answers<'_>, first: &Cell, other: &Cell, found: &Comparison) -> String {
+pub(super) fn sentence(answer: &Answers<'_>, first: &Cell, other: &Cell, found: &Comparison) -> String {
     let Verdict { outcome, estimate, interval, confidence, n, .. } = &found.verdict;
     let (a, b) = (terminal(&first.name), terminal(&other.name));
     let ratio = estimate.unwrap_or(1.0);
@@ -256,7 +256,7 @@ fn notes(answer: &Answers<'_>) -> Vec<String> {
         notes.push(format!("A {better} figure was taken for better."));
     }
     notes.extend(answer.missing.iter().cloned());
-    notes.extend(answer.explained.as_ref().map(|_| NOT_STORED.to_owned()));
+    notes.extend(answer.explained.as_ref().map(|_| AGAIN.to_owned()));
     notes.push(format!("The order again: --seed {}", answer.seed));
     notes.extend(deciding(answer));
     notes
