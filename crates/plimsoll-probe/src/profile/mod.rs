@@ -9,6 +9,7 @@
 //! itself, as it does when it sends over loopback or a veth pair, stay with it.
 
 mod blocks;
+mod c_library;
 mod calls;
 mod commands;
 mod failures;

@@ -18,6 +18,7 @@ use plimsoll_model::observation::{
 };
 use syscalls::Sysno;
 
+use super::c_library::CLibrary;
 use super::files::open_safely;
 use super::jit::{self, JitMap};
 use super::processes::{Identity, OWN_NAME, ProcessKind};
@@ -41,8 +42,8 @@ enum CodeLocation {
 /// A program whose names are read.
 struct Program {
     source: Source<'static>,
-    /// The file that `source` names by its descriptor: whoever renames or replaces it meanwhile changes nothing.
-    _file: File,
+    /// The program itself. Where `source` names it by its descriptor, whoever renames or replaces it meanwhile changes nothing.
+    file: File,
 }
 
 /// Where Debian and others keep symbols that were taken out of programs, by build id.
@@ -66,6 +67,8 @@ pub(super) struct Symbols {
     programs: HashMap<(Arc<Path>, bool), Option<Program>>,
     /// The names of what programs have compiled themselves, by the files that they write them to.
     compiled: HashMap<Arc<Path>, JitMap>,
+    /// Functions of the C library without names in its file.
+    c_library: CLibrary,
     known: HashMap<CodeLocation, Frame>,
     /// Whether processes of hosts may bring their own files.
     trusts_hosts: bool,
@@ -97,6 +100,7 @@ impl Symbols {
             kernel: Source::Kernel(kernel),
             programs: HashMap::new(),
             compiled: HashMap::new(),
+            c_library: CLibrary::of_this_process(),
             known: HashMap::new(),
             trusts_hosts,
             reads_lines: false,
@@ -213,6 +217,10 @@ impl Symbols {
                     self.symbolizer.symbolize_single(&program.source, Input::FileOffset(*offset)).ok()
                 });
                 let name = found.and_then(Symbolized::into_sym).map(|it| it.name.into_owned());
+                let chosen = || {
+                    program.as_ref().and_then(|it| self.c_library.name(&it.file, *offset)).map(str::to_owned)
+                };
+                let name = name.or_else(chosen);
                 Frame::new(FrameKind::User, name.unwrap_or_else(|| unnamed(file)))
             }
         };
@@ -254,7 +262,7 @@ fn program(file: &Path, is_of_the_run: bool, reads_lines: bool) -> Option<Progra
         read_elf_build_id(&itself).ok().flatten().map(|id| split_off(&id)).filter(|path| path.exists());
     let mut elf = Elf::new(split_off.unwrap_or(itself));
     elf.debug_syms = reads_lines;
-    Some(Program { source: Source::Elf(elf), _file: opened })
+    Some(Program { source: Source::Elf(elf), file: opened })
 }
 
 fn split_off(build_id: &[u8]) -> PathBuf {
