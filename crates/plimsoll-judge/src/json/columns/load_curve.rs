@@ -19,7 +19,7 @@ pub(in crate::json) struct LoadCurveRequest {
 
 impl Request for LoadCurveRequest {
     /// Columns `utilisation` and `load` (or the only two), `cpus` where there is more than one processor, and `users` where a fixed number of
-    /// them made the load.
+    /// them made the load. A utilisation above 1 shows that all are per cent.
     fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
         let rows = table.whole_rows(["utilisation", "load"], &["cpus", "users"])?;
         let users =
@@ -28,8 +28,9 @@ impl Request for LoadCurveRequest {
         let cpus = table
             .place("cpus")
             .map(|_| one_count(&table.whole_rows(["cpus"], &["utilisation", "load", "users"])?));
+        let unit = if rows.iter().any(|[utilisation, _]| *utilisation > 1.0) { 100.0 } else { 1.0 };
         let point = |(i, [utilisation, load]): (usize, [f64; 2])| LoadPoint {
-            utilisation,
+            utilisation: utilisation / unit,
             load,
             users: users.get(i).map(|[users]| *users),
         };
@@ -89,5 +90,20 @@ fn one_count(cpus: &[[f64; 1]]) -> Result<usize, JudgeError> {
             Ok(*first as usize)
         }
         _ => Err(JudgeError::Table("`cpus` must be the same whole number, 1 or more, in every row".into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::json::{Test, TextOptions, judge_text};
+
+    #[test]
+    fn a_table_of_per_cent_is_judged_as_one_of_parts() {
+        let judged = |unit: f64| {
+            let row = |u: f64| format!("{} {}\n", u * unit, u / (1.0 - u));
+            let rows: String = [0.3, 0.5, 0.6, 0.7, 0.8, 0.9].map(row).concat();
+            judge_text(Test::LoadCurve, format!("cpu load\n{rows}"), TextOptions::default()).unwrap()
+        };
+        assert_eq!(judged(1.0), judged(100.0));
     }
 }
