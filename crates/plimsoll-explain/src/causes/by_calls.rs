@@ -158,5 +158,7 @@ mod tests {
         );
         let elsewhere = [calls(TracedCall::OomKill, FrameKind::Others, "browser")];
         assert!(of_calls(&elsewhere, relay(), &[])[0].confidence < cause.confidence);
+        let beside = Measured { is_beside_strangers: true, ..relay() };
+        assert!(of_calls(&elsewhere, beside, &[]).is_empty());
     }
 }

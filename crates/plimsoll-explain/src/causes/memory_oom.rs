@@ -16,7 +16,11 @@ pub(super) const DEFINITION: Definition = Definition::new(
 .confirmed_by(Change::more_memory);
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
-    let (own, elsewhere) = by_calls::killed(known);
+    let (own, mut elsewhere) = by_calls::killed(known);
+    // Beside strangers, one of them that lacks memory says nothing of what is measured.
+    if known.measured.is_beside_strangers {
+        elsewhere.clear();
+    }
     // Whoever is killed elsewhere may have had a limit of its own.
     let (confidence, killed) = if own.is_empty() { (0.5, elsewhere) } else { (0.95, own) };
     if killed.is_empty() {
