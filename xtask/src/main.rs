@@ -37,6 +37,8 @@ mod workers;
 
 use std::process::ExitCode;
 
+use faults::Wanted;
+
 const USAGE: &str = "\
 cargo xtask layers            check that crates import only what they may, that no sibling modules use each other,
                               and that no file is too long
@@ -47,9 +49,12 @@ cargo xtask wording --lengths  print the median and the longest sentence of each
 cargo xtask docs [--check]    write docs/reference from the program itself, or check that it is up to date
 cargo xtask charts            rebuild the program that draws the charts of pages (needs npm)
 cargo xtask kinds [--check]   write into CONTRIBUTING.md how many files a kind of something touches, or check that
-cargo xtask faults [NAME [PROGRAM]]
-                              inject faults and write into docs/causes.md what was named (needs root); only the fault, the workload or the
-                              FAULT/WORKLOAD of this name, and then to the screen; with this build of plimsoll instead of the tree's own
+cargo xtask faults            run cases whose truth is known, and write into docs/causes.md which causes were named (needs root)
+cargo xtask faults --rest [PROGRAM]
+                              run those that no earlier run has measured, with this build of plimsoll instead of the tree's own
+cargo xtask faults NAME [PROGRAM]
+                              run those of this fault, workload, case or group (injected, outside), and print the tables
+cargo xtask faults --tables   write docs/causes.md from what earlier runs have measured
 cargo xtask dist [TARGET]     build the program as one file without shared libraries (by default for x86_64-unknown-linux-gnu)
 cargo xtask dist --twice [TARGET]
                               build it twice, in two folders and from nothing, and fail unless both are the same
@@ -92,9 +97,12 @@ fn main() -> ExitCode {
         ["charts"] => charts::make(),
         ["kinds"] => kinds::run(false),
         ["kinds", "--check"] => kinds::run(true),
-        ["faults"] => faults::run(None, None),
-        ["faults", only] => faults::run(Some(only), None),
-        ["faults", only, program] => faults::run(Some(only), Some(program)),
+        ["faults"] => faults::run(&Wanted::All, None),
+        ["faults", "--tables"] => faults::run(&Wanted::None, None),
+        ["faults", "--rest"] => faults::run(&Wanted::Rest, None),
+        ["faults", "--rest", program] => faults::run(&Wanted::Rest, Some(program)),
+        ["faults", name] => faults::run(&Wanted::Named(name), None),
+        ["faults", name, program] => faults::run(&Wanted::Named(name), Some(program)),
         ["fuzz"] => fuzz::run(None, "10"),
         ["fuzz", "all", seconds] => fuzz::run(None, seconds),
         ["fuzz", reader] => fuzz::run(Some(reader), "10"),

@@ -1,0 +1,4 @@
+#!/bin/sh
+cd "$(dirname "$0")" || exit 3
+ulimit -n 1024
+exec ./spawner

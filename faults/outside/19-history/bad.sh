@@ -1,0 +1,3 @@
+#!/bin/sh
+cd "$(dirname "$0")" || exit 3
+git -C loose rev-list --objects --all | cut -c1-40 | git -C loose cat-file --batch-check | sort | md5sum

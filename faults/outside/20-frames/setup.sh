@@ -1,0 +1,1 @@
+gcc -O2 -g -fno-builtin-malloc -o frames frames.c
