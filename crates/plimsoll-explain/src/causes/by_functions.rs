@@ -110,13 +110,17 @@ pub(super) fn saturated(known: &Known<'_>) -> Option<Cause> {
     };
     let of_kind = |it: &&GrownFunction| it.kind == kind;
     let functions: Vec<&GrownFunction> = profile.functions.iter().filter(of_kind).take(3).collect();
-    let what = if kind == FrameKind::Kernel { asked_for(profile) } else { computed(profile) };
+    let (what, missing) = match kind {
+        FrameKind::Kernel => (asked_for(profile), None),
+        _ => computed(profile).map_or((None, None), |it| (Some(it.what), it.missing)),
+    };
     let sure = if what.is_some() && known.took_us.is_some() { sure.max(SPECIFIC) } else { sure };
     let title = what.map_or_else(|| id.title().to_owned(), |what| format!("{}: {what}", id.title()));
     let functions =
         functions.into_iter().chain(profile.entered.iter().filter(|_| kind == FrameKind::Kernel).take(3));
     let functions = functions.map(|it| function_evidence(it, &profile.per));
-    Some(Cause { title, ..cause(id, sure, std::iter::once(all).chain(functions).collect()) })
+    let cause = cause(id, sure, std::iter::once(all).chain(functions).collect());
+    Some(with_missing(Cause { title, ..cause }, missing))
 }
 
 /// Whether the CPU time of each operation grew by a similar factor as the rate of operations fell. Where that is far less, they wait for something
@@ -158,13 +162,85 @@ fn asked_for(profile: &ProfileReport) -> Option<String> {
     Some(format!("{} of `{}`", names.join(" and "), of(largest[0].1)?))
 }
 
-/// What a program computes in a good part of the added time: a function with a name, or else the file that it is in.
-fn computed(profile: &ProfileReport) -> Option<String> {
-    let of_programs =
-        || profile.functions.iter().chain(&profile.narrowest).filter(|it| it.kind == FrameKind::User);
-    let with_name = of_programs().find(|it| !it.function.starts_with('[') && it.share >= OF_TWO);
-    let function = with_name.or_else(|| of_programs().find(|it| it.share >= PART))?;
-    Some(format!("`{}` of `{}`", function.function, function.owner.last()?))
+/// What a program computes in a good part of the added time.
+struct Computed {
+    /// A function with a name, or else the file that it is in, and the program.
+    what: String,
+    /// What shows the names of the functions.
+    missing: Option<&'static str>,
+}
+
+/// A language whose functions the profile knows by the names that its runtime writes down.
+struct Runtime {
+    language: &'static str,
+    /// How functions of the runtime begin.
+    own: &'static [&'static str],
+    names: &'static str,
+}
+
+const RUNTIMES: [Runtime; 3] = [
+    Runtime {
+        language: "Python",
+        own: &["_Py", "Py", "[python", "[libpython"],
+        names: "To see which function of Python it is, start the program with `python3 -X perf` or PYTHONPERFSUPPORT=1 (Python 3.12 or newer)",
+    },
+    Runtime {
+        language: "JavaScript",
+        own: &["v8::", "Builtins_", "[compiled JavaScript", "[node]"],
+        names: "To see which function of JavaScript it is, start the program with `node --perf-basic-prof`",
+    },
+    Runtime {
+        language: "Java",
+        own: &["[compiled Java", "[libjvm"],
+        names: "To see which function of Java it is, start the program with -XX:+PreserveFramePointer and run `jcmd PID Compiler.perfmap` (Java 17 or newer)",
+    },
+];
+
+/// The runtime that a function belongs to.
+fn runtime(function: &GrownFunction) -> Option<&'static Runtime> {
+    let name = &function.function;
+    RUNTIMES.iter().find(|it| it.own.iter().any(|start| name.starts_with(start)))
+}
+
+/// A cause whose remedy ends with what the profile lacks.
+fn with_missing(cause: Cause, missing: Option<&'static str>) -> Cause {
+    let remedy = match missing {
+        Some(missing) => format!("{}. {missing}", cause.remedy),
+        None => cause.remedy,
+    };
+    Cause { remedy, ..cause }
+}
+
+/// What shows the names of the functions that a thread spends its time in.
+pub(super) fn with_missing_names(cause: Cause, profile: &ProfileReport) -> Cause {
+    with_missing(cause, computed(profile).and_then(|it| it.missing))
+}
+
+fn computed(profile: &ProfileReport) -> Option<Computed> {
+    let mut of_programs = of_programs(profile);
+    let with_name = of_programs.clone().find(|it| has_name(it));
+    described(profile, with_name.or_else(|| of_programs.find(|it| it.share >= PART))?)
+}
+
+fn of_programs(profile: &ProfileReport) -> impl Iterator<Item = &GrownFunction> + Clone {
+    profile.functions.iter().chain(&profile.narrowest).filter(|it| it.kind == FrameKind::User)
+}
+
+fn has_name(function: &GrownFunction) -> bool {
+    !function.function.starts_with('[') && function.share >= OF_TWO
+}
+
+/// A function, or the one that its runtime runs: what the runtime does is done for that.
+fn described(profile: &ProfileReport, function: &GrownFunction) -> Option<Computed> {
+    let process = function.owner.last()?;
+    let runs =
+        |it: &&GrownFunction| has_name(it) && runtime(it).is_none() && it.owner.last() == Some(process);
+    let (what, missing) = match (runtime(function), of_programs(profile).find(runs)) {
+        (None, _) => (format!("`{}`", function.function), None),
+        (Some(_), Some(run)) => (format!("`{}`", run.function), None),
+        (Some(runtime), None) => (format!("{} code", runtime.language), Some(runtime.names)),
+    };
+    Some(Computed { what: format!("{what} of `{process}`"), missing })
 }
 
 /// The name of a system call, or that of page faults; nothing for what these lead to.
@@ -195,6 +271,7 @@ pub(super) fn one_function(known: &Known<'_>) -> Option<Cause> {
     let is_most = |it: &&GrownFunction| it.kind == FrameKind::User && it.share >= ONE_SIDED;
     let function = profile.functions.iter().chain(&profile.narrowest).find(is_most)?;
     let process = function.owner.last()?;
+    let Computed { what, missing } = described(profile, function)?;
     let used = profile
         .cpu_use
         .iter()
@@ -209,13 +286,13 @@ pub(super) fn one_function(known: &Known<'_>) -> Option<Cause> {
         return None;
     }
     let id = CauseId::CpuUserSaturated;
-    let title = format!("{}: `{}` of {process}", id.title(), function.function);
+    let title = format!("{}: {what}", id.title());
     let used: Vec<&GrownCpuUse> = used.into_iter().collect();
     let evidence = by_seen::cpu_use_evidence(&used)
         .into_iter()
         .chain([function_evidence(function, &profile.per)])
         .collect();
-    Some(Cause { title, ..cause(id, 0.6, evidence) })
+    Some(with_missing(Cause { title, ..cause(id, 0.6, evidence) }, missing))
 }
 
 /// A function as evidence.
@@ -393,7 +470,7 @@ mod tests {
             one_function(&Known { measured, lost, ..of_profile(&profile) }).map(|cause| cause.title)
         };
         let title = of(0.0, 0.7, Some(0.6), "rustc").unwrap_or_default();
-        assert!(title.ends_with(": `keysCommand` of relay"), "{title}");
+        assert!(title.ends_with(": `keysCommand` of `relay`"), "{title}");
         assert_eq!(of(0.0, 0.7, None, "rustc"), None, "as much was done as before");
         assert_eq!(of(0.0, 0.3, Some(0.6), "rustc"), None, "other functions grew as well");
         assert_eq!(of(8e5, 0.7, Some(0.6), "rustc"), None, "that is what it did before");
@@ -444,6 +521,22 @@ mod tests {
         let opens = [("__x64_sys_read", 0.15), ("__x64_sys_openat", 0.14), ("__x64_sys_munmap", 0.12)];
         assert_eq!(of(&opens), of_relay("opens of files"));
         assert_eq!(of(&[("__x64_sys_mmap", 0.2), ("__x64_sys_munmap", 0.12)]), of_relay("mmap and munmap"));
+    }
+
+    #[test]
+    fn a_runtime_is_not_named_for_what_it_runs() {
+        let of = |names: &[(&str, f64)]| {
+            let functions = names.iter().map(|(name, share)| function(name, FrameKind::User, *share));
+            let cause = saturated(&of_profile(&profile(None, functions.collect(), 0.1, 0.05))).unwrap();
+            let (_, what) = cause.title.split_once(": ").unwrap();
+            (what.to_owned(), cause.remedy.contains("-X perf"))
+        };
+        let python = "Python code of `relay`".to_owned();
+        assert_eq!(of(&[("_PyEval_EvalFrameDefault", 0.6), ("memcpy", 0.05)]), (python.clone(), true));
+        assert_eq!(of(&[("[python3.11]", 0.9)]), (python, true));
+        let named = [("_PyObject_Free", 0.4), ("render", 0.3)];
+        assert_eq!(of(&named), ("`render` of `relay`".to_owned(), false));
+        assert_eq!(of(&[("render", 0.4)]), ("`render` of `relay`".to_owned(), false));
     }
 
     #[test]

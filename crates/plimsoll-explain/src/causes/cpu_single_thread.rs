@@ -61,7 +61,8 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         false => 0.45,
     };
     let title = format!("{}: `{}` on {}", ID.title(), busiest.who.process, busiest.who.owner);
-    vec![Cause { title, ..cause(ID, sure, [thread, idle].into_iter().chain(functions).collect()) }]
+    let cause = cause(ID, sure, [thread, idle].into_iter().chain(functions).collect());
+    vec![by_functions::with_missing_names(Cause { title, ..cause }, profile)]
 }
 
 /// The share of one CPU that a process uses which has one thread to use it with, as pidstat and top print it.

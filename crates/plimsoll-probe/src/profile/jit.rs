@@ -26,13 +26,24 @@ pub(super) fn is_map(file: &Path) -> bool {
     number.is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Libraries that compile while a program runs and write no map, by how their files begin, and what they compile.
-const COMPILERS: [(&str, &str); 4] = [
+/// Libraries and programs that compile while they run and write no map, by how their files begin, and what they compile.
+const COMPILERS: [(&str, &str); 6] = [
     ("libpcre2-", "regular expression"),
     ("libpcre.", "regular expression"),
     ("libluajit", "Lua"),
     ("libLLVM", "query or shader"),
+    ("libjvm.", "Java"),
+    ("node", "JavaScript"),
 ];
+
+/// Functions that run those of a map for CPython (Python/perf_trampoline.c, Python/ceval.c, Objects/call.c): what they use is used by the function that is run.
+const INTERPRETERS: [&str; 4] =
+    ["_PyEval_EvalFrameDefault", "_PyEval_Vector", "_PyFunction_Vectorcall", "py_trampoline_evaluator"];
+
+/// Whether a function only runs those of a map.
+pub(super) fn interprets(function: &str) -> bool {
+    INTERPRETERS.contains(&function)
+}
 
 /// The names of a map, by where the functions begin, with where they end.
 #[derive(Debug, Default)]
@@ -65,7 +76,11 @@ impl JitMap {
     }
 
     fn read_again(&mut self, file: &Path, is_of_the_run: bool) {
-        let Some((opened, length)) = open_safely(file, is_of_the_run) else { return };
+        let opened = open_safely(file, is_of_the_run);
+        let Some((opened, length)) = opened.or_else(|| open_safely(&left_behind(file)?, is_of_the_run))
+        else {
+            return;
+        };
         if length == self.read {
             return;
         }
@@ -86,6 +101,18 @@ fn compiled_by(maps: &str) -> Option<String> {
     })
 }
 
+/// The map of a process that has ended, where it had this file system and the id that we know.
+fn left_behind(file: &Path) -> Option<PathBuf> {
+    let (pid, map) = file.to_str()?.strip_prefix("/proc/")?.split_once("/root")?;
+    (!Path::new("/proc").join(pid).exists() && map == format!("/tmp/perf-{pid}.map")).then(|| map.into())
+}
+
+/// The name of a function as its author wrote it: CPython's has its language and its file around it.
+fn as_written(name: &str) -> &str {
+    let python = name.strip_prefix("py::").and_then(|rest| rest.split_once(':'));
+    python.map_or(name, |(function, _)| function)
+}
+
 fn parse(text: &str) -> impl Iterator<Item = (u64, (u64, String))> {
     text.lines().filter_map(|line| {
         let mut words = line.trim().splitn(3, ' ');
@@ -94,7 +121,7 @@ fn parse(text: &str) -> impl Iterator<Item = (u64, (u64, String))> {
             u64::from_str_radix(word.strip_prefix("0x").unwrap_or(word), 16).ok()
         };
         let (start, size) = (number()?, number()?);
-        Some((start, (start.checked_add(size)?, words.next()?.trim().to_owned())))
+        Some((start, (start.checked_add(size)?, as_written(words.next()?.trim()).to_owned())))
     })
 }
 
@@ -115,6 +142,24 @@ mod tests {
         grown.push_str("9000 40 later\n");
         fs::write(&file, grown).unwrap();
         assert_eq!(map.name(&file, 0x9001, true), Some("later"));
+    }
+
+    #[test]
+    fn functions_of_python_have_their_plain_names() {
+        let map = "7f5a b py::Handler.do_GET:/srv/app.py\n7f70 b py::<module>:/srv/app.py\n7f80 b stub\n";
+        let names: Vec<String> = parse(map).map(|(_, (_, name))| name).collect();
+        assert_eq!(names, ["Handler.do_GET", "<module>", "stub"]);
+    }
+
+    #[test]
+    fn the_map_of_a_process_that_has_ended_is_read_where_it_left_it() {
+        let ended = i32::MAX.to_string();
+        let of = |map: &str| left_behind(Path::new(&format!("/proc/{ended}/root{map}")));
+        let map = format!("/tmp/perf-{ended}.map");
+        assert_eq!(of(&map), Some(PathBuf::from(&map)));
+        assert_eq!(of("/tmp/perf-7.map"), None, "it had another id in its namespace");
+        let own = std::process::id();
+        assert_eq!(left_behind(Path::new(&format!("/proc/{own}/root/tmp/perf-{own}.map"))), None);
     }
 
     #[test]

@@ -316,6 +316,19 @@ impl Processes {
         place
     }
 
+    /// The innermost function on a stack that the process has compiled and written a map of. A trampoline of CPython keeps one word between the address that
+    /// its interpreter returns to and the one that it returns to itself (Python/asm_trampoline.S); its address alone may be left over from another call.
+    pub(super) fn compiled(&self, pid: u32, stack: &[u64]) -> Option<(Arc<Path>, u64)> {
+        let process = self.known.get(&pid)?;
+        let map = &process.mappings.as_ref()?.iter().find(|it| jit::is_map(&it.file))?.file;
+        map.exists().then_some(())?;
+        stack.windows(3).find_map(|words| {
+            let function = process.locate(words[0]).filter(|(file, _)| file == map)?;
+            process.locate(words[2]).filter(|(file, _)| file != map)?;
+            Some(function)
+        })
+    }
+
     /// A process that code was sampled of.
     pub(super) fn sampled(&mut self, pid: u32) -> &Process {
         let process = self.get_mut(pid);
@@ -451,6 +464,29 @@ mod tests {
         assert_eq!((&*compiled.0, compiled.1), (map, 0x7f00_0000_0010));
         assert!(process.locate(0x7f00_0000_1010).is_none() && process.locate(0x7ffd_5a00_0010).is_none());
         assert!(process.locate(0x0045_2000).is_none() && process.locate(0x0065_1000).is_none());
+    }
+
+    #[test]
+    fn the_innermost_address_in_compiled_code_is_found_where_it_has_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let file: Arc<Path> = folder.path().join("perf-7.map").into();
+        let mapping = |start, file: &Arc<Path>| Mapping {
+            start,
+            end: start + 0x1000,
+            offset: start,
+            file: Arc::clone(file),
+        };
+        let program = mapping(0x1000, &Path::new("/usr/bin/python3").into());
+        let mappings = Some(Arc::new(vec![program, mapping(0x8000, &file)]));
+        let mut processes = Processes::default();
+        processes.known.insert(7, Process { mappings, ..Process::default() });
+        // The second is a pointer that an earlier call has left.
+        let stack = [0x1010, 0x8000, 0, 7, 0x8106, 0, 0x1020, 0x8206, 0, 0x1020];
+        assert_eq!(processes.compiled(7, &stack), None, "it wrote no map");
+        fs::write(&file, "").unwrap();
+        assert_eq!(processes.compiled(7, &stack), Some((file, 0x8106)));
+        assert_eq!(processes.compiled(7, &stack[..4]), None);
+        assert_eq!(processes.compiled(8, &stack), None);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::ProfilerError;
 use super::blocks::{BlockRings, Request};
 use super::calls::CallRings;
 use super::failures::Failures;
+use super::jit;
 use super::looks::Waiting;
 use super::processes::{self, Identity, Mapping, ProcessKind, Processes};
 use plimsoll_inventory::parse_cpu_list;
@@ -25,6 +26,8 @@ use plimsoll_inventory::parse_cpu_list;
 const BUFFER: usize = 1 << 19;
 /// The most frames of a stack, as the kernel has it by default (kernel.perf_event_max_stack).
 const DEEPEST: u16 = 127;
+/// Bytes of each stack that are kept from its pointer on. Interpreters without frame pointers end the list of frames before the function that they interpret.
+const KEPT_OF_STACK: u32 = 4096;
 
 // Marks in a list of frames, in front of those that they describe (PERF_CONTEXT_* in linux/perf_event.h).
 const OF_KERNEL: u64 = -128_i64 as u64;
@@ -155,7 +158,8 @@ impl Rings {
                         if let (Some(pid), Some(chain)) = (sample.pid(), sample.callchain()) {
                             let at = sample.time().unwrap_or(at);
                             let tid = sample.tid().unwrap_or(pid);
-                            happened.push((at, Happened::Sample { pid, tid, chain: chain.to_vec() }));
+                            let words = words(sample.stack_user().unwrap_or_default());
+                            happened.push((at, Happened::Sample { pid, tid, chain: chain.to_vec(), words }));
                         }
                     }
                     Ok(Record::Fork(fork)) => {
@@ -187,8 +191,8 @@ impl Rings {
         happened.sort_by_key(|(at, _)| *at);
         for (_, what) in happened {
             match what {
-                Happened::Sample { pid, tid, chain } => {
-                    let stack = self.stack(pid, &chain);
+                Happened::Sample { pid, tid, chain, words } => {
+                    let stack = self.stack(pid, &chain, &words);
                     if stack.process.kind == ProcessKind::Program {
                         *sampled.threads.entry((stack.process.clone(), tid)).or_default() += 1;
                     }
@@ -229,7 +233,7 @@ impl Rings {
         sampled.lost += failures.lost;
     }
 
-    fn stack(&mut self, pid: u32, chain: &[u64]) -> RawStack {
+    fn stack(&mut self, pid: u32, chain: &[u64], words: &[u64]) -> RawStack {
         let process = self.processes.sampled(pid).identity.clone();
         let mut stack = RawStack { process, kernel: Vec::new(), user: Vec::new() };
         let mut context = 0;
@@ -241,8 +245,20 @@ impl Rings {
                 _ => {}
             }
         }
+        // Without frame pointers, what follows the innermost frame is there by chance.
+        let is_compiled = stack.user.iter().any(|(file, _)| jit::is_map(file));
+        if let Some(function) = self.processes.compiled(pid, words).filter(|_| !is_compiled) {
+            stack.user.truncate(1);
+            stack.user.push(function);
+        }
         stack
     }
+}
+
+/// The bytes of a stack as words, of which some are return addresses.
+fn words(stack: &[u8]) -> Vec<u64> {
+    let (words, _) = stack.as_chunks();
+    words.iter().map(|word| u64::from_ne_bytes(*word)).collect()
 }
 
 /// The CPUs that are on line.
@@ -254,7 +270,7 @@ pub(crate) fn cpus() -> Result<Vec<usize>, ProfilerError> {
 
 /// What the kernel tells of.
 enum Happened {
-    Sample { pid: u32, tid: u32, chain: Vec<u64> },
+    Sample { pid: u32, tid: u32, chain: Vec<u64>, words: Vec<u64> },
     Call { call: TracedCall, pid: u32, name: Option<String> },
     Request { pid: u32, requests: u64, request: Request },
     Fork { parent: u32, child: u32 },
@@ -285,8 +301,9 @@ fn sampling<E: Event + Clone>(
             // All CPUs' records are put into one order.
             .clockid(Clock::MONOTONIC)
             .sample_id_all(true)
-            .sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::CALLCHAIN)
+            .sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::CALLCHAIN | SampleFlag::STACK_USER)
             .sample_max_stack(DEEPEST)
+            .sample_stack_user(KEPT_OF_STACK)
             .task(true)
             .comm(true)
             .comm_exec(with_code)

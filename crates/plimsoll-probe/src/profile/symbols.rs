@@ -161,7 +161,8 @@ impl Symbols {
                     let is_of_the_run = self.trusts_hosts && owner.kind == FrameKind::Host;
                     whole.push(owner);
                     whole.push(Frame::new(FrameKind::Process, name(&stack.process)));
-                    whole.extend(stack.user.iter().rev().map(|(file, offset)| {
+                    let is_interpreted = stack.user.iter().any(|(file, _)| jit::is_map(file));
+                    let user = stack.user.iter().rev().map(|(file, offset)| {
                         if rare.contains(file) {
                             return Frame::new(FrameKind::User, unnamed(file));
                         }
@@ -170,7 +171,8 @@ impl Symbols {
                             offset: *offset,
                             is_of_the_run,
                         })
-                    }));
+                    });
+                    whole.extend(user.filter(|frame| !is_interpreted || !jit::interprets(&frame.name)));
                     whole.extend(kernel);
                 }
             }
