@@ -1,0 +1,5 @@
+#!/bin/sh
+cd "$(dirname "$0")" || exit 3
+rm -rf out; mkdir out
+make -s -f a.mk
+r=$?; rm -rf out; exit $r

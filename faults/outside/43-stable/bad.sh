@@ -1,0 +1,3 @@
+#!/bin/sh
+cd "$(dirname "$0")" || exit 3
+cd b && find . -type f -print0 | xargs -0 md5sum > /dev/null

@@ -1,0 +1,3 @@
+#!/bin/sh
+cd "$(dirname "$0")" || exit 3
+exec mariadb --no-defaults -uroot -S $SOCK d < b.sql > /dev/null

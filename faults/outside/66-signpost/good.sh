@@ -1,0 +1,3 @@
+#!/bin/sh
+cd "$(dirname "$0")" || exit 3
+exec unshare -n -m ./work.sh resolv.a 1
