@@ -37,7 +37,7 @@ mod workers;
 
 use std::process::ExitCode;
 
-use faults::Wanted;
+use faults::Selection;
 
 const USAGE: &str = "\
 cargo xtask layers            check that crates import only what they may, that no sibling modules use each other,
@@ -97,12 +97,12 @@ fn main() -> ExitCode {
         ["charts"] => charts::make(),
         ["kinds"] => kinds::run(false),
         ["kinds", "--check"] => kinds::run(true),
-        ["faults"] => faults::run(&Wanted::All, None),
-        ["faults", "--tables"] => faults::run(&Wanted::None, None),
-        ["faults", "--rest"] => faults::run(&Wanted::Rest, None),
-        ["faults", "--rest", program] => faults::run(&Wanted::Rest, Some(program)),
-        ["faults", name] => faults::run(&Wanted::Named(name), None),
-        ["faults", name, program] => faults::run(&Wanted::Named(name), Some(program)),
+        ["faults"] => faults::run(&Selection::All, None),
+        ["faults", "--tables"] => faults::run(&Selection::None, None),
+        ["faults", "--rest"] => faults::run(&Selection::Rest, None),
+        ["faults", "--rest", program] => faults::run(&Selection::Rest, Some(program)),
+        ["faults", name] => faults::run(&Selection::Named(name), None),
+        ["faults", name, program] => faults::run(&Selection::Named(name), Some(program)),
         ["fuzz"] => fuzz::run(None, "10"),
         ["fuzz", "all", seconds] => fuzz::run(None, seconds),
         ["fuzz", reader] => fuzz::run(Some(reader), "10"),

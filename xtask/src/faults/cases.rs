@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// Truth of injected faults.
 const INJECTED: &str = "faults/truth.txt";
 /// Truth of cases by other authors.
-const OUTSIDE: &str = "faults/outside.tsv";
+pub(super) const OUTSIDE: &str = "faults/outside.tsv";
 /// Empty entry of a truth file.
 const NONE: &str = "-";
 /// What the user of a bench looks at of a list of causes.
@@ -201,13 +201,9 @@ impl Truth {
         self.0.iter().all(is_named)
     }
 
-    /// Accepted ids, as a table shows them.
-    pub(super) fn ids(&self) -> String {
-        let fault = |fault: &Vec<Accepted>| {
-            let mut ids: Vec<&str> = fault.iter().map(|it| it.id.as_str()).collect();
-            ids.dedup();
-            ids.join(" or ")
-        };
+    /// Accepted causes, as a table shows them.
+    pub(super) fn text(&self) -> String {
+        let fault = |fault: &Vec<Accepted>| fault.iter().map(Accepted::text).collect::<Vec<_>>().join(" or ");
         let faults: Vec<String> = self.0.iter().map(fault).collect();
         if faults.is_empty() { "none".to_owned() } else { faults.join(" and ") }
     }
@@ -216,7 +212,12 @@ impl Truth {
 impl Accepted {
     fn parse(text: &str) -> Self {
         let (id, words) = text.split_once(':').unwrap_or((text, NONE));
-        Self { id: id.to_owned(), words: listed(words).iter().map(|word| word.to_lowercase()).collect() }
+        Self { id: id.to_owned(), words: listed(words) }
+    }
+
+    fn text(&self) -> String {
+        let id = if self.id == "*" { "any" } else { &self.id };
+        if self.words.is_empty() { id.to_owned() } else { format!("{id} ({})", self.words.join(", ")) }
     }
 
     fn is(&self, cause: &NamedCause) -> bool {
@@ -224,7 +225,10 @@ impl Accepted {
             Some(start) => cause.id.starts_with(start),
             None => cause.id == self.id,
         };
-        let says = |word: &String| cause.texts.iter().any(|text| text.to_lowercase().contains(word));
+        let says = |word: &String| {
+            let word = word.to_lowercase();
+            cause.texts.iter().any(|text| text.to_lowercase().contains(&word))
+        };
         is_id && (self.words.is_empty() || self.words.iter().any(says))
     }
 }
@@ -328,7 +332,7 @@ mod tests {
         let case = outside("01-nginx\tnginx\tunseen\tnginx,ab\tservice.file_writes | disk.*:log").unwrap();
         assert!(!case.is_tuned && case.is_meant_by("nginx") && case.is_meant_by("outside"));
         assert!(matches!(&case.source, Source::Outside { needs, .. } if needs.len() == 2));
-        assert_eq!(case.truth.ids(), "service.file_writes or disk.*");
+        assert_eq!(case.truth.text(), "service.file_writes or disk.* (log)");
         assert!(outside("01-nginx\tnginx\tperhaps\t-\t-").is_none());
     }
 

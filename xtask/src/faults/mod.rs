@@ -20,6 +20,8 @@ const MEASURED: &str = "faults/measured.jsonl";
 const REPORT: &str = "docs/causes.md";
 /// Other measurements, for the end of the report.
 const NOTES: &str = "faults/notes.md";
+/// Folder of the cases by outside authors.
+const OUTSIDE: &str = "faults/outside";
 /// Folder of what the cases make.
 const MADE: &str = "target/faults";
 /// Prefix of the names of the faults' control groups.
@@ -28,12 +30,14 @@ const GROUPS: &str = "plimsoll-fault-";
 const MARK: &str = "FAULTS_CASE";
 /// How long a case may take, in seconds, and its end after that.
 const LIMIT: [&str; 2] = ["240", "20"];
+/// Status of `timeout` where the limit has ended a program.
+const TOO_LONG: i32 = 124;
 
 /// Measured cases, in the order of the truth files.
 type Rows<'c> = Vec<(&'c Case, Measured)>;
 
 /// Cases to measure.
-pub(crate) enum Wanted<'w> {
+pub(crate) enum Selection<'w> {
     /// All but those whose only look is done.
     All,
     /// Those without a row.
@@ -45,20 +49,21 @@ pub(crate) enum Wanted<'w> {
 }
 
 /// Runs cases with the tree's own program or another build of it, and writes the tables. Rows are written after each case.
-pub(crate) fn run(wanted: &Wanted<'_>, program: Option<&str>) -> Result<(), String> {
+pub(crate) fn run(wanted: &Selection<'_>, program: Option<&str>) -> Result<(), String> {
     let cases = cases::all()?;
     let mut rows = known_rows(&cases)?;
     let is_done = |rows: &Rows<'_>, case: &Case| {
         rows.iter().any(|(known, it)| known.name == case.name && *it != Measured::failed())
     };
     let is_wanted = |case: &&Case| match wanted {
-        Wanted::All => case.is_tuned || !case.is_outside() || !is_done(&rows, case),
-        Wanted::Rest => !is_done(&rows, case),
-        Wanted::Named(word) => case.is_meant_by(word),
-        Wanted::None => false,
+        Selection::All => case.is_tuned || !case.is_outside() || !is_done(&rows, case),
+        Selection::Rest => !is_done(&rows, case),
+        Selection::Named(word) => case.is_meant_by(word),
+        Selection::None => false,
     };
     let chosen: Vec<&Case> = cases.iter().filter(is_wanted).collect();
-    let is_kept = !matches!(wanted, Wanted::Named(_));
+    report_unmapped(&cases)?;
+    let is_kept = !matches!(wanted, Selection::Named(_));
     rows.retain(|(case, _)| is_kept && !chosen.iter().any(|it| it.name == case.name));
     if !chosen.is_empty() {
         let program = program.map_or_else(build, |program| Ok(program.to_owned()))?;
@@ -86,6 +91,18 @@ pub(crate) fn run(wanted: &Wanted<'_>, program: Option<&str>) -> Result<(), Stri
         print!("{tables}");
         Ok(())
     }
+}
+
+/// Says which folders have no row with what must be named.
+fn report_unmapped(cases: &[Case]) -> Result<(), String> {
+    let mut folders = crate::sources::entries(Path::new(OUTSIDE))?;
+    folders.retain(|folder| !cases.iter().any(|case| folder.ends_with(&case.name)));
+    let names: Vec<_> =
+        folders.iter().filter_map(|it| it.file_name()).map(|it| it.to_string_lossy()).collect();
+    if !names.is_empty() {
+        println!("skipped, since {} does not say what must be named: {}", cases::OUTSIDE, names.join(", "));
+    }
+    Ok(())
 }
 
 /// Rows of cases that still exist.
@@ -164,13 +181,16 @@ fn measure(case: &Case) -> Result<Measured, String> {
         fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let text = String::from_utf8_lossy(&output.stdout).replace(&*folder.to_string_lossy(), ".");
-    // A script may say something before.
+    // A script may say something before. A run that the limit has ended reports what it has until then.
     let report = text.find("{\n").map_or("", |start| &text[start..]);
-    let Ok(report) = serde_json::from_str::<Value>(report) else {
-        println!("{}: {}: {}", case.name, output.status, String::from_utf8_lossy(&output.stderr).trim_end());
-        return Ok(Measured::failed());
-    };
-    Ok(Measured::of_report(&report))
+    match serde_json::from_str::<Value>(report) {
+        Ok(report) if output.status.code() != Some(TOO_LONG) => Ok(Measured::of_report(&report)),
+        _ => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            println!("{}: {}: {}", case.name, output.status, said.trim_end());
+            Ok(Measured::failed())
+        }
+    }
 }
 
 /// Writes the experiment of a fault over a workload, and gives the command that runs it.
@@ -193,7 +213,7 @@ fn outside(name: &str) -> Result<PathBuf, String> {
     fs::create_dir_all(&copies).map_err(|error| format!("{}: {error}", copies.display()))?;
     // What an interrupted run has left.
     let _ = fs::remove_dir_all(&copy);
-    let original = Path::new("faults/outside").join(name);
+    let original = Path::new(OUTSIDE).join(name);
     crate::shell::run("cp", &["-a", &original.display().to_string(), &copy.display().to_string()])?;
     Ok(copy)
 }

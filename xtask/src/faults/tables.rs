@@ -132,7 +132,8 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
 }
 
 fn each(out: &mut String, rows: &Rows<'_>) -> std::fmt::Result {
-    for title in KINDS {
+    let is_there = |title: &&str| rows.iter().any(|(case, _)| kind(case) == *title);
+    for title in KINDS.into_iter().filter(is_there) {
         writeln!(out, "## Cases: {title}\n\n| case | truth | outcome | named first | second | third | |")?;
         writeln!(out, "| --- | --- | --- | --- | --- | --- | --- |")?;
         for (case, measured) in rows.iter().filter(|(case, _)| kind(case) == title) {
@@ -144,7 +145,7 @@ fn each(out: &mut String, rows: &Rows<'_>) -> std::fmt::Result {
                 grade @ (Grade::Right | Grade::AmongThree | Grade::NoDifference) => grade.name().to_owned(),
                 grade => format!("**{}**", grade.name()),
             };
-            let (name, truth) = (&case.name, case.truth.ids());
+            let (name, truth) = (&case.name, case.truth.text());
             let [first, second, third] = [0, 1, 2].map(named);
             writeln!(
                 out,
