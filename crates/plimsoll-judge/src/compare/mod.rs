@@ -274,16 +274,10 @@ impl Evidence {
     pub(crate) fn report(&self, outcome: Outcome, metric: &str, settings: &CompareSettings) -> Comparison {
         let needed = (outcome == Outcome::Undecided).then(|| self.needed(settings)).flatten();
         let verdict = Verdict {
-            claim: "difference".into(),
-            metric: metric.into(),
-            outcome,
             estimate: Some(settings.scale.estimate(self.location)),
             interval: settings.scale.interval(self.location),
             confidence: settings.confidence,
-            n: self.n,
-            reason: self.reason(outcome, needed, settings),
-            expected: None,
-            holds: None,
+            ..Verdict::bare("difference", metric, outcome, self.n, self.reason(outcome, needed, settings))
         };
         Comparison { verdict, p: self.p, needed }
     }

@@ -186,20 +186,16 @@ impl Finding<'_> {
         // In a 2 x 2 table, the last cell's deviation is the contrast.
         let found = self.largest(odd);
         let outcome = self.outcome(found);
+        let n = match &self.design.data {
+            Data::Blocks(blocks) => blocks.len(),
+            Data::Replicates(_) => self.design.rows,
+        };
+        let reason = self.reason(outcome, found, odd);
         let verdict = Verdict {
-            claim: "interaction".into(),
-            metric: self.metric.into(),
-            outcome,
             estimate: Some(scale.estimate(found)),
             interval: self.evidence.p.and_then(|_| scale.interval(found)),
             confidence: self.settings.confidence,
-            n: match &self.design.data {
-                Data::Blocks(blocks) => blocks.len(),
-                Data::Replicates(_) => self.design.rows,
-            },
-            reason: self.reason(outcome, found, odd),
-            expected: None,
-            holds: None,
+            ..Verdict::bare("interaction", self.metric, outcome, n, reason)
         };
         let deviation = |(cell, at): (usize, &Location)| Deviation {
             cell: self.design.cell(cell),

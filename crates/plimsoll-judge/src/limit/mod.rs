@@ -197,16 +197,10 @@ pub fn judge(
     let held = trials.iter().flatten().filter(|probe| probe.held).count();
     let n = trials.iter().filter(|probes| !probes.is_empty()).count();
     Ok(Verdict {
-        claim: "limit".into(),
-        metric: metric.into(),
-        outcome,
         estimate: found.estimate,
         interval: Some(found.interval),
         confidence: settings.confidence,
-        n,
-        reason: format!("{says}; {held} of {probes} probes held it"),
-        expected: None,
-        holds: None,
+        ..Verdict::bare("limit", metric, outcome, n, format!("{says}; {held} of {probes} probes held it"))
     })
 }
 

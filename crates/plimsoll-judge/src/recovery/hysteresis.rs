@@ -109,16 +109,10 @@ pub fn judge_loops(
         100.0 * settings.margin
     );
     Ok(Verdict {
-        claim: "hysteresis".into(),
-        metric: metric.into(),
-        outcome,
         estimate: Some(found.estimate),
         interval: (loops.len() > 1).then_some(Interval(found.lo, found.hi)),
         confidence: settings.confidence,
-        n: loops.len(),
-        reason,
-        expected: None,
-        holds: None,
+        ..Verdict::bare("hysteresis", metric, outcome, loops.len(), reason)
     })
 }
 

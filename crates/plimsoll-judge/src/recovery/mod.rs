@@ -443,22 +443,17 @@ fn verdict(
             wording::change(rise.exp())
         )
     });
+    let reason = format!(
+        "after/baseline is {} ({}): {finding}{moving}; {}; {basis}",
+        wording::change(ratio.estimate),
+        wording::interval(log_ratio, settings.confidence),
+        arithmetic(medians, ratio.estimate),
+    );
     Verdict {
-        claim: "recovery".into(),
-        metric: metric.into(),
-        outcome,
         estimate: Some(ratio.estimate),
         interval: ratio.interval,
         confidence: settings.confidence,
-        n,
-        reason: format!(
-            "after/baseline is {} ({}): {finding}{moving}; {}; {basis}",
-            wording::change(ratio.estimate),
-            wording::interval(log_ratio, settings.confidence),
-            arithmetic(medians, ratio.estimate),
-        ),
-        expected: None,
-        holds: None,
+        ..Verdict::bare("recovery", metric, outcome, n, reason)
     }
 }
 

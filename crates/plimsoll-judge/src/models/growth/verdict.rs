@@ -42,22 +42,17 @@ impl Growth {
             ),
             (Kind::Knee, _) => self.of_knee(),
         };
+        let reason = format!(
+            "{shape}; at the end, doubling the workers multiplies the time by {}{}{}",
+            figure(self.doubling),
+            self.rival(),
+            self.unrepeated()
+        );
         Verdict {
-            claim: "growth".into(),
-            metric: metric.into(),
-            outcome: Outcome::Estimated,
             estimate: Some(self.doubling),
             interval: Some(self.doubling_interval),
             confidence: CONFIDENCE,
-            n: self.n,
-            reason: format!(
-                "{shape}; at the end, doubling the workers multiplies the time by {}{}{}",
-                figure(self.doubling),
-                self.rival(),
-                self.unrepeated()
-            ),
-            expected: None,
-            holds: None,
+            ..Verdict::bare("growth", metric, Outcome::Estimated, self.n, reason)
         }
     }
 
