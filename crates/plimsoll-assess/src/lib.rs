@@ -205,7 +205,9 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
 /// Findings on the claims, or on the intervention, from the trials after the first block.
 fn judged(plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
     match &plan.intervention {
-        Some(intervention) => vec![Finding::bare(confirm::verdict(intervention, plan, trials))],
+        Some(intervention) => {
+            confirm::verdicts(intervention, plan, trials).into_iter().map(Finding::bare).collect()
+        }
         None => claims::findings(plan, trials),
     }
 }

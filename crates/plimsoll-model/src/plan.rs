@@ -84,7 +84,7 @@ impl Plan {
         let cells = match &settings.intervention {
             Some(intervention) => {
                 intervention.extend(&mut experiment);
-                intervention.cells(cells, |overrides| parse(text, overrides))?
+                intervention.cells(&cells, |overrides| parse(text, overrides))?
             }
             None => cells.into_iter().map(|(cell, _)| cell).collect(),
         };

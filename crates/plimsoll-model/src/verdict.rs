@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
+use crate::cause::CauseId;
+
 /// The name and version of the JSON form of a single verdict. The number rises when a field changes its meaning or goes away.
 pub const VERDICT_SCHEMA: &str = "plimsoll.verdict/1";
 
@@ -50,9 +52,9 @@ pub enum Outcome {
     Held,
     /// Limit: the figure lies beyond its bound, with the whole of its interval.
     NotHeld,
-    /// Confirmation: the intervention brings back more than half of the loss. The estimate is the share.
+    /// Confirmation: the intervention brings back more than half of the loss. Each of N causes alone needs an N-th of that. The estimate is the share.
     Confirmed,
-    /// Confirmation: it brings back less than half.
+    /// Confirmation: it brings back less.
     NotConfirmed,
     /// A model was fitted, or a limit found; the estimate is the answer.
     Estimated,
@@ -165,6 +167,10 @@ pub struct Verdict {
     /// What the claim expects, such as `not_slower`; absent where it expects nothing, and outside of experiments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
+    /// The causes whose interventions a confirmation tried at once, by their ids in the catalogue; absent for other claims.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>")]
+    pub causes: Vec<CauseId>,
     /// Whether the outcome is the expected one; absent where the outcome leaves the claim open, and where nothing is expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds: Option<bool>,
@@ -183,9 +189,23 @@ impl Verdict {
             confidence: 0.95,
             n,
             reason: reason.into(),
+            causes: Vec::new(),
             expected: None,
             holds: None,
         }
+    }
+
+    /// Its claim, with the causes of a confirmation.
+    pub fn title(&self) -> String {
+        if self.causes.is_empty() {
+            return self.claim.clone();
+        }
+        format!("{} ({})", self.claim, self.causes_text())
+    }
+
+    /// The causes of a confirmation: `net.rto and net.shaped`.
+    pub fn causes_text(&self) -> String {
+        self.causes.iter().map(|cause| cause.id()).collect::<Vec<_>>().join(" and ")
     }
 
     /// The verdict as the answer to a claim that expects this.

@@ -29,7 +29,7 @@ pub fn followed(report: &RunReport) -> Vec<Followed> {
         let ratio = crate::answer::is_ratio(verdict);
         let number = finding.claim_number.map_or_else(String::new, |number| format!("{number}, "));
         Some(Followed {
-            name: format!("claim {number}{}: {}", verdict.claim, wording::metric(&verdict.metric)),
+            name: format!("claim {number}{}: {}", verdict.title(), wording::metric(&verdict.metric)),
             unit: if ratio { "ratio".into() } else { wording::metric(&verdict.metric) },
             value,
             interval: verdict.interval.map(|interval| (interval.lo(), interval.hi())),

@@ -66,7 +66,7 @@ fn case(report: &RunReport, verdict: &Verdict) -> TestCase {
         status.set_type(verdict.outcome.name());
         status.set_message(terminal(message.map(String::as_str).join(" ").trim_end()));
     }
-    let mut case = TestCase::new(terminal(&format!("{} of {}", verdict.claim, verdict.metric)), status);
+    let mut case = TestCase::new(terminal(&format!("{} of {}", verdict.title(), verdict.metric)), status);
     case.set_classname(terminal(&report.experiment));
     let details =
         [wording::outcome(verdict.outcome).to_owned() + ".", answer, reason, answer::expectation(verdict)]

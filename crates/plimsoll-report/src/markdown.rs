@@ -93,7 +93,7 @@ fn verdicts(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
         writeln!(
             out,
             "| {mark} | {} of {} | **{}** | {} | {} | {} |",
-            md(&v.claim),
+            md(&v.title()),
             md(&wording::metric(&v.metric)),
             wording::outcome(v.outcome),
             md(&estimate),

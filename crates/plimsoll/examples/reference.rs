@@ -67,12 +67,13 @@ fn causes() -> String {
         let page = plimsoll_explain::causes::page(*cause);
         let _ = write!(
             text,
-            "\n## {}\n\n{}.\n\n- **For:** {}\n- **Against:** {}\n- **Test:** {}\n- **Remedy:** {}\n",
+            "\n## {}\n\n{}.\n\n- **For:** {}\n- **Against:** {}\n- **Test:** {}\n- **Intervention:** {}\n- **Remedy:** {}\n",
             cause.id(),
             cause.title(),
             page.evidence_for,
             page.evidence_against,
             page.test,
+            plimsoll_explain::causes::intervention(*cause),
             page.remedy
         );
     }

@@ -448,13 +448,15 @@ pub struct ExplainArgs {
     /// Operations per second while something was wrong.
     #[arg(long, value_name = "NUMBER", requires_all = ["before", "rate_before"], value_parser = positive)]
     pub rate_after: Option<f64>,
-    /// Change what the first cause says would mend it, on the run's own hosts, and measure again beside both sides of its verdict: what share of
-    /// the loss comes back. Cells, settings and phases are those of the run; what was changed goes with its hosts. On a terminal it asks first.
-    #[arg(long, conflicts_with_all = ["before", "after"])]
-    pub confirm: bool,
-    /// The cause to confirm, by its id [default: the first].
-    #[arg(long, value_name = "ID", requires = "confirm")]
-    pub cause: Option<String>,
+    /// Change what the first N causes name, on the run's own hosts, and measure again beside both sides of its verdict. The answer is the share of
+    /// the loss that comes back, with each change alone and with all together. A cause without an intervention is listed and left out. Cells,
+    /// settings and phases are those of the run; what was changed goes with its hosts. On a terminal it asks first.
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100), conflicts_with_all = ["before", "after"])]
+    pub confirm: Option<u32>,
+    /// A cause to confirm, by its id, in place of the first ones. May be given several times.
+    #[arg(long = "cause", value_name = "ID", requires = "confirm")]
+    pub causes: Vec<String>,
     /// Number of blocks; each measures every side once.
     #[arg(long, value_name = "N", requires = "confirm", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub reps: Option<u32>,

@@ -1,44 +1,56 @@
 //! Changes that show whether a cause is the cause.
 
-use plimsoll_explain::causes::{Change, change, page};
+use plimsoll_explain::causes::{change, page};
 use plimsoll_model::cause::Cause;
+use plimsoll_model::experiment::Metric;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
-use plimsoll_model::plan::intervention::{Compared, Intervention};
+use plimsoll_model::plan::intervention::{CauseChange, Compared, Intervention};
 
 use crate::sides::{self, Difference};
 use crate::{claims, contrast};
 
-/// The intervention that belongs to a cause of a run, or why there is none.
-///
-/// # Errors
-/// A sentence: Plimsoll cannot remove this cause by itself, or the run compared nothing.
-pub fn intervention(
+/// The changes that test causes of a run, as far as there are any, and a sentence for each cause that is not tested.
+pub fn intervention<'c>(
     plan: &Plan,
     trials: &[TrialRecord],
     run: &str,
-    cause: &Cause,
-) -> Result<Intervention, String> {
-    let compared = compared(plan, trials).ok_or("the run shows no loss, so there is nothing to restore")?;
+    causes: impl IntoIterator<Item = &'c Cause>,
+) -> (Option<Intervention>, Vec<String>) {
+    let Some(compared) = compared(plan, trials) else {
+        return (None, vec!["the run shows no loss, so there is nothing to restore".to_owned()]);
+    };
     let cell = match &compared {
         Compared::Recovery { .. } => plan.cells.first(),
         Compared::Sides { worse, .. } => plan.cells.iter().find(|cell| contrast::is_of(worse, &cell.levels)),
     };
     let experiment = cell.map_or(&plan.experiment, |cell| &cell.experiment);
-    let change = change(cause.id, experiment).ok_or_else(|| {
-        let page = page(cause.id);
-        format!("Plimsoll cannot remove {} by itself; to test it by hand: {}", cause.id.id(), page.test)
-    })?;
-    let Change { what, set, actions, without_background } = change;
-    Ok(Intervention {
-        cause: cause.id,
+    let (mut changes, mut untested): (Vec<CauseChange>, _) = (Vec::new(), Vec::new());
+    for Cause { id, .. } in causes {
+        match change(*id, experiment) {
+            Err(why) => untested.push(format!(
+                "{} has no intervention: {why}; to test it by hand: {}",
+                id.id(),
+                page(*id).test
+            )),
+            Ok(change) => match changes.iter().find(|known| known.change == change) {
+                Some(known) => untested.push(format!(
+                    "{} has the same intervention as {}, which cannot tell them apart",
+                    id.id(),
+                    known.cause.id()
+                )),
+                None => changes.push(CauseChange { cause: *id, change }),
+            },
+        }
+    }
+    let mut changes = changes.into_iter();
+    let intervention = changes.next().map(|first| Intervention {
         run: run.to_owned(),
-        what,
-        set,
-        actions,
-        without_background,
         compared,
-    })
+        first,
+        others: changes.collect(),
+    });
+    (intervention, untested)
 }
 
 /// Sides of the run's verdict.
@@ -48,8 +60,15 @@ fn compared(plan: &Plan, trials: &[TrialRecord]) -> Option<Compared> {
     }
     let findings = claims::findings(plan, trials);
     let Difference { phase, metric, sides: [better, worse] } = sides::better_and_worse(&findings)?;
+    // A figure that a program prints is known to the claim alone.
+    let of_claim = || {
+        let claims = plan.experiment.claims.iter().filter_map(|claim| claim.difference());
+        let mut metrics = claims.filter(|claim| claim.phase == phase).map(|claim| claim.metric);
+        metrics.find(|metric| Metric::named(metric.name()).is_none())
+    };
+    let metric = metric.or_else(of_claim)?;
     let (better, worse) = (better.clone(), worse.clone());
-    Some(Compared::Sides { phase: phase.to_owned(), metric: metric?, better, worse })
+    Some(Compared::Sides { phase: phase.to_owned(), metric, better, worse })
 }
 
 #[cfg(test)]
@@ -68,11 +87,10 @@ mod tests {
         let experiment = &plan.cells.first()?.experiment;
         let after = experiment.all_phases().find(|phase| phase.measured_load().is_some())?.name.clone();
         let mut cells = plan.cells.iter();
-        let found = cells.find_map(|cell| change(cause, &cell.experiment))?;
-        let Change { what, set, actions, without_background } = found;
-        let compared = Compared::Recovery { after };
-        let run = "r".to_owned();
-        let intervention = Intervention { cause, run, what, set, actions, without_background, compared };
+        let change = cells.find_map(|cell| change(cause, &cell.experiment).ok())?;
+        let (run, compared) = ("r".to_owned(), Compared::Recovery { after });
+        let first = CauseChange { cause, change };
+        let intervention = Intervention { run, compared, first, others: Vec::new() };
         let settings = Settings { intervention: Some(intervention), ..Settings::default() };
         Some(
             Plan::read(name, text, &settings)

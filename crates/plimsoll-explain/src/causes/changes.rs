@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_model::experiment::service::SERVICE_MARK;
 use plimsoll_model::experiment::{Action, Experiment, FlushRules, RunProgram, ServiceKind};
+use plimsoll_model::plan::intervention::Change;
 use plimsoll_model::units::Span;
 use serde_json::{Value, json};
 
@@ -14,88 +15,67 @@ const PATIENCE: Span = Span(std::time::Duration::from_secs(20));
 /// Factor by which a change raises the memory limit of a host.
 const MORE_MEMORY: u64 = 8;
 
-/// A change of an experiment that would bring back what was lost, if the cause is the cause.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Change {
-    /// The change in words: "with a listen queue for 4096 connections".
-    pub what: String,
-    /// Settings of the experiment, each a path and its value.
-    pub set: Vec<(String, Value)>,
-    /// Actions right before the figure is measured.
-    pub actions: Vec<Action>,
-    /// Whether background loads stay away.
-    pub without_background: bool,
+/// Settings.
+pub(super) fn set(what: impl Into<String>, set: impl IntoIterator<Item = (String, Value)>) -> Change {
+    Change { what: what.into(), set: set.into_iter().collect(), ..Change::default() }
 }
 
-impl Change {
-    /// Whether anything is changed at all.
-    pub(super) fn does_something(&self) -> bool {
-        !self.set.is_empty() || !self.actions.is_empty() || self.without_background
-    }
+/// Something that is done.
+pub(super) fn act(what: impl Into<String>, actions: impl IntoIterator<Item = Action>) -> Change {
+    Change { what: what.into(), actions: actions.into_iter().collect(), ..Change::default() }
+}
 
-    /// Settings.
-    pub(super) fn set(
-        what: impl Into<String>,
-        set: impl IntoIterator<Item = (String, Value)>,
-    ) -> Option<Self> {
-        Some(Self { what: what.into(), set: set.into_iter().collect(), ..Self::default() })
-    }
+/// No rules that packets are compared with.
+pub(super) fn without_rules(experiment: &Experiment) -> Change {
+    let hosts = of_namespaces(experiment);
+    let actions = hosts.map(|host| Action::of(FlushRules { on: host.clone() }));
+    act("without rules of routing policy and nftables", actions)
+}
 
-    /// Something that is done.
-    pub(super) fn act(what: impl Into<String>, actions: impl IntoIterator<Item = Action>) -> Option<Self> {
-        Some(Self { what: what.into(), actions: actions.into_iter().collect(), ..Self::default() })
-    }
+/// All ports that there are, for those who connect.
+pub(super) fn more_ports(experiment: &Experiment) -> Change {
+    let ports = |host: &String| sysctl(host, "net.ipv4.ip_local_port_range", ALL_PORTS.into());
+    set(format!("with client ports {ALL_PORTS}"), of_loads(experiment).map(ports))
+}
 
-    /// No rules that packets are compared with.
-    pub(super) fn without_rules(experiment: &Experiment) -> Option<Self> {
-        let hosts = of_namespaces(experiment);
-        let actions = hosts.map(|host| Action::of(FlushRules { on: host.clone() }));
-        Self::act("without rules of routing policy and nftables", actions)
-    }
+/// More memory for the hosts with a memory limit.
+pub(super) fn more_memory(experiment: &Experiment) -> Change {
+    let more = experiment.declared_hosts().filter_map(|(name, host)| {
+        Some((format!("hosts.{name}.memory"), json!(host.memory?.0.saturating_mul(MORE_MEMORY))))
+    });
+    set(format!("with {MORE_MEMORY} times the memory"), more)
+}
 
-    /// All ports that there are, for those who connect.
-    pub(super) fn more_ports(experiment: &Experiment) -> Option<Self> {
-        let ports = |host: &String| sysctl(host, "net.ipv4.ip_local_port_range", ALL_PORTS.into());
-        Self::set(format!("with client ports {ALL_PORTS}"), of_loads(experiment).map(ports))
-    }
+/// A shell command for the processes of each service that is a program of the user's own; `$pids` are their numbers.
+pub(super) fn of_processes(what: &str, command: &str, experiment: &Experiment) -> Change {
+    let find = format!(
+        "pids=; for p in /proc/[0-9]*; do tr '\\0' '\\n' < $p/environ 2>/dev/null | grep -q ^{SERVICE_MARK}= && pids=\"$pids ${{p#/proc/}}\"; done; [ -z \"$pids\" ] || {command}; true"
+    );
+    let services = experiment.services.values();
+    let own = services.filter(|service| matches!(service.kind, ServiceKind::Exec(_)));
+    let hosts: BTreeSet<&String> = own.map(|service| &service.on).collect();
+    run(what, &find, hosts.into_iter().filter(|host| experiment.hosts[*host].kind.own().network))
+}
 
-    /// More memory for the hosts with a memory limit.
-    pub(super) fn more_memory(experiment: &Experiment) -> Option<Self> {
-        let more = experiment.declared_hosts().filter_map(|(name, host)| {
-            Some((format!("hosts.{name}.memory"), json!(host.memory?.0.saturating_mul(MORE_MEMORY))))
-        });
-        Self::set(format!("with {MORE_MEMORY} times the memory"), more)
-    }
-
-    /// A shell command for the processes of each service that is a program of the user's own; `$pids` are their numbers.
-    pub(super) fn of_processes(what: &str, command: &str, experiment: &Experiment) -> Option<Self> {
-        let find = format!(
-            "pids=; for p in /proc/[0-9]*; do tr '\\0' '\\n' < $p/environ 2>/dev/null | grep -q ^{SERVICE_MARK}= && pids=\"$pids ${{p#/proc/}}\"; done; [ -z \"$pids\" ] || {command}; true"
-        );
-        let hosts: BTreeSet<&String> = experiment
-            .services
-            .values()
-            .filter(|service| matches!(service.kind, ServiceKind::Exec(_)))
-            .map(|service| &service.on)
-            .collect();
-        let run = |on: &String| {
-            Action::of(RunProgram {
-                on: on.clone(),
-                command: ["sh", "-c", &find].map(str::to_owned).to_vec(),
-                env: BTreeMap::new(),
-                privileged: true,
-                at_most: PATIENCE,
-            })
+/// Shell commands on hosts, with the rights of the caller.
+pub(super) fn run<'e>(what: &str, commands: &str, hosts: impl Iterator<Item = &'e String>) -> Change {
+    let one = |on: &String| {
+        let program = RunProgram {
+            on: on.clone(),
+            command: ["sh", "-c", commands].map(str::to_owned).to_vec(),
+            env: BTreeMap::new(),
+            privileged: true,
+            at_most: PATIENCE,
         };
-        let own = hosts.into_iter().filter(|host| experiment.hosts[*host].kind.own().network);
-        Self::act(what, own.map(run))
-    }
+        Action { name: Some(what.to_owned()), ..Action::of(program) }
+    };
+    act(what, hosts.map(one))
+}
 
-    /// No background loads.
-    pub(super) fn without_background_loads(experiment: &Experiment) -> Option<Self> {
-        let without_background = !experiment.background.is_empty();
-        Some(Self { what: "without the background loads".to_owned(), without_background, ..Self::default() })
-    }
+/// No background loads.
+pub(super) fn without_background_loads(experiment: &Experiment) -> Change {
+    let without_background = !experiment.background.is_empty();
+    Change { what: "without the background loads".to_owned(), without_background, ..Change::default() }
 }
 
 /// The hosts whose kernel state is their own.
@@ -153,7 +133,7 @@ mod tests {
                  [[phases]]\nname = \"all\"\nmeasure = \"some\"\n"
             );
             let plan = Plan::read("test", &text, &Settings::default()).unwrap();
-            change(cause, &plan.experiment)
+            change(cause, &plan.experiment).ok()
         };
         let exec = "exec = [\"app\", \"{port}\"]";
         for (cause, command) in [

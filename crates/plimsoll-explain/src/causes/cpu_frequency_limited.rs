@@ -12,7 +12,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "clear the fans, lift the power limit, set the governor to `performance`",
     },
     find,
-);
+)
+.beyond_the_run();
 
 const ID: CauseId = CauseId::CpuFrequencyLimited;
 /// What the kernel logs and counts: arch/x86/kernel/cpu/mce/therm_throt.c.

@@ -12,7 +12,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "run irqbalance, or set smp_affinity of each queue's interrupt to a CPU of its own; use as many queues as CPUs (ethtool -L)",
     },
     find,
-);
+)
+.beyond_the_run();
 
 const ID: CauseId = CauseId::CpuInterruptImbalance;
 /// From this share on it is nearly all, in per cent.

@@ -12,7 +12,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "mend the device or driver whose interrupt comes so often; spread it (smp_affinity), or let the driver coalesce (ethtool -C)",
     },
     find,
-);
+)
+.beyond_the_run();
 
 const ID: CauseId = CauseId::CpuInterruptStorm;
 /// All interrupts: /proc/stat.

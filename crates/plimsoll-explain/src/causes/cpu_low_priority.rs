@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::observation::StateKind;
 
-use super::{Change, Definition, Known, Page, by_levels, by_seen, cause, quoted};
+use super::{Definition, Known, Page, by_levels, by_seen, cause, changes, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -19,7 +19,7 @@ pub(super) const DEFINITION: Definition = Definition::new(
 )
 .confirmed_by(|experiment| {
     let command = "{ renice -n 0 -p $pids >/dev/null; for p in $pids; do chrt --all-tasks --other --pid 0 $p; done; }";
-    Change::of_processes("with the usual priority for the service", command, experiment)
+    changes::of_processes("with the usual priority for the service", command, experiment)
 });
 
 const ID: CauseId = CauseId::CpuLowPriority;

@@ -3,7 +3,7 @@
 use plimsoll_model::cause::CauseId;
 use plimsoll_model::observation::StateKind;
 
-use super::{Change, Definition, Page, by_seen};
+use super::{Definition, Page, by_seen, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -18,5 +18,5 @@ pub(super) const DEFINITION: Definition = Definition::new(
 )
 .confirmed_by(|experiment| {
     let command = "for p in $pids; do taskset -a -c -p 0-$(($(nproc --all) - 1)) $p >/dev/null; done";
-    Change::of_processes("with all CPUs for the service", command, experiment)
+    changes::of_processes("with all CPUs for the service", command, experiment)
 });

@@ -12,7 +12,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "use as many queues as CPUs (ethtool -L), spread their interrupts (irqbalance), or enable RPS",
     },
     find,
-);
+)
+.beyond_the_run();
 
 /// From this share on it is nearly all, in per cent.
 const NEARLY_ALL: f64 = 85.0;

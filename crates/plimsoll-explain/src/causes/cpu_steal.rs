@@ -12,7 +12,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "ask the provider for dedicated CPUs or a larger size, or move the guests that share the host",
     },
     find,
-);
+)
+.beyond_the_run();
 
 const ID: CauseId = CauseId::CpuSteal;
 /// The part of all CPUs' time: from counters, mpstat and top; of vmstat; of sar.

@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::{GrownWait, WaitFor};
 
-use super::{BackgroundLoad, Change, Definition, Known, Page, Shown, by_calls, by_seen, cause};
+use super::{BackgroundLoad, Definition, Known, Page, Shown, by_calls, by_seen, cause, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -15,7 +15,7 @@ pub(super) const DEFINITION: Definition = Definition::new(
     find,
 )
 .of_use()
-.confirmed_by(Change::without_background_loads);
+.confirmed_by(changes::without_background_loads);
 
 const ID: CauseId = CauseId::DiskCompetingIo;
 

@@ -2,7 +2,7 @@
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 
-use super::{Change, Definition, Flushing, Known, Page, Shown, by_calls, cause};
+use super::{Definition, Flushing, Known, Page, Shown, by_calls, cause, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -13,7 +13,7 @@ pub(super) const DEFINITION: Definition = Definition::new(
     },
     find,
 )
-.confirmed_by(Change::without_background_loads);
+.confirmed_by(changes::without_background_loads);
 
 const ID: CauseId = CauseId::DiskForeignSync;
 /// How much more often a disk has to flush to be reported.

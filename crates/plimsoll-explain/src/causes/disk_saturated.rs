@@ -15,7 +15,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
     find,
 )
 .of_use()
-.where_nothing_else_fits();
+.where_nothing_else_fits()
+.beyond_the_run();
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
     let waits = by_seen::waits(known, WaitFor::Disk);

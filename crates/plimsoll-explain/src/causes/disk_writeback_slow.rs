@@ -13,7 +13,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
     },
     find,
 )
-.of_use();
+.of_use()
+.beyond_the_run();
 
 const ID: CauseId = CauseId::DiskWritebackSlow;
 /// Dirty memory in bytes, and in pages.

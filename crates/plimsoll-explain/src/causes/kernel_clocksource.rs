@@ -12,7 +12,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "mend what makes the TSC unstable (firmware, host), or set the clocksource that the hypervisor recommends",
     },
     find,
-);
+)
+.beyond_the_run();
 
 const ID: CauseId = CauseId::KernelClocksource;
 /// The functions are those of arch/x86/kernel/hpet.c and drivers/clocksource/acpi_pm.c.

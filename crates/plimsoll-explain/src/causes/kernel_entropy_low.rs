@@ -13,7 +13,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "give the machine a source of randomness (virtio-rng, rngd), use /dev/urandom, or a newer kernel",
     },
     find,
-);
+)
+.beyond_the_run();
 
 const ID: CauseId = CauseId::KernelEntropyLow;
 /// Before Linux 5.6 readers of /dev/random waited below this (drivers/char/random.c, `random_read_wakeup_bits` and the reserve).

@@ -2,7 +2,7 @@
 
 use plimsoll_model::cause::CauseId;
 
-use super::{Change, Definition, Page, by_functions};
+use super::{Definition, Page, by_functions, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -13,7 +13,7 @@ pub(super) const DEFINITION: Definition = Definition::new(
     },
     |known| by_functions::named(CauseId::KernelLogFlood, &FUNCTIONS, known).into_iter().collect(),
 )
-.confirmed_by(Change::without_rules);
+.confirmed_by(changes::without_rules);
 
 /// The functions are those of net/netfilter/nf_log.c, nf_log_syslog.c, nfnetlink_log.c and kernel/printk.
 const FUNCTIONS: by_functions::Signature = by_functions::Signature {

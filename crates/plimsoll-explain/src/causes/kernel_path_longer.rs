@@ -14,7 +14,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
     },
     find,
 )
-.where_nothing_else_fits();
+.where_nothing_else_fits()
+.beyond_the_run();
 
 /// From this share of what was added on it is this function.
 const LEAST_SHARE: f64 = 0.6;

@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::StateLivesIn;
 
-use super::{Change, Definition, Known, Page, by_ladder};
+use super::{Definition, Known, Page, by_ladder, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -14,7 +14,7 @@ pub(super) const DEFINITION: Definition = Definition::new(
     },
     find,
 )
-.confirmed_by(Change::without_rules);
+.confirmed_by(changes::without_rules);
 
 /// Whether a figure that grew is state of the kernel, or its time. Sockets in TIME_WAIT and the inodes of `/proc` follow from any load, and go by
 /// themselves.

@@ -12,7 +12,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "set transparent_hugepage/defrag to `defer+madvise`, or enabled to `madvise`; keep more memory free (vm.min_free_kbytes)",
     },
     find,
-);
+)
+.beyond_the_run();
 
 const ID: CauseId = CauseId::MemoryCompaction;
 /// What must have been counted: mm/compaction.c and mm/page_alloc.c.

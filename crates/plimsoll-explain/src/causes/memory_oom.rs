@@ -2,7 +2,7 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Change, Definition, Known, Page, by_calls, cause};
+use super::{Definition, Known, Page, by_calls, cause, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -13,7 +13,7 @@ pub(super) const DEFINITION: Definition = Definition::new(
     },
     find,
 )
-.confirmed_by(Change::more_memory);
+.confirmed_by(changes::more_memory);
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
     let (own, mut elsewhere) = by_calls::killed(known);

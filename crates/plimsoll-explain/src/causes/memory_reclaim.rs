@@ -4,7 +4,8 @@ use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::{Evidence, WaitFor};
 
 use super::{
-    Change, Definition, Known, Page, by_columns, by_counters, by_functions, by_levels, by_seen, cause, quoted,
+    Definition, Known, Page, by_columns, by_counters, by_functions, by_levels, by_seen, cause, changes,
+    quoted,
 };
 
 pub(super) const DEFINITION: Definition = Definition::new(
@@ -16,7 +17,7 @@ pub(super) const DEFINITION: Definition = Definition::new(
     },
     find,
 )
-.confirmed_by(Change::more_memory);
+.confirmed_by(changes::more_memory);
 
 const ID: CauseId = CauseId::MemoryReclaim;
 /// Columns of vmstat and sar that count what the kernel writes to swap, and what it looks through for memory to take back.

@@ -12,7 +12,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "bind programs to the node of their memory, spread them, or set vm.zone_reclaim_mode",
     },
     find,
-);
+)
+.beyond_the_run();
 
 const ID: CauseId = CauseId::MemoryRemoteNuma;
 /// What must have been counted: mm/page_alloc.c, `zone_statistics`.

@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::WaitFor;
 
-use super::{Change, Definition, Known, Page, by_columns, by_counters, by_seen};
+use super::{Definition, Known, Page, by_columns, by_counters, by_seen, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -14,7 +14,7 @@ pub(super) const DEFINITION: Definition = Definition::new(
     },
     find,
 )
-.confirmed_by(Change::more_memory);
+.confirmed_by(changes::more_memory);
 
 /// What must have been counted: mm/page_io.c.
 const COUNTERS: by_counters::Signature = by_counters::Signature {

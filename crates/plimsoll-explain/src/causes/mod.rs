@@ -22,19 +22,24 @@ mod fixture;
 mod known;
 mod rank;
 
-pub use changes::Change;
 pub use cpu_contended::READY;
 pub use known::{BackgroundLoad, CellStalls, CpuTime, Flushing, Known, Ladder, Measured, SavedCpu, Shown};
 pub use rank::named;
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::experiment::Experiment;
+use plimsoll_model::plan::intervention::Change;
 use plimsoll_model::report::Evidence;
 
 /// Begins the name of the share of looks at a command in which a file was open, in per cent; the path follows.
 pub const OPEN_SHARE: &str = "files.open_share of ";
 /// How much of the evidence a cause quotes.
 const QUOTED: usize = 4;
+
+/// Why Plimsoll has no change that tests a cause.
+const OWN_CODE: &str = "the remedy is in the program's own code";
+const BEYOND_THE_RUN: &str =
+    "the remedy is in the machine, its devices or another server, which a run leaves alone";
 
 /// The page of a cause in the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,18 +63,23 @@ struct Definition {
     is_of_use: bool,
     /// Recognises it.
     find: fn(&Known<'_>) -> Vec<Cause>,
-    /// Change of an experiment that confirms the cause; `None` if Plimsoll cannot make it. An empty change counts
-    /// as none.
-    change: fn(&Experiment) -> Option<Change>,
+    /// Change of an experiment that tests the cause, on hosts of the run; an empty one where the experiment has nothing to change. Or why Plimsoll
+    /// has no such change.
+    change: Result<fn(&Experiment) -> Change, &'static str>,
 }
 
 impl Definition {
     const fn new(page: Page, find: fn(&Known<'_>) -> Vec<Cause>) -> Self {
-        Self { page, is_last_resort: false, is_of_use: false, find, change: |_| None }
+        Self { page, is_last_resort: false, is_of_use: false, find, change: Err(OWN_CODE) }
     }
 
-    const fn confirmed_by(self, change: fn(&Experiment) -> Option<Change>) -> Self {
-        Self { change, ..self }
+    const fn confirmed_by(self, change: fn(&Experiment) -> Change) -> Self {
+        Self { change: Ok(change), ..self }
+    }
+
+    /// What mends it is no part of a run.
+    const fn beyond_the_run(self) -> Self {
+        Self { change: Err(BEYOND_THE_RUN), ..self }
     }
 
     const fn where_nothing_else_fits(self) -> Self {
@@ -107,9 +117,25 @@ pub fn is_of_use(id: CauseId) -> bool {
     definition(id).is_of_use
 }
 
-/// Change of an experiment that confirms a cause; `None` if Plimsoll cannot make it.
-pub fn change(id: CauseId, experiment: &Experiment) -> Option<Change> {
-    (definition(id).change)(experiment).filter(Change::does_something)
+/// Change of an experiment that tests a cause.
+///
+/// # Errors
+/// A sentence without its full stop: why there is none.
+pub fn change(id: CauseId, experiment: &Experiment) -> Result<Change, &'static str> {
+    let change = definition(id).change?(experiment);
+    if change.is_empty() {
+        Err("the experiment has nothing that could be changed for it")
+    } else {
+        Ok(change)
+    }
+}
+
+/// What `explain --confirm` does about a cause, without a full stop.
+pub fn intervention(id: CauseId) -> String {
+    match definition(id).change {
+        Ok(_) => "`explain --confirm` makes this test on hosts of its own".to_owned(),
+        Err(why) => format!("none, since {why}"),
+    }
 }
 
 /// A cause that nothing has confirmed yet.

@@ -16,7 +16,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "use a working resolver, or one nearby. Set a short `options timeout:1 attempts:2` in /etc/resolv.conf. Cache names, or avoid lookups (HostnameLookups Off, UseDNS no)",
     },
     find,
-);
+)
+.beyond_the_run();
 
 const ID: CauseId = CauseId::NameLookupSlow;
 /// Fewer questions without an answer for each operation hold nothing up.

@@ -12,7 +12,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "spread the packets over more CPUs (RSS, RPS), and raise net.core.netdev_max_backlog (drops) or netdev_budget and netdev_budget_usecs (squeezes)",
     },
     find,
-);
+)
+.beyond_the_run();
 
 const ID: CauseId = CauseId::NetBacklogDropped;
 /// The most packets that wait for a CPU.

@@ -12,7 +12,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "raise net.netfilter.nf_conntrack_max and the number of buckets, shorten the time-outs, or exempt traffic (NOTRACK)",
     },
     find,
-);
+)
+.beyond_the_run();
 
 /// What must have been counted: net/netfilter/nf_conntrack_core.c.
 const SIGNATURES: [by_counters::Signature; 2] = [

@@ -12,7 +12,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "raise net.netfilter.nf_conntrack_buckets to about nf_conntrack_max, or do not track what need not be (NOTRACK)",
     },
     find,
-);
+)
+.beyond_the_run();
 
 const ID: CauseId = CauseId::NetConntrackHash;
 /// What must have been counted: net/netfilter/nf_conntrack_core.c, since Linux 5.15.

@@ -44,10 +44,10 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     found.into_iter().collect()
 }
 
-fn change(experiment: &Experiment) -> Option<Change> {
+fn change(experiment: &Experiment) -> Change {
     let of_services =
         changes::settings_named(experiment, "backlog").map(|(path, _)| (path, json!(LONG_BACKLOG)));
     let of_hosts = changes::of_services(experiment)
         .map(|host| changes::sysctl(host, "net.core.somaxconn", json!(LONG_BACKLOG)));
-    Change::set(format!("with a listen queue for {LONG_BACKLOG} connections"), of_services.chain(of_hosts))
+    changes::set(format!("with a listen queue for {LONG_BACKLOG} connections"), of_services.chain(of_hosts))
 }

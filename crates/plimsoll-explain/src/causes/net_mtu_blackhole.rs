@@ -28,9 +28,9 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     by_counters::named(CauseId::NetMtuBlackhole, &COUNTERS, known.evidence).into_iter().collect()
 }
 
-fn change(experiment: &Experiment) -> Option<Change> {
+fn change(experiment: &Experiment) -> Change {
     let probing = |host: &String| changes::sysctl(host, "net.ipv4.tcp_mtu_probing", json!(2));
-    Change::set("with tcp_mtu_probing at the senders", changes::of_namespaces(experiment).map(probing))
+    changes::set("with tcp_mtu_probing at the senders", changes::of_namespaces(experiment).map(probing))
 }
 
 #[cfg(test)]

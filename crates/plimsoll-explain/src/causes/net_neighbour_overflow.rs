@@ -12,7 +12,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "raise gc_thresh1, 2 and 3 of net.ipv4.neigh.default and net.ipv6.neigh.default, or route between smaller networks",
     },
     find,
-);
+)
+.beyond_the_run();
 
 const ID: CauseId = CauseId::NetNeighbourOverflow;
 /// The most neighbours, and what the kernel logs and counts beyond them: net/core/neighbour.c, `neigh_alloc`.

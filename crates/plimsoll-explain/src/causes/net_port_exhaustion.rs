@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::Evidence;
 
-use super::{Change, Definition, Known, Page, by_counters, by_levels, by_seen, cause, quoted};
+use super::{Definition, Known, Page, by_counters, by_levels, by_seen, cause, changes, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -14,7 +14,7 @@ pub(super) const DEFINITION: Definition = Definition::new(
     },
     find,
 )
-.confirmed_by(Change::more_ports);
+.confirmed_by(changes::more_ports);
 
 const ID: CauseId = CauseId::NetPortExhaustion;
 /// What must have been counted.

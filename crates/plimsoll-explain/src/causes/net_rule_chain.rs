@@ -2,7 +2,7 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Change, Definition, Known, Page, by_functions};
+use super::{Definition, Known, Page, by_functions, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -13,7 +13,7 @@ pub(super) const DEFINITION: Definition = Definition::new(
     },
     find,
 )
-.confirmed_by(Change::without_rules);
+.confirmed_by(changes::without_rules);
 
 /// The functions are those of net/core/fib_rules.c, net/netfilter/nf_tables_core.c, net/ipv4/netfilter/ip_tables.c and net/sched/cls_api.c.
 const FUNCTIONS: by_functions::Signature = by_functions::Signature {

@@ -31,7 +31,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     by_stalls::named(CauseId::NetSenderCorked, &STALLS, known.stalls).into_iter().collect()
 }
 
-fn change(experiment: &Experiment) -> Option<Change> {
+fn change(experiment: &Experiment) -> Change {
     let spliced = changes::settings_named(experiment, "by")
         .filter(|(_, value)| value == "splice_more")
         .map(|(path, _)| (path, json!("splice")));
@@ -40,5 +40,5 @@ fn change(experiment: &Experiment) -> Option<Change> {
         let (path, value) = changes::setting("loads", name, &kind, "release")?;
         (value == false).then(|| (path, json!(true)))
     });
-    Change::set("without SPLICE_F_MORE on the last bytes", spliced.chain(released))
+    changes::set("without SPLICE_F_MORE on the last bytes", spliced.chain(released))
 }

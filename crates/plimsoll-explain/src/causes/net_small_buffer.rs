@@ -49,12 +49,12 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     stalls.into_iter().chain(by_sockets(known)).collect()
 }
 
-fn change(experiment: &Experiment) -> Option<Change> {
+fn change(experiment: &Experiment) -> Change {
     let of_services =
         changes::settings_named(experiment, "receive_buffer").map(|(path, _)| (path, json!("32M")));
     let of_hosts = changes::of_namespaces(experiment)
         .map(|host| changes::sysctl(host, "net.ipv4.tcp_rmem", LARGE_BUFFERS.into()));
-    Change::set("with receive buffers of up to 32 MiB", of_services.chain(of_hosts))
+    changes::set("with receive buffers of up to 32 MiB", of_services.chain(of_hosts))
 }
 
 #[cfg(test)]

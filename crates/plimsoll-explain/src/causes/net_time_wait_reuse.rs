@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::trace::Class;
 
-use super::{Change, Definition, Known, Page, by_counters, by_stalls};
+use super::{Definition, Known, Page, by_counters, by_stalls, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -14,7 +14,7 @@ pub(super) const DEFINITION: Definition = Definition::new(
     },
     find,
 )
-.confirmed_by(Change::more_ports);
+.confirmed_by(changes::more_ports);
 
 const ID: CauseId = CauseId::NetTimeWaitReuse;
 /// What the kernel must have counted.

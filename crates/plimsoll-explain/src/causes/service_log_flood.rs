@@ -12,7 +12,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "let the program log less, limit it (RateLimitBurst= of journald.conf), remove rules of the audit",
     },
     find,
-);
+)
+.beyond_the_run();
 
 const ID: CauseId = CauseId::ServiceLogFlood;
 const PROGRAMS: [&str; 6] = [

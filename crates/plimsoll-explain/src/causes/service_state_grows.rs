@@ -4,7 +4,7 @@ use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::{Action, Experiment, RestartService};
 use plimsoll_model::report::StateLivesIn;
 
-use super::{Change, Definition, Known, Page, by_ladder};
+use super::{Change, Definition, Known, Page, by_ladder, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -28,9 +28,9 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         .collect()
 }
 
-fn change(experiment: &Experiment) -> Option<Change> {
+fn change(experiment: &Experiment) -> Change {
     let services = experiment.services.keys();
-    Change::act(
+    changes::act(
         "with the services restarted",
         services.map(|service| Action::of(RestartService { service: service.clone() })),
     )

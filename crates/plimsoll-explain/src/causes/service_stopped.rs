@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::{GrownWait, WaitFor};
 
-use super::{Change, Definition, Known, Page, by_levels, by_seen, cause, quoted};
+use super::{Definition, Known, Page, by_levels, by_seen, cause, changes, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -19,7 +19,7 @@ pub(super) const DEFINITION: Definition = Definition::new(
     let command =
         "setsid sh -c 'while :; do kill -CONT $*; sleep 0.01; done' guard $pids >/dev/null 2>&1 &";
     let command = format!("{{ {command} }}");
-    Change::of_processes("with a guard that lets the service go on at once", &command, experiment)
+    changes::of_processes("with a guard that lets the service go on at once", &command, experiment)
 });
 
 const ID: CauseId = CauseId::ServiceStopped;

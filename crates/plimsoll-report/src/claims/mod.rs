@@ -171,7 +171,9 @@ macro_rules! define {
         pub(crate) fn found(verdict: &Verdict, metric: &str, value: &str) -> String {
             match verdict.claim.as_str() {
                 $(stringify!($key) => claim::$claim::found(verdict, metric, value),)+
-                CONFIRMATION => format!("{value} of the loss in {metric} came back"),
+                CONFIRMATION => {
+                    format!("without {}, {value} of the loss in {metric} came back", verdict.causes_text())
+                }
                 _ => format!("{metric}: {value}"),
             }
         }

@@ -104,7 +104,7 @@ pub(super) fn verdict_box(finding: &Finding) -> Markup {
         div class={ "verdict " (Tone::of(verdict.outcome).class()) } {
             h2 { (wording::outcome(verdict.outcome)) }
             p .answer { (answer::answer(verdict)) }
-            p { (answer::reason(verdict)) " " span .soft { "(" (verdict.claim) @if let Some(expected) = &verdict.expected { ", expected: " (expected.replace('_', " ")) } ": " (wording::standing(verdict.standing())) ")" } }
+            p { (answer::reason(verdict)) " " span .soft { "(" (verdict.title()) @if let Some(expected) = &verdict.expected { ", expected: " (expected.replace('_', " ")) } ": " (wording::standing(verdict.standing())) ")" } }
             @if answer::is_ratio(verdict) && point.estimate.is_some() {
                 (strip(&Scale::new(&[point], limits(finding)), point, true))
             }

@@ -27,6 +27,7 @@ pub(crate) fn page(id: &str) -> Result<Served, Trouble> {
         ("What speaks for it", about.evidence_for),
         ("What speaks against it", about.evidence_against),
         ("The test that confirms it", about.test),
+        ("Intervention", &causes::intervention(*cause)),
         ("Remedy", about.remedy),
     ];
     let content = html! {

@@ -119,7 +119,7 @@ fn side(name: &str, report: &RunReport) -> Markup {
             p { (report.experiment) ", " (moment(report.started_unix_s)) }
             ul .plain {
                 @for finding in &report.verdicts {
-                    li { (finding.verdict.claim) ": " (outcome(finding.verdict.outcome, &finding.verdict.outcome.name().replace('_', " "))) " (" (finding.verdict.reason) ")" }
+                    li { (finding.verdict.title()) ": " (outcome(finding.verdict.outcome, &finding.verdict.outcome.name().replace('_', " "))) " (" (finding.verdict.reason) ")" }
                 }
             }
         }

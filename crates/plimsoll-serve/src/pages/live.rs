@@ -158,7 +158,7 @@ fn errors(rigs: &[RigUnderWay]) -> Markup {
 fn said(verdict: &Verdict) -> Markup {
     html! {
         p {
-            (verdict.claim) ", " (verdict.metric.replace('_', " ")) ": "
+            (verdict.title()) ", " (verdict.metric.replace('_', " ")) ": "
             span .outcome .(Tone::of(verdict.outcome).class()) { (verdict.outcome.name().replace('_', " ")) }
             @if let Some(estimate) = verdict.estimate { " " (figure(estimate)) }
             @if let Some(interval) = verdict.interval { " [" (figure(interval.lo())) ", " (figure(interval.hi())) "]" }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_assess::Explained;
 use plimsoll_assess::saved::{FIRST, Next, Part};
 use plimsoll_import::saved::{self, Members, Saved};
+use plimsoll_model::cause::Cause;
 use plimsoll_model::report::RunReport;
 use plimsoll_report::escape::terminal;
 use plimsoll_report::text::{TextOptions, Why};
@@ -19,12 +20,14 @@ use crate::command::compare::runs::{self, Question};
 use crate::command::show;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{bounded, output, recording, state};
+use crate::{bounded, messages, output, recording, state};
 
 /// The version of the JSON document about one run.
 const EXPLAIN_SCHEMA: &str = "plimsoll.explain/1";
 /// The newest run, or comparison.
 const LATEST: &str = "latest";
+/// The most causes that one confirmation is proposed for.
+const MOST_PROPOSED: usize = 3;
 /// The default of `compare`.
 const MARGIN: f64 = 0.01;
 const ALPHA: f64 = 0.01;
@@ -51,8 +54,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
         // Whatever is found is an answer: nothing was claimed.
         return runs::run(&question, a, b).map(|_| Exit::Holds);
     }
-    if args.confirm {
-        return confirm(args);
+    if let Some(first) = args.confirm {
+        return confirm(args, first as usize);
     }
     if args.runs[0] == LATEST && kept::show(store, args.format)? {
         return Ok(Exit::Holds);
@@ -64,19 +67,26 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     })?;
     match args.format {
         PlainFormat::Text => {
-            let first = report.causes.first().filter(|cause| !cause.confirmed && plan.intervention.is_none());
-            let can = |cause| plimsoll_assess::intervention(&plan, &trials, &report.run, cause).is_ok();
-            let confirm = first.is_some_and(can);
+            let can = |cause: &&Cause| {
+                let (found, _) = plimsoll_assess::intervention(&plan, &trials, &report.run, [*cause]);
+                !cause.confirmed && plan.intervention.is_none() && found.is_some()
+            };
+            let last = report.causes.iter().take(MOST_PROPOSED).rfind(can);
             output::styled(|out, options| {
                 plimsoll_report::text::explanation(out, &report, options)?;
-                if confirm {
-                    writeln!(
-                        out,
-                        "\nTo change what the first cause says and measure again: plimsoll explain {} --confirm",
-                        report.run
-                    )?;
-                }
-                Ok(())
+                let Some(Cause { rank, .. }) = last else { return Ok(()) };
+                let (what, count) = match rank {
+                    1 => ("what the first cause says".to_owned(), String::new()),
+                    n => (
+                        format!("what the first {n} causes say, each alone and all together,"),
+                        format!("={n}"),
+                    ),
+                };
+                writeln!(
+                    out,
+                    "\nTo change {what} and measure again: plimsoll explain {} --confirm{count}",
+                    report.run
+                )
             })
         }
         PlainFormat::Json => {
@@ -104,8 +114,8 @@ fn alone(path: &Path) -> Failure {
     ))
 }
 
-/// Changes what a cause of a run says would mend it, and measures again.
-fn confirm(args: &ExplainArgs) -> Result<Exit, Failure> {
+/// Changes what causes of a run say would mend them, and measures again.
+fn confirm(args: &ExplainArgs, first: usize) -> Result<Exit, Failure> {
     // Before anything that could start a thread, as for `run`.
     let access = plimsoll_host::enter()?;
     let store = state::open_to_read(args.store.store.as_deref())?;
@@ -114,13 +124,19 @@ fn confirm(args: &ExplainArgs) -> Result<Exit, Failure> {
     if plan.intervention.is_some() {
         return Err(Failure::Usage(format!("the run {} is a confirmation itself", entry.id)));
     }
-    let cause = match &args.cause {
-        Some(id) => report.causes.iter().find(|cause| cause.id.id() == id),
-        None => report.causes.first(),
+    let causes: Vec<&Cause> = match args.causes.as_slice() {
+        [] => report.causes.iter().take(first).collect(),
+        ids => ids.iter().map(|id| named(id, &report)).collect::<Result<_, _>>()?,
     };
-    let cause = cause.ok_or_else(|| no_cause(args, &report))?;
-    let intervention =
-        plimsoll_assess::intervention(&plan, &trials, &entry.id, cause).map_err(Failure::could_not)?;
+    if causes.is_empty() {
+        let run = &report.run;
+        return Err(Failure::Usage(format!(
+            "no cause is named for the run {run}, so that there is none to confirm"
+        )));
+    }
+    let (intervention, untested) = plimsoll_assess::intervention(&plan, &trials, &entry.id, causes);
+    let intervention = intervention.ok_or_else(|| Failure::could_not(untested.join("\n  ")))?;
+    untested.iter().for_each(messages::note);
     drop(store);
     let arguments = RunArgs {
         experiment: None,
@@ -147,17 +163,18 @@ fn confirm(args: &ExplainArgs) -> Result<Exit, Failure> {
         no_live: false,
         heartbeat: None,
     };
-    super::run::confirm(&arguments, &access, &entry, intervention)
+    super::run::confirm(&arguments, &access, &entry, intervention, untested)
 }
 
-fn no_cause(args: &ExplainArgs, report: &RunReport) -> Failure {
-    let named: Vec<&str> = report.causes.iter().map(|cause| cause.id.id()).collect();
-    let run = &report.run;
-    Failure::Usage(match &args.cause {
-        Some(id) if !named.is_empty() => {
-            format!("`{id}` is not among the causes of the run {run}: {}", named.join(", "))
-        }
-        _ => format!("no cause is named for the run {run}, so that there is none to confirm"),
+/// The cause of this id.
+fn named<'r>(id: &str, report: &'r RunReport) -> Result<&'r Cause, Failure> {
+    report.causes.iter().find(|cause| cause.id.id() == id).ok_or_else(|| {
+        let named: Vec<&str> = report.causes.iter().map(|cause| cause.id.id()).collect();
+        Failure::Usage(format!(
+            "`{id}` is not among the causes of the run {}: {}",
+            report.run,
+            if named.is_empty() { "none is named".to_owned() } else { named.join(", ") }
+        ))
     })
 }
 

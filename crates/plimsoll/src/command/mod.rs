@@ -34,7 +34,6 @@ pub(crate) mod watch;
 
 use plimsoll_model::experiment::{Override, parse_value};
 use plimsoll_model::observation::TrialRecord;
-use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::plan::{Plan, Settings};
 use plimsoll_model::report::RunReport;
 use plimsoll_store::RunEntry;
@@ -108,9 +107,10 @@ pub(crate) fn settings_of_run(entry: &RunEntry) -> Vec<String> {
 pub(crate) fn again(entry: &RunEntry) -> Vec<String> {
     // Planning the run reports unreadable settings.
     let args: PlanArgs = serde_json::from_value(entry.settings.clone()).unwrap_or_default();
-    if let Some(Intervention { run, cause, .. }) = &args.intervention {
-        let words = ["plimsoll", "explain", run, "--confirm", "--cause", cause.id()];
-        return words.map(ToOwned::to_owned).into();
+    if let Some(intervention) = &args.intervention {
+        let causes = intervention.changes().flat_map(|one| ["--cause", one.cause.id()]);
+        let words = ["plimsoll", "explain", &intervention.run, "--confirm"].into_iter().chain(causes);
+        return words.map(ToOwned::to_owned).collect();
     }
     let mut words: Vec<String> = ["plimsoll", "run", &args.origin].map(ToOwned::to_owned).into();
     words.extend(args.quick.then(|| "--quick".to_owned()));

@@ -106,19 +106,22 @@ fn on(args: &RunArgs) -> Result<Option<On>, Failure> {
     said.map(read).transpose()
 }
 
-/// Measures what an intervention does to the sides that a run's verdict compared.
+/// Measures what an intervention does to the sides that a run's verdict compared. `untested` names causes that it leaves out.
 pub(crate) fn confirm(
     args: &RunArgs,
     access: &Access,
     of: &RunEntry,
     intervention: Intervention,
+    untested: Vec<String>,
 ) -> Result<Exit, Failure> {
     let keeping = Keeping::open(args)?;
     let (source, stored) = show::stored(of)?;
-    let what = intervention.what.clone();
+    let what: Vec<&str> = intervention.changes().map(|one| one.change.what.as_str()).collect();
+    let what = what.join(", and ");
     let mut settings = PlanArgs { intervention: Some(intervention), on: None, ..stored };
     settings.on_loopback |= matches!(access, Access::Local(_));
-    let (plan, entry) = planned(source, settings, args.seed, Some(access))?;
+    let (plan, mut entry) = planned(source, settings, args.seed, Some(access))?;
+    entry.notes.extend(untested.into_iter().map(Note::from));
     if plan.experiment.is_remote() && *access != Access::Root {
         // This process has moved into a user namespace, in which ssh(1) does not know whose keys to take.
         return Err(Failure::could_not("confirming a cause on existing machines requires root"));

@@ -64,12 +64,12 @@ fn confirmed(store: &Store, entry: &RunEntry) -> Result<Vec<CauseId>, Failure> {
     let mut found = Vec::new();
     for id in store.interventions_for(&entry.id)? {
         let other = state::find(store, &id)?;
-        let settings: Option<PlanArgs> = serde_json::from_value(other.settings.clone()).ok();
-        let Some(intervention) = settings.and_then(|settings| settings.intervention) else { continue };
         let (_, report, _) = load(store, &other.id)?;
-        if report.verdicts.iter().any(|finding| finding.verdict.outcome == Outcome::Confirmed) {
-            found.push(intervention.cause);
-        }
+        let verdicts = report.verdicts.into_iter().map(|finding| finding.verdict);
+        found.extend(verdicts.filter_map(|verdict| match verdict.causes[..] {
+            [cause] if verdict.outcome == Outcome::Confirmed => Some(cause),
+            _ => None,
+        }));
     }
     Ok(found)
 }

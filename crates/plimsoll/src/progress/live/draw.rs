@@ -248,7 +248,7 @@ fn judge(view: &View, styles: &Styles, width: usize) -> Vec<Line<'static>> {
             format!(" [{}, {}]", figure(interval.lo()), figure(interval.hi()))
         });
         let estimate = verdict.estimate.map_or_else(String::new, |estimate| format!(" {}", figure(estimate)));
-        let claim = format!("{} {}: ", verdict.claim, verdict.metric);
+        let claim = format!("{} {}: ", verdict.title(), verdict.metric);
         let outcome = verdict.outcome.name().replace('_', " ");
         let rest = format!("{estimate}{interval}, n = {}", verdict.n);
         let whole = cut(&format!("{claim}{outcome}{rest}"), width);
