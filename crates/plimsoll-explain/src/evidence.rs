@@ -49,10 +49,10 @@ fn judge(figure: &Figure) -> Option<Evidence> {
     let control_ratio = control.filter(|(before, _)| *before != 0.0).map(|(before, after)| after / before);
     let moved = log_ratio(before, after);
     let of_control = control.map_or(0.0, |(before, after)| log_ratio(before, after));
-    let told = shift.abs() >= LEAST_SHIFT
+    let is_sure = shift.abs() >= LEAST_SHIFT
         && (moved - of_control).abs() >= LEAST_RATIO.ln()
         && moved.abs() >= LEAST_RATIO.ln();
-    told.then(|| Evidence {
+    is_sure.then(|| Evidence {
         host: figure.host.clone(),
         metric: figure.metric.clone(),
         before,

@@ -66,7 +66,7 @@ const WORTH_TELLING: f64 = 0.03;
 /// Calls must come this many times as often.
 const MORE_CALLS: f64 = 1.5;
 /// The most functions that are reported.
-const TOLD: usize = 8;
+const MOST_NAMED: usize = 8;
 
 impl Sampled {
     /// Samples as microseconds for each operation.
@@ -77,13 +77,14 @@ impl Sampled {
     /// How often processes of the run's hosts make files durable, except the processes of `but`, whose calls are
     /// reported.
     fn own_syncs_per_s(&self, but: &[GrownCalls]) -> f64 {
-        let is_told = |call: &CallCount| {
+        let is_reported = |call: &CallCount| {
             but.iter().any(|it| {
                 (it.owner_kind, &it.owner, &it.process) == (call.owner.kind, &call.owner.name, &call.process)
             })
         };
-        let is_own =
-            |call: &&CallCount| call.owner.kind == FrameKind::Host && call.call.is_sync() && !is_told(call);
+        let is_own = |call: &&CallCount| {
+            call.owner.kind == FrameKind::Host && call.call.is_sync() && !is_reported(call)
+        };
         let count: u64 = self.profile.calls.iter().filter(is_own).map(|call| call.count).sum();
         if self.seconds > 0.0 { count as f64 / self.seconds } else { 0.0 }
     }
@@ -322,7 +323,7 @@ impl Sides<'_> {
         let with_callees = grown_by(|samples| samples.all, SURE);
         let largest = with_callees.iter().map(|(_, increase)| increase.us).fold(all.us, f64::max);
         let all_us = largest.max(self.least * all.before_us);
-        let told = |frame: &Frame, increase: &Increase| {
+        let described = |frame: &Frame, increase: &Increase| {
             let way = callers(&self.after.profile, frame);
             let names = |functions: bool| {
                 let frames = way.iter().filter(move |it| it.kind.is_function() == functions);
@@ -354,9 +355,9 @@ impl Sides<'_> {
         let largest = |mut grown: Vec<(&Frame, Increase)>| -> Vec<GrownFunction> {
             grown.retain(|(_, increase)| increase.us >= WORTH_TELLING * all_us);
             grown.sort_by(|a, b| b.1.us.total_cmp(&a.1.us));
-            grown.iter().take(TOLD).map(|(frame, increase)| told(frame, increase)).collect()
+            grown.iter().take(MOST_NAMED).map(|(frame, increase)| described(frame, increase)).collect()
         };
-        let narrowest = narrowest.map(|(frame, increase)| told(frame, increase));
+        let narrowest = narrowest.map(|(frame, increase)| described(frame, increase));
         let own = largest(grown_by(|samples| samples.own, SURE));
         let is_entry = |frame: &Frame| {
             let is_call = SYSTEM_CALLS.iter().any(|start| frame.name.starts_with(start));
@@ -523,8 +524,8 @@ mod tests {
             syncing(syncing(side, FrameKind::Host, "dd", foreign), FrameKind::Others, "cron", 50)
         };
         let report = contrast(&side(800, 0), &side(500, 4000), None, "message").unwrap();
-        let told: Vec<&str> = report.calls.iter().map(|it| it.process.as_str()).collect();
-        assert_eq!((told, report.own_syncs_per_s), (vec!["dd"], 80.0));
+        let named: Vec<&str> = report.calls.iter().map(|it| it.process.as_str()).collect();
+        assert_eq!((named, report.own_syncs_per_s), (vec!["dd"], 80.0));
         let idle = contrast(&side(0, 0), &side(0, 4000), None, "message").unwrap();
         assert_eq!(idle.own_syncs_per_s, 0.0);
     }

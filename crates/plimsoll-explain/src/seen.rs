@@ -51,7 +51,7 @@ const LEAST_STOPPED: f64 = 0.05;
 /// File locks that are added; to compare a new one with fewer takes no time that shows.
 const LEAST_LOCKS: u64 = 200;
 /// The most of each kind that are reported.
-const TOLD: usize = 8;
+const MOST_REPORTED: usize = 8;
 
 /// What the functions are that a thread sleeps in when it waits for a disk: block/, fs/jbd2, fs/xfs, mm/filemap.c, mm/page-writeback.c and fs/buffer.c.
 const DISK: [&str; 24] = [
@@ -210,7 +210,7 @@ pub(crate) fn waits(before: &Sampled, after: &Sampled) -> Vec<GrownWait> {
     grown.sort_by(|a, b| {
         is_held_up(b.wait_for).cmp(&is_held_up(a.wait_for)).then_with(|| added(b).total_cmp(&added(a)))
     });
-    grown.truncate(TOLD);
+    grown.truncate(MOST_REPORTED);
     grown
 }
 
@@ -251,9 +251,9 @@ pub(crate) fn failures(before: &Sampled, after: &Sampled) -> Vec<GrownFailures> 
             && (operations.0 <= 0.0 || counts.are_more(operations, DISPERSION));
         let ran_out = RAN_OUT.contains(&failed.error.as_str());
         // What else fails elsewhere on the machine is no business of the run.
-        let is_told = ran_out || failed.owner.kind == FrameKind::Host;
+        let is_reported = ran_out || failed.owner.kind == FrameKind::Host;
         let came_up = was == 0 && ran_out && failed.count >= LEAST_RAN_OUT;
-        (is_told && (grew && failed.count >= LEAST_FAILURES || came_up)).then(|| GrownFailures {
+        (is_reported && (grew && failed.count >= LEAST_FAILURES || came_up)).then(|| GrownFailures {
             who: who(&failed.owner, &failed.process),
             call: failed.call.clone(),
             error: failed.error.clone(),
@@ -264,7 +264,7 @@ pub(crate) fn failures(before: &Sampled, after: &Sampled) -> Vec<GrownFailures> 
     let mut grown: Vec<GrownFailures> = grown.collect();
     let ran_out = |it: &GrownFailures| RAN_OUT.contains(&it.error.as_str());
     grown.sort_by(|a, b| ran_out(b).cmp(&ran_out(a)).then_with(|| b.after_per_s.total_cmp(&a.after_per_s)));
-    grown.truncate(TOLD);
+    grown.truncate(MOST_REPORTED);
     grown
 }
 
@@ -279,8 +279,8 @@ pub(crate) fn block_io(before: &Sampled, after: &Sampled) -> Vec<GrownBlockIo> {
         .filter(|io| io.owner.kind == FrameKind::Host)
         .map(|io| io.device.as_str())
         .collect();
-    let is_told = |io: &&BlockIo| of_hosts.is_empty() || of_hosts.contains(&io.device.as_str());
-    let grown = after.profile.seen.block_io.iter().filter(is_told).filter_map(|io| {
+    let is_reported = |io: &&BlockIo| of_hosts.is_empty() || of_hosts.contains(&io.device.as_str());
+    let grown = after.profile.seen.block_io.iter().filter(is_reported).filter_map(|io| {
         let same = |it: &&BlockIo| {
             (&it.owner, &it.process, &it.device, it.writes) == (&io.owner, &io.process, &io.device, io.writes)
         };
@@ -303,7 +303,7 @@ pub(crate) fn block_io(before: &Sampled, after: &Sampled) -> Vec<GrownBlockIo> {
     });
     let mut grown: Vec<GrownBlockIo> = grown.collect();
     grown.sort_by(|a, b| b.after_bytes_per_s.total_cmp(&a.after_bytes_per_s));
-    grown.truncate(TOLD);
+    grown.truncate(MOST_REPORTED);
     grown
 }
 
@@ -409,7 +409,7 @@ pub(crate) fn cpu_use(before: &Sampled, after: &Sampled) -> Vec<GrownCpuUse> {
     });
     let mut grown: Vec<GrownCpuUse> = grown.collect();
     grown.sort_by(|a, b| b.after_cpus.total_cmp(&a.after_cpus));
-    grown.truncate(TOLD);
+    grown.truncate(MOST_REPORTED);
     grown
 }
 
@@ -447,7 +447,7 @@ pub(crate) fn busiest_threads(before: &Sampled, after: &Sampled) -> Vec<GrownCpu
     });
     let mut busy: Vec<GrownCpuUse> = each.filter(|it| it.after_cpus >= LEAST_BUSY).collect();
     busy.sort_by(|a, b| b.after_cpus.total_cmp(&a.after_cpus));
-    busy.truncate(TOLD);
+    busy.truncate(MOST_REPORTED);
     busy
 }
 
@@ -650,8 +650,8 @@ mod tests {
             })
         };
         let grown = block_io(&asked(10), &asked(4000));
-        let told: Vec<&str> = grown.iter().map(|it| it.who.process.as_str()).collect();
-        assert_eq!(told, ["relay", "dd"]);
+        let named: Vec<&str> = grown.iter().map(|it| it.who.process.as_str()).collect();
+        assert_eq!(named, ["relay", "dd"]);
     }
 
     proptest! {

@@ -77,11 +77,11 @@ pub(super) fn flushed(id: CauseId, calls: &[&GrownCalls], evidence: &[Evidence])
     let of_device = evidence.iter().filter(|it| it.shift > 0.0 && is_flush(&it.metric)).take(super::QUOTED);
     let of_device: Vec<CauseEvidence> = of_device.map(quoted).collect();
     let sure = if of_device.is_empty() { 0.6 } else { 0.9 };
-    Some(cause(id, sure, told(calls).chain(of_device).collect()))
+    Some(cause(id, sure, call_evidence(calls).chain(of_device).collect()))
 }
 
 /// Who made calls, as evidence.
-pub(super) fn told(calls: &[&GrownCalls]) -> impl Iterator<Item = CauseEvidence> {
+pub(super) fn call_evidence(calls: &[&GrownCalls]) -> impl Iterator<Item = CauseEvidence> {
     calls.iter().take(super::QUOTED).map(|it| CauseEvidence {
         metric: format!("{} {}/{}", it.call.title(), it.owner, it.process),
         before: it.before_per_s,

@@ -60,7 +60,7 @@ pub(super) fn stopped<'k>(known: &'k Known<'_>) -> Vec<&'k GrownThrottling> {
 }
 
 /// A group that is stopped, as evidence.
-pub(super) fn told_stopped(known: &Known<'_>, group: &GrownThrottling) -> Vec<CauseEvidence> {
+pub(super) fn throttling_evidence(known: &Known<'_>, group: &GrownThrottling) -> Vec<CauseEvidence> {
     let per = known.profile.map_or("operation", |profile| profile.per.as_str());
     let share = CauseEvidence {
         metric: format!("throttled periods of {} on {}", group.group, group.host),
@@ -102,8 +102,8 @@ pub(super) fn own_states<'k>(known: &'k Known<'_>, kind: StateKind) -> Vec<&'k R
 }
 
 /// States that rose, as evidence.
-pub(super) fn told_states(states: &[&RaisedState]) -> Vec<CauseEvidence> {
-    let told = states.iter().take(QUOTED).map(|it| {
+pub(super) fn state_evidence(states: &[&RaisedState]) -> Vec<CauseEvidence> {
+    let evidence = states.iter().take(QUOTED).map(|it| {
         let (what, unit) = match it.kind {
             StateKind::Nice => ("nice value of", "count"),
             StateKind::IdleOnly => ("runs only on idle CPUs (SCHED_IDLE):", "count"),
@@ -117,7 +117,7 @@ pub(super) fn told_states(states: &[&RaisedState]) -> Vec<CauseEvidence> {
             unit: unit.to_owned(),
         }
     });
-    told.collect()
+    evidence.collect()
 }
 
 /// A cause by how the scheduler treats what is measured: surer where it waits longer for a CPU.
@@ -131,7 +131,7 @@ pub(super) fn scheduled(id: CauseId, known: &Known<'_>, kinds: &[StateKind]) -> 
         return None;
     }
     let sure = if waits.is_empty() { 0.55 } else { 0.88 };
-    let evidence = told_states(&states).into_iter().chain(wait_evidence(known, &waits));
+    let evidence = state_evidence(&states).into_iter().chain(wait_evidence(known, &waits));
     let title = format!("{}: `{}`", id.title(), title(&first.who));
     Some(Cause { title, ..cause(id, sure, evidence.collect()) })
 }
@@ -146,31 +146,31 @@ fn is_own(known: &Known<'_>, who: &Who) -> bool {
 }
 
 /// Calls that failed, as evidence.
-pub(super) fn told_failures(failures: &[&GrownFailures]) -> Vec<CauseEvidence> {
-    let told = failures.iter().take(QUOTED).map(|it| CauseEvidence {
+pub(super) fn failure_evidence(failures: &[&GrownFailures]) -> Vec<CauseEvidence> {
+    let evidence = failures.iter().take(QUOTED).map(|it| CauseEvidence {
         metric: format!("{} failed with {} in {}", it.call, it.error, title(&it.who)),
         before: it.before_per_s,
         after: it.after_per_s,
         unit: "per second".to_owned(),
     });
-    told.collect()
+    evidence.collect()
 }
 
 /// Waits, as evidence.
 pub(super) fn wait_evidence(known: &Known<'_>, waits: &[&GrownWait]) -> Vec<CauseEvidence> {
     let per = known.profile.map_or("operation", |profile| profile.per.as_str());
-    let told = waits.iter().take(QUOTED).map(|it| CauseEvidence {
+    let evidence = waits.iter().take(QUOTED).map(|it| CauseEvidence {
         metric: format!("{} waited: {} (per {per})", title(&it.who), it.site.title()),
         before: it.before_us,
         after: it.after_us,
         unit: format!("µs/{per}"),
     });
-    told.collect()
+    evidence.collect()
 }
 
 /// Who asked block devices, as evidence.
-pub(super) fn told_block_io(block_io: &[&GrownBlockIo]) -> Vec<CauseEvidence> {
-    let told = block_io.iter().take(QUOTED).map(|it| CauseEvidence {
+pub(super) fn block_io_evidence(block_io: &[&GrownBlockIo]) -> Vec<CauseEvidence> {
+    let evidence = block_io.iter().take(QUOTED).map(|it| CauseEvidence {
         metric: format!(
             "{} {} {}",
             title(&it.who),
@@ -181,7 +181,7 @@ pub(super) fn told_block_io(block_io: &[&GrownBlockIo]) -> Vec<CauseEvidence> {
         after: it.after_bytes_per_s / MIB,
         unit: "MiB/s".to_owned(),
     });
-    told.collect()
+    evidence.collect()
 }
 
 /// Evidence of the CPUs that processes used.

@@ -39,9 +39,9 @@ pub(super) fn named(id: CauseId, signature: &Signature, cells: &[CellStalls]) ->
         let of_class = |class| if is_denied { None } else { cell.may_be.get(class) };
         signature.classes.iter().filter_map(of_class).sum::<f64>()
     };
-    let told =
+    let surely =
         |cell: &CellStalls| signature.classes.iter().filter_map(|class| cell.shares.get(class)).sum::<f64>();
-    let share = |cell: &CellStalls| told(cell) + undecided(cell);
+    let share = |cell: &CellStalls| surely(cell) + undecided(cell);
     let explained = |cell: &CellStalls| share(cell) - largest(faster(cells, cell).map(share));
     let is_slow = |cell: &CellStalls| !cell.is_better && !is_fastest(cells, cell);
     // Where the worse side is the fastest, the comparison is about something else.
@@ -65,7 +65,7 @@ pub(super) fn named(id: CauseId, signature: &Signature, cells: &[CellStalls]) ->
         after: 100.0 * greatest,
         unit: "%".into(),
     }];
-    let is_open = told(worst) < LEAST_SHARE && worst.held_back.is_none();
+    let is_open = surely(worst) < LEAST_SHARE && worst.held_back.is_none();
     if undecided(worst) > 0.0 {
         evidence.push(CauseEvidence {
             metric: format!("part of it that a slow program would also explain{there}"),

@@ -33,7 +33,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let first = stopped.into_iter().find(|it| !generator_saturated::of_the_load(known, it));
     let Some(first) = first else { return by_tools(known).into_iter().collect() };
     let waits = by_seen::wait_evidence(known, &by_seen::waits(known, WaitFor::Cpu));
-    let evidence = by_seen::told_stopped(known, first).into_iter().chain(waits).collect();
+    let evidence = by_seen::throttling_evidence(known, first).into_iter().chain(waits).collect();
     vec![cause(CauseId::CpuQuotaThrottled, 0.9, evidence)]
 }
 

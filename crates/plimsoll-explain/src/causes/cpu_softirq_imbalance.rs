@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_cpu_that_does_what_two_did_is_told_where_time_and_packets_agree() {
+    fn one_cpu_that_does_what_two_did_is_named_where_time_and_packets_agree() {
         let share = |name: &str, after: f64| grew("machine", &format!("{name} (level)"), 55.0, after);
         let of = |time: f64, packets: f64, busy: f64| {
             let evidence = [

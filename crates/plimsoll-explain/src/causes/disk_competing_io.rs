@@ -41,7 +41,8 @@ fn foreign(known: &Known<'_>) -> Option<Cause> {
     }
     // Whoever makes the device flush writes to it as well, and the flushes are what is waited for.
     let sure = if by_calls::syncs(known).foreign.is_empty() { 0.85 } else { 0.55 };
-    let evidence = by_seen::told_block_io(&foreign).into_iter().chain(by_seen::wait_evidence(known, &waits));
+    let evidence =
+        by_seen::block_io_evidence(&foreign).into_iter().chain(by_seen::wait_evidence(known, &waits));
     let title = format!("{}: `{}` on {}", ID.title(), first.who.process, first.who.owner);
     Some(Cause { title, ..cause(ID, sure, evidence.collect()) })
 }

@@ -20,7 +20,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     if failed.is_empty() {
         return Vec::new();
     }
-    let mut evidence = by_seen::told_failures(&failed);
+    let mut evidence = by_seen::failure_evidence(&failed);
     let fell = |it: &&Evidence| it.shift < 0.0 && it.metric.starts_with("filesystem.");
     evidence.extend(known.evidence.iter().filter(fell).take(2).map(quoted));
     vec![cause(CauseId::DiskFull, 0.9, evidence)]
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_write_that_finds_no_room_is_told_with_its_process() {
+    fn a_write_that_finds_no_room_is_named_with_its_process() {
         let profile = failing("relay", "write", "ENOSPC");
         let causes = named(&Known { profile: Some(&profile), ..Known::default() });
         assert_eq!(causes[0].id, CauseId::DiskFull);

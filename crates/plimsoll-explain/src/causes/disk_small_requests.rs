@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
+use plimsoll_model::experiment::Experiment;
+use plimsoll_model::plan::intervention::Change;
 use plimsoll_model::report::{GrownBlockIo, Who};
+use serde_json::json;
 
-use super::{Definition, Known, Page, by_seen, cause};
+use super::{Definition, Known, Page, by_seen, cause, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -16,7 +19,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
     },
     find,
 )
-.of_use();
+.of_use()
+.confirmed_by(usual_read_ahead);
 
 const ID: CauseId = CauseId::DiskSmallRequests;
 /// Largest size of a request, relative to that before.
@@ -24,6 +28,15 @@ const SMALLER: f64 = 1.0 / 3.0;
 /// Fewest requests in a second on the worse side. A disk carries thousands.
 const LEAST: f64 = 50.0;
 const KIB: f64 = 1024.0;
+/// Read-ahead of a block device unless somebody changes it (VM_READAHEAD_PAGES in include/linux/mm.h).
+const USUAL: &str = "128KiB";
+
+fn usual_read_ahead(experiment: &Experiment) -> Change {
+    let devices =
+        experiment.volumes.iter().filter(|(_, volume)| volume.image.is_some() || volume.device.is_some());
+    let ahead = |name: &String| (format!("volumes.{name}.queue.read_ahead"), json!(USUAL));
+    changes::set(format!("with {USUAL} of read-ahead"), devices.map(|(name, _)| ahead(name)))
+}
 
 /// What a program asked of all devices: a loop device may have another number in each trial.
 #[derive(Clone, Copy, Default)]
@@ -67,7 +80,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         unit: "KiB".to_owned(),
     };
     let own = all.iter().filter(|it| it.who == *who && it.writes == writes).collect::<Vec<_>>();
-    let evidence = std::iter::once(size).chain(by_seen::told_block_io(&own)).collect();
+    let evidence = std::iter::once(size).chain(by_seen::block_io_evidence(&own)).collect();
     let title = format!("{}: `{}` {verb} {after:.0} KiB at a time", ID.title(), who.process);
     vec![Cause { title, ..cause(ID, 0.8, evidence) }]
 }

@@ -27,7 +27,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let stopped = by_seen::stopped(known).into_iter().find(|it| of_the_load(known, it));
     let busy = by_counters::raised("generator.busy_share", known.evidence).filter(|it| it.after >= BUSY);
     let (sure, first): (f64, Vec<CauseEvidence>) = match (stopped, busy) {
-        (Some(group), _) => (0.92, by_seen::told_stopped(known, group)),
+        (Some(group), _) => (0.92, by_seen::throttling_evidence(known, group)),
         (None, Some(busy)) if !waits.is_empty() => (0.8, vec![quoted(busy)]),
         _ => return Vec::new(),
     };

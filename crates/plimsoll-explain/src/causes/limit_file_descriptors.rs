@@ -37,7 +37,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let failed = by_seen::failures(known, &["EMFILE", "ENFILE"]);
     let of_a_process = failed.first().map(|first| {
         let title = format!("{}: `{}` on {}", ID.title(), first.who.process, first.who.owner);
-        Cause { title, ..cause(ID, 0.9, by_seen::told_failures(&failed)) }
+        Cause { title, ..cause(ID, 0.9, by_seen::failure_evidence(&failed)) }
     });
     of_a_process.into_iter().chain(of_the_load).chain(by_tools(known)).collect()
 }

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_for_a_file_that_another_has_locked_is_told_and_threads_without_work_are_not() {
+    fn who_waits_for_a_file_that_another_has_locked_is_named_and_threads_without_work_are_not() {
         let of = |function: &str, call: &str| {
             let waits = vec![wait("relay", asleep(function, call), WaitFor::Lock)];
             let profile = ProfileReport { waits, ..profile() };

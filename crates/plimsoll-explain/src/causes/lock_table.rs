@@ -54,7 +54,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let functions = narrowest.into_iter().chain(profile.functions.iter().filter(is_below)).take(2);
     let functions: Vec<CauseEvidence> =
         functions.map(|it| by_functions::function_evidence(it, &profile.per)).collect();
-    let mut evidence = by_seen::told_states(&held);
+    let mut evidence = by_seen::state_evidence(&held);
     evidence.extend(level.map(quoted));
     evidence.extend(functions);
     evidence.extend(by_seen::wait_evidence(known, &waits));

@@ -83,7 +83,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         (true, false) => 0.45,
     };
     let mut evidence = by_seen::wait_evidence(known, &waits);
-    evidence.extend(by_seen::told_failures(&raced));
+    evidence.extend(by_seen::failure_evidence(&raced));
     evidence.extend(switches);
     let title = format!("{}: `{}`", ID.title(), first.who.process);
     vec![Cause { title, ..cause(ID, sure, evidence) }]

@@ -26,5 +26,5 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     if killed.is_empty() {
         return Vec::new();
     }
-    vec![cause(CauseId::MemoryOom, confidence, by_calls::told(&killed).collect())]
+    vec![cause(CauseId::MemoryOom, confidence, by_calls::call_evidence(&killed).collect())]
 }

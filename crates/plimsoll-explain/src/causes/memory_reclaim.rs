@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_that_is_named_is_not_told_once_more_without_its_name() {
+    fn a_group_that_is_named_is_not_named_once_more_without_its_name() {
         let evidence = [
             grew("machine", "machine.group./db.at_limit (per second)", 0.0, 900.0),
             grew("machine", "machine.vmstat.workingset_refault_file (per second)", 3.0, 40_000.0),

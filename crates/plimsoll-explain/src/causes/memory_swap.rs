@@ -38,8 +38,8 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let waits = by_seen::waits(known, WaitFor::Memory);
     by_counters::named(CauseId::MemorySwap, &COUNTERS, known.evidence)
         .map(|found| {
-            let told = by_seen::wait_evidence(known, &waits);
-            Cause { evidence: found.evidence.into_iter().chain(told).collect(), ..found }
+            let waited = by_seen::wait_evidence(known, &waits);
+            Cause { evidence: found.evidence.into_iter().chain(waited).collect(), ..found }
         })
         .into_iter()
         .chain(by_table(known))
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_come_back_from_swap_are_told_and_those_that_only_leave_are_not() {
+    fn pages_that_come_back_from_swap_are_named_and_those_that_only_leave_are_not() {
         let [swapped_in, swapped_out] = ["pswpin", "pswpout"]
             .map(|it| grew("machine", &format!("machine.vmstat.{it} (per operation)"), 0.0, 4.0));
         let ids = |evidence: &[_]| {

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_that_nobody_answers_are_told_where_the_service_waits_longer() {
+    fn questions_that_nobody_answers_are_named_where_the_service_waits_longer() {
         let of = |host: &str, call: &str| {
             let evidence = [grew(host, "datagrams.unanswered (per operation)", 0.0, 1.5)];
             let waits = vec![wait("relay", asleep("poll_schedule_timeout", call), WaitFor::Other)];

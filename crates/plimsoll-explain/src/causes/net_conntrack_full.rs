@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packets_that_could_not_be_tracked_are_told_where_they_had_to_be_sent_again() {
+    fn packets_that_could_not_be_tracked_are_named_where_they_had_to_be_sent_again() {
         let dropped = grew("firewall", "nf_conntrack.drop (per connection)", 0.0, 2.0);
         let again = grew("client", "netstat.TcpExt.TCPSynRetrans (per connection)", 0.0, 1.5);
         let id = |evidence: &[_]| named(&Known { evidence, ..Known::default() }).first().map(|it| it.id);

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn small_writes_that_wait_for_late_acknowledgements_are_told_by_the_sockets() {
+    fn small_writes_that_wait_for_late_acknowledgements_are_named_by_the_sockets() {
         let delayed = grew("here", "netstat.TcpExt.DelayedACKs (per second)", 0.0, 256.0);
         let held = grew("here", "tcp.held_share (level)", 0.0, 40.0);
         assert_eq!(ids(&[delayed.clone(), held.clone()]), [CauseId::NetDelayedAck]);

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_router_that_cannot_forward_and_senders_that_wait_are_told_together() {
+    fn a_router_that_cannot_forward_and_senders_that_wait_are_named_together() {
         let [fails, timeouts] = [("router", "snmp.Ip.FragFails"), ("server", "netstat.TcpExt.TCPTimeouts")]
             .map(|(host, counter)| grew(host, &format!("{counter} (per connection)"), 0.0, 3.0));
         let id = |evidence: &[_]| named(&Known { evidence, ..Known::default() }).first().map(|it| it.id);

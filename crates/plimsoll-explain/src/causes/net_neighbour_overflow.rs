@@ -32,7 +32,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     };
     let [logged, full] = seen;
     let mut found = by_levels::shown(ID, sure, &[lowered, logged, full]);
-    found.iter_mut().for_each(|cause| cause.evidence.extend(by_seen::told_failures(&refused)));
+    found.iter_mut().for_each(|cause| cause.evidence.extend(by_seen::failure_evidence(&refused)));
     found
 }
 

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_dropped_packets_is_told_first_and_makes_a_loss_surer() {
+    fn who_dropped_packets_is_named_first_and_makes_a_loss_surer() {
         let counter = |name: &str| grew("server", &format!("{name} (per connection)"), 0.0, 0.2);
         let sent_again = ["snmp.Tcp.RetransSegs", "netstat.TcpExt.TCPFastRetrans"].map(counter);
         let of = |more: &[&str]| {

@@ -24,7 +24,7 @@ const COUNTERS: by_counters::Signature =
 fn find(known: &Known<'_>) -> Vec<Cause> {
     let of_the_load = by_counters::named(ID, &COUNTERS, known.evidence);
     let failed = by_seen::failures(known, &["EADDRNOTAVAIL"]);
-    let of_a_process = (!failed.is_empty()).then(|| cause(ID, 0.85, by_seen::told_failures(&failed)));
+    let of_a_process = (!failed.is_empty()).then(|| cause(ID, 0.85, by_seen::failure_evidence(&failed)));
     of_the_load.into_iter().chain(of_a_process).chain(of_few_ports(known)).collect()
 }
 
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proxy_without_ports_is_told_by_its_calls() {
+    fn a_proxy_without_ports_is_named_by_its_calls() {
         let profile = failing("haproxy", "connect", "EADDRNOTAVAIL");
         let causes = named(&Known { profile: Some(&profile), ..Known::default() });
         assert_eq!(causes[0].id, ID);

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn syns_that_nobody_answers_are_told_where_no_queue_explains_them() {
+    fn syns_that_nobody_answers_are_named_where_no_queue_explains_them() {
         let counter = |name: &str| grew("client", &format!("{name} (per connection)"), 0.0, 0.2);
         let [again, timeouts, overflows] =
             ["netstat.TcpExt.TCPSynRetrans", "netstat.TcpExt.TCPTimeouts", "netstat.TcpExt.ListenOverflows"]

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn one_cause_by_two_ways_is_told_once_and_is_surer_than_by_either() {
+    fn one_cause_by_two_ways_is_named_once_and_is_surer_than_by_either() {
         let id = CauseId::NetTimeWaitReuse;
         let causes = ranked(vec![of(id, 0.6, "counters", false), of(id, 0.8, "packets", false)]);
         assert_eq!((causes.len(), causes[0].evidence.len()), (1, 2));
@@ -87,8 +87,8 @@ mod tests {
             of(state, 0.8, "a new host", true),
             of(state, 0.9, "counters", false),
         ]);
-        let told: Vec<_> = causes.iter().map(|it| (it.rank, it.id, it.evidence.len())).collect();
-        assert_eq!(told, [(1, state, 1), (2, rules, 1)]);
+        let named: Vec<_> = causes.iter().map(|it| (it.rank, it.id, it.evidence.len())).collect();
+        assert_eq!(named, [(1, state, 1), (2, rules, 1)]);
     }
 
     #[test]
@@ -98,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_title_is_told_once_and_ranks_follow_confidence(
+        fn each_title_is_named_once_and_ranks_follow_confidence(
             found in prop::collection::vec((0..CauseId::ALL.len(), 0.0..1.0_f64, any::<bool>()), 0..20),
         ) {
             let causes = ranked(found.iter().map(|(id, sure, confirmed)| of(CauseId::ALL[*id], *sure, "m", *confirmed)).collect());

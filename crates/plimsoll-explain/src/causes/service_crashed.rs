@@ -39,7 +39,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         (false, true) => 0.5,
     };
     let title = format!("{}: `{}` on {}", ID.title(), first.process, first.owner);
-    let evidence = by_calls::told(&crashed).chain(errors).collect();
+    let evidence = by_calls::call_evidence(&crashed).chain(errors).collect();
     vec![Cause { title, ..cause(ID, sure, evidence) }]
 }
 

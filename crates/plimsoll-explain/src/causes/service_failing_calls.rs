@@ -40,7 +40,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let failing: Vec<&GrownFailures> = profile.failures.iter().filter(is_it).collect();
     let Some(first) = failing.first() else { return Vec::new() };
     let title = format!("{}: {} of `{}`", ID.title(), first.call, first.who.process);
-    vec![Cause { title, ..cause(ID, 0.8, by_seen::told_failures(&failing)) }]
+    vec![Cause { title, ..cause(ID, 0.8, by_seen::failure_evidence(&failing)) }]
 }
 
 #[cfg(test)]

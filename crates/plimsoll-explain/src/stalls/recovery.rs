@@ -6,7 +6,7 @@ use super::gap::Gap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trigger {
     /// Duplicate acknowledgements or SACK ranges reported the loss.
-    Told,
+    Reported,
     /// A timer ran out, and what was sent again was the last of the flight.
     TailTimer,
     /// A timer ran out.
@@ -29,7 +29,7 @@ pub(super) struct Recovery {
     /// How often a timer ran out.
     pub(super) timeouts: u32,
     /// Whether the receiver said that something is missing.
-    pub(super) told: bool,
+    pub(super) was_reported: bool,
     /// Bytes in flight when it began.
     pub(super) in_flight: u32,
     /// Payload of what was first sent again.
@@ -52,7 +52,7 @@ impl Recovery {
             last_resent: gap.end,
             resent: 1,
             timeouts: 1,
-            told: false,
+            was_reported: false,
             in_flight: gap.in_flight,
             payload: gap.segment.payload,
             window_was_full: gap.usable_window.is_some_and(|usable| usable < gap.segment_size),

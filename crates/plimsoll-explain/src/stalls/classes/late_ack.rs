@@ -84,7 +84,7 @@ mod tests {
             last_resent: 1,
             resent: 1,
             timeouts: 1,
-            told: false,
+            was_reported: false,
             in_flight,
             payload: 1448,
             window_was_full,

@@ -87,7 +87,7 @@ pub(super) fn of_late_ack(late: &LateAck) -> Option<Finding> {
 /// The class of a loss. `sender` lost it.
 pub(super) fn of_recovery(recovery: &Recovery, sender: Actor, rtt: Option<Rtt>) -> Finding {
     match recovery.trigger {
-        Trigger::Told => fast_retransmit::judge(recovery, sender),
+        Trigger::Reported => fast_retransmit::judge(recovery, sender),
         Trigger::TailTimer => tail_loss::judge(recovery, sender),
         Trigger::Timer => rto::judge(recovery, sender, rtt),
     }

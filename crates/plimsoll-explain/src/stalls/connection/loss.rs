@@ -27,12 +27,12 @@ impl Connection {
             recovery.again(facts.now, quiet >= timer);
             return;
         }
-        let told_within = (2 * rtt_ns).max(20 * MILLISECOND);
-        let told = half.complaint.is_some_and(|at| facts.now.saturating_sub(at) <= told_within);
+        let reported_within = (2 * rtt_ns).max(20 * MILLISECOND);
+        let was_reported = half.complaint.is_some_and(|at| facts.now.saturating_sub(at) <= reported_within);
         let fills_hole = half.hole_of(segment).is_some() && quiet < timer;
         let is_tail = half.sent_to == Some(segment.end());
-        let trigger = match (told || fills_hole, is_tail) {
-            (true, _) => Trigger::Told,
+        let trigger = match (was_reported || fills_hole, is_tail) {
+            (true, _) => Trigger::Reported,
             (false, true) => Trigger::TailTimer,
             (false, false) => Trigger::Timer,
         };
@@ -42,8 +42,8 @@ impl Connection {
             first_resent: facts.now,
             last_resent: facts.now,
             resent: 1,
-            timeouts: u32::from(trigger != Trigger::Told),
-            told,
+            timeouts: u32::from(trigger != Trigger::Reported),
+            was_reported,
             in_flight: half.in_flight(),
             payload: segment.payload,
             window_was_full: half.is_stopped_by(peer, facts.now),
@@ -71,7 +71,7 @@ impl Connection {
         // Where packets of the receiver's are missing, its acknowledgement was lost, and not late.
         let was_lost = facts.missing_ids.is_some_and(|missing| missing > 0);
         let may_be_held = length <= late_ack::longest_delay(facts.rtt);
-        let was_full = recovery.window_was_full && !self.has_sack() && !recovery.told && may_be_held;
+        let was_full = recovery.window_was_full && !self.has_sack() && !recovery.was_reported && may_be_held;
         let arrival = match (tells_of_duplicate(segment), was_full) {
             (true, _) => Some(Arrival::SecondCopy),
             (false, true) => Some(Arrival::FullWindow),
@@ -132,7 +132,7 @@ impl Connection {
 /// A loss that cost less is no stall. One that the receiver reported costs about a round trip.
 pub(super) fn loss_threshold(recovery: &Recovery, rtt: Option<Rtt>) -> u64 {
     let least = rtt.map_or(rtt::FLOOR, |rtt| match recovery.trigger {
-        Trigger::Told => rtt.lowest * 3 / 4,
+        Trigger::Reported => rtt.lowest * 3 / 4,
         Trigger::TailTimer | Trigger::Timer => (2 * rtt.smoothed).min(rtt.rto),
     });
     least.max(MILLISECOND)
