@@ -136,6 +136,11 @@ mod tests {
             CauseId::NetListenOverflow,
             CauseId::NetSmallBuffer,
             CauseId::NetSenderCorked,
+            CauseId::NetPacketLoss,
+            CauseId::NetShaped,
+            CauseId::DiskFull,
+            CauseId::LimitWatches,
+            CauseId::ProbeEffect,
         ] {
             assert!(made.contains_key(&cause), "{cause:?} {made:?}");
         }
@@ -168,5 +173,45 @@ measure = "some"
         assert_eq!(of(CauseId::MemoryOom).hosts["a"].memory.unwrap().0, 8 * (64 << 20));
         assert_eq!(of(CauseId::NetRuleChain).phases[0].actions().count(), 1);
         assert!(applied(CauseId::DiskCompetingIo).is_none(), "it has no background load");
+    }
+
+    #[test]
+    fn what_cannot_be_tested_is_listed_beside_what_can() {
+        let text = format!(
+            "{HELD}[factors.queue]\nset = \"services.web.web.backlog\"\nlevels = [511, 1]\n[[claims]]\n\
+             recovery = {{ baseline = \"all\", after = \"all\", margin = \"5 %\" }}\n"
+        );
+        let plan = plan("held", &text);
+        let cause = |id| Cause {
+            rank: 1,
+            id,
+            title: String::new(),
+            confidence: 0.9,
+            evidence: Vec::new(),
+            remedy: String::new(),
+            confirmed: false,
+        };
+        let named = [
+            CauseId::NetRuleChain,
+            CauseId::CpuSteal,
+            CauseId::KernelLogFlood,
+            CauseId::DiskFull,
+            CauseId::MemoryOom,
+            CauseId::ServiceSleeps,
+        ];
+        let causes = named.map(cause);
+        let (found, untested) = intervention(&plan, &[], "r", &causes);
+        let tested: Vec<CauseId> = found.unwrap().changes().map(|one| one.cause).collect();
+        assert_eq!(tested, [CauseId::NetRuleChain, CauseId::MemoryOom]);
+        let begins = [
+            "cpu.steal has no intervention: the remedy is in the machine",
+            "kernel.log_flood has the same intervention as net.rule_chain",
+            "disk.full has no intervention: the experiment has nothing",
+            "service.sleeps has no intervention: the remedy is in the program's own code; to test it by hand: see where",
+        ];
+        assert_eq!(untested.len(), begins.len(), "{untested:?}");
+        for (sentence, begin) in untested.iter().zip(begins) {
+            assert!(sentence.starts_with(begin), "{sentence}");
+        }
     }
 }

@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_model::experiment::service::SERVICE_MARK;
-use plimsoll_model::experiment::{Action, Experiment, FlushRules, RunProgram, ServiceKind};
+use plimsoll_model::experiment::{
+    Action, ChangeLink, Experiment, FlushRules, Link, RestartService, RunProgram, SendSignal, ServiceKind,
+    SignalName,
+};
 use plimsoll_model::plan::intervention::Change;
-use plimsoll_model::units::Span;
+use plimsoll_model::units::{Share, Span};
 use serde_json::{Value, json};
 
 /// All ports that need no privilege.
@@ -14,6 +17,8 @@ const ALL_PORTS: &str = "1024 65535";
 const PATIENCE: Span = Span(std::time::Duration::from_secs(20));
 /// Factor by which a change raises the memory limit of a host.
 const MORE_MEMORY: u64 = 8;
+/// Factor by which a change raises the size of a volume.
+const LARGER_VOLUME: u64 = 4;
 
 /// Settings.
 pub(super) fn set(what: impl Into<String>, set: impl IntoIterator<Item = (String, Value)>) -> Change {
@@ -27,9 +32,22 @@ pub(super) fn act(what: impl Into<String>, actions: impl IntoIterator<Item = Act
 
 /// No rules that packets are compared with.
 pub(super) fn without_rules(experiment: &Experiment) -> Change {
-    let hosts = of_namespaces(experiment);
-    let actions = hosts.map(|host| Action::of(FlushRules { on: host.clone() }));
-    act("without rules of routing policy and nftables", actions)
+    act("without rules of routing policy and nftables", flushes(experiment))
+}
+
+fn flushes(experiment: &Experiment) -> impl Iterator<Item = Action> {
+    of_namespaces(experiment).map(|host| Action::of(FlushRules { on: host.clone() }))
+}
+
+/// No rules that drop packets, and no loss on links.
+pub(super) fn without_loss(experiment: &Experiment) -> Change {
+    let lossy = |link: &&Link| link.ways().iter().any(|way| way.loss.is_some());
+    let lossless = experiment.links.iter().filter(lossy).map(|link| {
+        let between = link.between.clone();
+        let (rate, delay, down) = (None, None, None);
+        Action::of(ChangeLink { between, rate, delay, loss: Some(Share(0.0)), down, reset: false })
+    });
+    act("without rules of nftables and without loss on links", flushes(experiment).chain(lossless))
 }
 
 /// All ports that there are, for those who connect.
@@ -44,6 +62,15 @@ pub(super) fn more_memory(experiment: &Experiment) -> Change {
         Some((format!("hosts.{name}.memory"), json!(host.memory?.0.saturating_mul(MORE_MEMORY))))
     });
     set(format!("with {MORE_MEMORY} times the memory"), more)
+}
+
+/// Larger volumes, where the run makes them.
+pub(super) fn larger_volumes(experiment: &Experiment) -> Change {
+    let larger = experiment.volumes.iter().filter_map(|(name, volume)| {
+        let size = volume.image.as_ref()?.size.0.saturating_mul(LARGER_VOLUME);
+        Some((format!("volumes.{name}.loop.size"), json!(size)))
+    });
+    set(format!("with {LARGER_VOLUME} times the size of volumes"), larger)
 }
 
 /// A shell command for the processes of each service that is a program of the user's own; `$pids` are their numbers.
@@ -70,6 +97,51 @@ pub(super) fn run<'e>(what: &str, commands: &str, hosts: impl Iterator<Item = &'
         Action { name: Some(what.to_owned()), ..Action::of(program) }
     };
     act(what, hosts.map(one))
+}
+
+/// The hosts' processes in the control group of their agent, as far as a controller goes: those are not limited by other groups any more.
+pub(super) fn out_of_groups<'e>(
+    what: &str,
+    controller: &str,
+    hosts: impl Iterator<Item = &'e String>,
+) -> Change {
+    // A process may end between two commands.
+    let commands = format!(
+        "group() {{ grep -E '^[0-9]+:([^:]*,)?{controller}(,[^:]*)?:' $1 || grep ^0:: $1; }}
+         own=$(group /proc/self/cgroup)
+         for at in /sys/fs/cgroup/{controller} /sys/fs/cgroup; do [ ! -e $at/cgroup.procs ] || break; done
+         [ ! -e $at${{own#*:*:}}/cgroup.procs ] || at=$at${{own#*:*:}}
+         for p in /proc/[0-9]*; do
+             [ \"$(group $p/cgroup 2>/dev/null)\" = \"$own\" ] || echo ${{p#/proc/}} > $at/cgroup.procs || [ ! -e $p ] || exit 1
+         done"
+    );
+    run(what, &commands, hosts)
+}
+
+/// All services started again.
+pub(super) fn restarted(experiment: &Experiment) -> Change {
+    let started = experiment.services.iter().filter(|(_, service)| service.kind.is_started());
+    let restart = |(service, _): (&String, _)| Action::of(RestartService { service: service.clone() });
+    act("with the services restarted", started.map(restart))
+}
+
+/// The services that no load reaches stand still.
+pub(super) fn without_other_services(experiment: &Experiment) -> Change {
+    let mut reached = BTreeSet::new();
+    for load in experiment.loads.values() {
+        let mut next = Some(load.to.as_str());
+        while let Some((name, service)) = next.and_then(|name| experiment.services.get_key_value(name)) {
+            // Connections may be passed on in a circle.
+            next = if reached.insert(name) { service.onward() } else { None };
+        }
+    }
+    let others = experiment
+        .services
+        .iter()
+        .filter(|(name, service)| service.kind.is_started() && !reached.contains(name));
+    let stop =
+        |(name, _): (&String, _)| Action::of(SendSignal { to: name.clone(), signal: SignalName::Stop });
+    act("with the services that no load reaches stopped", others.map(stop))
 }
 
 /// No background loads.
@@ -147,5 +219,10 @@ mod tests {
             assert_eq!(of("web = {}", cause), None);
         }
         assert_eq!(of("web = {}", CauseId::KernelLogFlood).unwrap().actions.len(), 2);
+        assert_eq!(of("web = {}", CauseId::CpuQuotaThrottled).unwrap().actions.len(), 1);
+        assert_eq!(of("web = {}", CauseId::CpuContended), None, "the load reaches the only service");
+        let beside = of("web = {}\n[services.other]\non = \"b\"\nexec = [\"sleep\"]", CauseId::CpuContended);
+        let ActionKind::Signal(signal) = &beside.unwrap().actions[0].kind else { panic!() };
+        assert_eq!(signal.to, "other");
     }
 }

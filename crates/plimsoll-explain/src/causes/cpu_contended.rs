@@ -5,7 +5,7 @@ use plimsoll_model::observation::FrameKind;
 use plimsoll_model::report::{Evidence, GrownFunction, GrownWait, ProfileReport, WaitFor};
 
 use super::{
-    Definition, Known, Page, SavedCpu, by_counters, by_functions, by_levels, by_seen, cause, quoted,
+    Definition, Known, Page, SavedCpu, by_counters, by_functions, by_levels, by_seen, cause, changes, quoted,
 };
 use crate::seen::are_versions;
 
@@ -18,7 +18,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
     },
     find,
 )
-.of_use();
+.of_use()
+.confirmed_by(changes::without_other_services);
 
 const ID: CauseId = CauseId::CpuContended;
 /// A program that loses a part of a CPU to others does about that part less, and still less where requests queue. A

@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::WaitFor;
 
-use super::{Definition, Known, Page, by_levels, by_seen, cause, generator_saturated, quoted};
+use super::{Definition, Known, Page, by_levels, by_seen, cause, changes, generator_saturated, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -13,7 +13,10 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "raise the quota of the control group, spread the work over time, or use fewer threads at once",
     },
     find,
-);
+)
+.confirmed_by(|experiment| {
+    changes::out_of_groups("without a CPU quota for the services' hosts", "cpu", changes::of_services(experiment))
+});
 
 /// What the share of a group's stopped periods begins with, and ends with; and the least that counts, in per cent.
 const OF_GROUPS: (&str, &str) = ("machine.group.", ".throttled_share");

@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::Evidence;
 
-use super::{Definition, Known, Page, by_seen, cause, quoted};
+use super::{Definition, Known, Page, by_seen, cause, changes, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -13,7 +13,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "find what fills the file system (du), then delete or rotate it. Reserve space for essential services",
     },
     find,
-);
+)
+.confirmed_by(changes::larger_volumes);
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
     let failed = by_seen::failures(known, &["ENOSPC", "EDQUOT"]);

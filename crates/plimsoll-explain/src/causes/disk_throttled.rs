@@ -4,7 +4,7 @@ use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::WaitSite;
 use plimsoll_model::report::{Evidence, GrownWait, LowerIoLimit, WaitFor};
 
-use super::{Definition, Known, Page, by_levels, by_seen, cause, quoted};
+use super::{Definition, Known, Page, by_levels, by_seen, cause, changes, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -14,7 +14,10 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "raise the limit of the control group, or request less. For throttled writers, raise vm.dirty_ratio, or write smaller parts sooner",
     },
     find,
-);
+)
+.confirmed_by(|experiment| {
+    changes::out_of_groups("without the I/O limits of other control groups", "blkio", changes::of_namespaces(experiment))
+});
 
 const ID: CauseId = CauseId::DiskThrottled;
 /// Kernel functions in which throttled threads sleep: mm/page-writeback.c, block/blk-rq-qos.c, blk-wbt.c, blk-iocost.c and blk-iolatency.c.

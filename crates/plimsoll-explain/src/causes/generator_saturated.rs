@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::report::{GrownThrottling, GrownWait, WaitFor};
 
-use super::{Definition, Known, Page, by_counters, by_seen, cause, quoted};
+use super::{Definition, Known, Page, by_counters, by_seen, cause, changes, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -13,7 +13,10 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "remove the limit on the generator's host, use more generators or hosts, or request a lower rate",
     },
     find,
-);
+)
+.confirmed_by(|experiment| {
+    changes::out_of_groups("without a CPU quota for the loads' hosts", "cpu", changes::of_loads(experiment))
+});
 
 const ID: CauseId = CauseId::GeneratorSaturated;
 /// Threads that are busy for so much of the time have none left, in per cent.

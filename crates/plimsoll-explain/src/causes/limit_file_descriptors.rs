@@ -2,7 +2,7 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, by_counters, by_levels, by_seen, cause, quoted};
+use super::{Definition, Known, Page, by_counters, by_levels, by_seen, cause, changes, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -12,7 +12,17 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "raise RLIMIT_NOFILE of the process (LimitNOFILE of a systemd unit), or find the descriptors that it leaks",
     },
     find,
-);
+)
+.confirmed_by(|experiment| {
+    // Only root may raise the upper limit; everybody may raise the lower one up to it.
+    let commands = "most=$(cat /proc/sys/fs/nr_open)
+        for p in /proc/[0-9]*; do
+            p=${p#/proc/}
+            prlimit --pid $p --nofile=$most:$most 2>/dev/null ||
+                prlimit --pid $p --nofile=$(prlimit --pid $p --nofile --noheadings -o HARD): || [ ! -e /proc/$p ] || exit 1
+        done";
+    changes::run("with the most file descriptors", commands, changes::of_namespaces(experiment))
+});
 
 const ID: CauseId = CauseId::LimitFileDescriptors;
 /// What must have been counted.

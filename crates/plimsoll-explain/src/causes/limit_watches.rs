@@ -2,7 +2,7 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, by_counters, by_levels};
+use super::{Definition, Known, Page, by_counters, by_levels, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -12,7 +12,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "let the program remove its watches and close their descriptors; fs.inotify.max_user_watches only postpones it",
     },
     find,
-);
+)
+.confirmed_by(changes::restarted);
 
 const ID: CauseId = CauseId::LimitWatches;
 /// Caches, each with another figure that grows where watches are added and not where places of old ones are used again: fs/notify and fs/eventpoll.c.

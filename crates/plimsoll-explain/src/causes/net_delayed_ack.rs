@@ -4,7 +4,7 @@ use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::Evidence;
 use plimsoll_model::trace::Class;
 
-use super::{Definition, Known, Page, by_counters, by_levels, by_stalls, cause, quoted};
+use super::{Definition, Known, Page, by_counters, by_levels, by_stalls, cause, changes, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -14,7 +14,12 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "pass each message to the kernel in one call, or set TCP_NODELAY. The pattern write, write, read causes these waits",
     },
     find,
-);
+)
+.confirmed_by(|experiment| {
+    let commands = "set -e; ip route show >/dev/null
+        ip route show | while read -r route; do ip route change $route quickack 1; done";
+    changes::run("with quickack on all routes", commands, changes::of_namespaces(experiment))
+});
 
 /// What the packets must show.
 const STALLS: by_stalls::Signature = by_stalls::Signature {

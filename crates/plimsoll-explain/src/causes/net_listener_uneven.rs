@@ -2,7 +2,7 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, by_counters, by_levels};
+use super::{Definition, Known, Page, by_counters, by_levels, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -12,7 +12,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "look for a worker that stopped accepting; change the number of workers, or attach a program that spreads by load (SO_ATTACH_REUSEPORT_EBPF)",
     },
     find,
-);
+)
+.confirmed_by(changes::restarted);
 
 const ID: CauseId = CauseId::NetListenerUneven;
 /// From this share on one listener has most of what waits.

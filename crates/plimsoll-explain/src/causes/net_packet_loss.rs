@@ -4,7 +4,7 @@ use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::Evidence;
 use plimsoll_model::trace::Class;
 
-use super::{Definition, Known, Page, by_counters, by_stalls, cause, quoted};
+use super::{Definition, Known, Page, by_counters, by_stalls, cause, changes, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -14,7 +14,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "look where packets are dropped (nft list ruleset, tc -s qdisc, ip -s link): a filter, a short queue, a policer, a bad link",
     },
     find,
-);
+)
+.confirmed_by(changes::without_loss);
 
 /// What the kernel must have counted where no packets were captured: net/ipv4/tcp_input.c and tcp_output.c.
 const COUNTERS: by_counters::Signature = by_counters::Signature {

@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::trace::Class;
 
-use super::{Definition, Known, Page, by_counters, by_stalls};
+use super::{Definition, Known, Page, by_counters, by_stalls, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -13,7 +13,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "find where packets are lost (queues, policers, bad links). Keep windows large enough for fast retransmission",
     },
     find,
-);
+)
+.confirmed_by(changes::without_loss);
 
 /// What the kernel must have counted where no packets were captured: net/ipv4/tcp_timer.c.
 const COUNTERS: by_counters::Signature = by_counters::Signature {

@@ -1,9 +1,11 @@
 //! `net.shaped`: A queueing discipline limits traffic to its configured rate.
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
+use plimsoll_model::experiment::{Action, ChangeLink, Experiment, Link, LinkDirection};
 use plimsoll_model::report::Evidence;
+use plimsoll_model::units::BitRate;
 
-use super::{Definition, Known, Page, by_counters, cause, quoted};
+use super::{Change, Definition, Known, Page, by_counters, cause, changes, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -13,9 +15,12 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "raise the rate or the burst, or put important traffic into its own class (tc -s qdisc, tc -s class)",
     },
     find,
-);
+)
+.confirmed_by(change);
 
 const ID: CauseId = CauseId::NetShaped;
+/// Factor by which a change raises the rate of a link.
+const HIGHER_RATE: u64 = 8;
 /// Packets that wait less often than this for each operation hold nothing up.
 const LEAST: f64 = 0.02;
 /// What shows that packets queue there, apart from the counter itself.
@@ -69,6 +74,27 @@ fn idle(known: &Known<'_>) -> Option<CauseEvidence> {
 fn generator<'k>(known: &'k Known<'_>) -> Option<&'k Evidence> {
     let is_it = |it: &&Evidence| it.metric.split(' ').next() == Some("generator.busy_share");
     known.evidence.iter().find(is_it).filter(|it| it.after <= LESS * it.before)
+}
+
+/// Links with a rate get a higher one. Queueing disciplines go where no link has its own.
+fn change(experiment: &Experiment) -> Change {
+    let is_shaped = |link: &&Link| link.ways() != [LinkDirection::default(), LinkDirection::default()];
+    let shaped: Vec<&Link> = experiment.links.iter().filter(is_shaped).collect();
+    let faster = shaped.iter().filter_map(|link| {
+        let rate = Some(BitRate(link.rate?.0.saturating_mul(HIGHER_RATE)));
+        let (delay, loss, down) = (None, None, None);
+        Some(Action::of(ChangeLink { between: link.between.clone(), rate, delay, loss, down, reset: false }))
+    });
+    let is_free = |host: &&String| !shaped.iter().any(|link| link.between.contains(host));
+    let commands = "tc qdisc show >/dev/null || exit 1
+        for d in $(ls /proc/sys/net/ipv4/conf); do
+            case $d in all|default|lo) ;; *) tc qdisc del dev $d root; tc qdisc del dev $d ingress;; esac
+        done 2>/dev/null; true";
+    let what =
+        format!("without queueing disciplines but the links' own, and with {HIGHER_RATE} times their rate");
+    let mut change = changes::run(&what, commands, changes::of_namespaces(experiment).filter(is_free));
+    change.actions.extend(faster);
+    change
 }
 
 #[cfg(test)]

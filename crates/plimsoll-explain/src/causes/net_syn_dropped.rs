@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::trace::Class;
 
-use super::{Definition, Known, Page, by_counters, by_stalls};
+use super::{Definition, Known, Page, by_counters, by_stalls, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -13,7 +13,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "raise the backlog (listen, net.core.somaxconn), or find what drops SYNs on the path",
     },
     find,
-);
+)
+.confirmed_by(changes::without_loss);
 
 const ID: CauseId = CauseId::NetSynDropped;
 /// What the kernel must have counted where no packets were captured.

@@ -2,7 +2,7 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Definition, Known, Page, by_seen, cause};
+use super::{Definition, Known, Page, by_seen, cause, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -12,7 +12,11 @@ pub(super) const DEFINITION: Definition = Definition::new(
         remedy: "sample less often, capture fewer bytes of fewer packets, or run the probes in a separate measurement",
     },
     find,
-);
+)
+.confirmed_by(|experiment| {
+    let probes = experiment.run.probes.then(|| ("run.probes".to_owned(), false.into()));
+    changes::set("without probes", probes)
+});
 
 /// Confidence if our own processes took at least the CPU time that was lost.
 const TOOK_MORE: f64 = 0.85;

@@ -1,10 +1,9 @@
 //! `service.state_grows`: A service keeps state for past connections, which makes each new one more expensive. A restart clears it.
 
 use plimsoll_model::cause::{Cause, CauseId};
-use plimsoll_model::experiment::{Action, Experiment, RestartService};
 use plimsoll_model::report::StateLivesIn;
 
-use super::{Change, Definition, Known, Page, by_ladder, changes};
+use super::{Definition, Known, Page, by_ladder, changes};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -15,7 +14,7 @@ pub(super) const DEFINITION: Definition = Definition::new(
     },
     find,
 )
-.confirmed_by(change);
+.confirmed_by(changes::restarted);
 
 /// Whether a figure that grew is the program's.
 fn is_of_service(metric: &str) -> bool {
@@ -26,12 +25,4 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     by_ladder::named(CauseId::ServiceStateGrows, StateLivesIn::Service, is_of_service, known)
         .into_iter()
         .collect()
-}
-
-fn change(experiment: &Experiment) -> Change {
-    let services = experiment.services.keys();
-    changes::act(
-        "with the services restarted",
-        services.map(|service| Action::of(RestartService { service: service.clone() })),
-    )
 }

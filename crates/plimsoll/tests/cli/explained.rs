@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::lab::Lab;
 
-const TWO_HOSTS: &str = r#"
+pub(crate) const TWO_HOSTS: &str = r#"
 question = "Which side is worse, and why?"
 [hosts.client]
 [hosts.server]

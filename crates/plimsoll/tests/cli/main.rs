@@ -18,6 +18,7 @@ mod claims;
 mod cluster;
 mod commands_end;
 mod configured;
+mod confirmed;
 mod consent;
 mod created;
 mod documents;
