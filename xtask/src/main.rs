@@ -42,6 +42,7 @@ use faults::Selection;
 const USAGE: &str = "\
 cargo xtask layers            check that crates import only what they may, that no sibling modules use each other,
                               and that no file is too long
+cargo xtask format            check that each file is formatted, also those that cargo fmt does not reach
 cargo xtask test [--yes]      install what the tests need, then run everything: format, lints, layers, all tests
 cargo xtask test --quick      format, lints, layers, wording, and the tests that only compute; installs nothing
 cargo xtask wording           check comments, type names, pages, help and schemas, and lower the limits in xtask/wording.tsv
@@ -82,6 +83,7 @@ fn main() -> ExitCode {
         ["test"] => tests::run(false),
         ["test", "--yes"] => tests::run(true),
         ["test", "--quick"] => tests::quick(),
+        ["format"] => tests::format(),
         ["wording"] => wording::check(true),
         ["wording", "--lengths"] => wording::lengths().map(|table| println!("{table}")),
         ["docs"] => shell::cargo(&[

@@ -188,7 +188,7 @@ fn binary(line: &str) -> Option<Binary> {
 }
 
 /// Fails if a file is not formatted. Files are named one by one: cargo does not find modules that a macro declares.
-fn format() -> Result<(), String> {
+pub(crate) fn format() -> Result<(), String> {
     let mut files = Vec::new();
     each_file(&mut |path, _| files.push(path.display().to_string()))?;
     let shares: Vec<&[String]> = files.chunks(files.len().div_ceil(workers::cpus())).collect();

@@ -32,10 +32,16 @@ const KIB: f64 = 1024.0;
 const USUAL: &str = "128KiB";
 
 fn usual_read_ahead(experiment: &Experiment) -> Change {
-    let devices =
-        experiment.volumes.iter().filter(|(_, volume)| volume.image.is_some() || volume.device.is_some());
-    let ahead = |name: &String| (format!("volumes.{name}.queue.read_ahead"), json!(USUAL));
-    changes::set(format!("with {USUAL} of read-ahead"), devices.map(|(name, _)| ahead(name)))
+    let devices = experiment.volumes.iter().filter(|(_, volume)| {
+        let is_of_machine = !experiment.hosts[&volume.on].kind.own().files;
+        is_of_machine && (volume.image.is_some() || volume.device.is_some())
+    });
+    let with_usual = devices.filter_map(|(name, volume)| {
+        let mut queue = serde_json::to_value(&volume.queue).ok()?;
+        queue.as_object_mut()?.insert("read_ahead".to_owned(), json!(USUAL));
+        Some((format!("volumes.{name}.queue"), queue))
+    });
+    changes::set(format!("with {USUAL} of read-ahead"), with_usual)
 }
 
 /// What a program asked of all devices: a loop device may have another number in each trial.

@@ -38,7 +38,7 @@ const CHOSEN: [&CStr; 24] = [
 /// Longest of these functions, in bytes.
 const LONGEST: u64 = 4096;
 
-/// What was chosen in one file.
+/// Chosen functions of one file.
 #[derive(Debug, Default)]
 pub(super) struct CLibrary {
     /// Its device and inode.
