@@ -213,7 +213,8 @@ fn grown_calls(before: &Sampled, after: &Sampled) -> Vec<GrownCalls> {
     for call in &after.profile.calls {
         let same =
             |it: &&CallCount| (it.call, &it.owner, &it.process) == (call.call, &call.owner, &call.process);
-        let was = before.profile.calls.iter().find(same).map_or(0, |it| it.count);
+        let was = before.profile.calls.iter().find(same).map(|it| it.count);
+        let was = was.unwrap_or_else(|| of_counterparts(before, after, call));
         let more = |of_before: f64, of_after: f64| {
             let (before, after) = (was as f64 / of_before, call.count as f64 / of_after);
             let error = DISPERSION.sqrt()
@@ -237,6 +238,20 @@ fn grown_calls(before: &Sampled, after: &Sampled) -> Vec<GrownCalls> {
     }
     grown.sort_by(|a, b| b.after_per_s.total_cmp(&a.after_per_s));
     grown
+}
+
+/// How often the command made such a call by programs that it no longer has, where this program is new: the scripts of two commands have two names.
+fn of_counterparts(before: &Sampled, after: &Sampled, call: &CallCount) -> u64 {
+    if !seen::is_of_command(after, &call.process) {
+        return 0;
+    }
+    let is_gone = |it: &&CallCount| {
+        it.call == call.call
+            && it.owner == call.owner
+            && seen::is_of_command(before, &it.process)
+            && !after.profile.calls.iter().any(|new| (new.call, &new.process) == (it.call, &it.process))
+    };
+    before.profile.calls.iter().filter(is_gone).map(|it| it.count).sum()
 }
 
 /// Functions that took more time.
@@ -515,6 +530,23 @@ mod tests {
         let call = CallCount { call: TracedCall::FileSync, owner, process: process.into(), count };
         sampled.profile.calls.extend((count > 0).then_some(call));
         sampled
+    }
+
+    #[test]
+    fn the_scripts_of_two_commands_are_one_program_under_two_names() {
+        use plimsoll_model::observation::ServiceMember;
+        let side = |process: &str, count| {
+            let mut side = syncing(sampled(1000, &[("relay;a", 300)]), FrameKind::Host, process, count);
+            let (service, process) = (seen::COMMAND.to_owned(), process.to_owned());
+            side.profile.seen.members = vec![ServiceMember { service, process }];
+            side
+        };
+        let of = |after| {
+            let report = contrast(&side("good.sh", 800), &side("bad.sh", after), None, "run").unwrap();
+            report.calls.iter().map(|it| (it.before_per_s > 0.0, it.process.clone())).collect::<Vec<_>>()
+        };
+        assert_eq!(of(800), []);
+        assert_eq!(of(4000), [(true, "bad.sh".to_owned())]);
     }
 
     #[test]

@@ -215,7 +215,7 @@ pub(crate) fn waits(before: &Sampled, after: &Sampled) -> Vec<GrownWait> {
 }
 
 /// Whether a process is part of a command, whose runs are compared however long they take.
-fn is_of_command(after: &Sampled, process: &str) -> bool {
+pub(crate) fn is_of_command(after: &Sampled, process: &str) -> bool {
     after.profile.seen.members.iter().any(|it| it.service == COMMAND && it.process == process)
 }
 

@@ -28,6 +28,8 @@ const ALIKE: f64 = 0.25;
 const OTHER_SIDED: f64 = 1.0 - ONE_SIDED;
 /// How sure the larger part is where both are large.
 const BOTH: f64 = 0.45;
+/// From this part of the added time on, added CPU time explains it on idle CPUs as well.
+const NEARLY_ALL: f64 = 0.7;
 /// From this share of what was added on a function, or what the kernel is asked for, is worth its name in the title.
 const PART: f64 = 0.25;
 /// From this share on one of two counts.
@@ -79,8 +81,11 @@ pub(super) fn named(id: CauseId, signature: &Signature, known: &Known<'_>) -> Op
 pub(super) fn saturated(known: &Known<'_>) -> Option<Cause> {
     let profile = known.profile.filter(|profile| profile.grew)?;
     let runs_all_the_time = |(_, us): (f64, f64)| profile.after.cpu_us >= WHOLE * us;
-    let is_busy = profile.after.idle? < BUSY || known.took_us.is_some_and(runs_all_the_time);
     let (added, of_kernel) = profile.added_us();
+    // A program that waits for another one in between, as for a handshake, leaves CPUs idle.
+    let is_added = |(before, after): (f64, f64)| added >= NEARLY_ALL * (after - before);
+    let is_busy =
+        profile.after.idle? < BUSY || known.took_us.is_some_and(|us| runs_all_the_time(us) || is_added(us));
     if !is_busy || !known.is_explained_by_cpu(added) || !loses_alike(known, profile) {
         return None;
     }
@@ -457,6 +462,7 @@ mod tests {
         assert_eq!(of(0.1, 1600.0), Some((CauseId::CpuUserSaturated, SPECIFIC)));
         assert_eq!(of(0.9, 1600.0), Some((CauseId::CpuKernelSaturated, 0.6)), "no call is known");
         assert_eq!(of(0.1, 3000.0), None, "it waits for half of its time");
+        assert!(of(0.1, 2000.0).is_some(), "most of the added time is CPU time");
     }
 
     #[test]
