@@ -80,8 +80,10 @@ impl Known<'_> {
             // A side that was too short for a sample says nothing else.
             let is_full = after.idle.is_some()
                 && [before, after].iter().all(|side| side.idle.is_none_or(|idle| idle < BUSY));
+            // A count of few samples scatters by its root: a short command may have used that much less.
+            let surely = 1.0 - 1.0 / (before.samples.max(1) as f64).sqrt();
             let [more_cpu, longer] =
-                [after.cpu_us / before.cpu_us, after_us / before_us].map(|ratio| ratio - 1.0);
+                [after.cpu_us / (surely * before.cpu_us), after_us / before_us].map(|ratio| ratio - 1.0);
             is_full && after.cpu_us >= LEAST_RUN * after_us && more_cpu >= ABOUT_HALF * longer
         };
         self.is_explained_by(us) || self.took_us.is_some_and(grew_alike)
