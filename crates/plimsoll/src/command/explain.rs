@@ -9,6 +9,7 @@ use plimsoll_assess::Explained;
 use plimsoll_assess::saved::{FIRST, Next, Part};
 use plimsoll_import::saved::{self, Members, Saved};
 use plimsoll_model::cause::Cause;
+use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::report::RunReport;
 use plimsoll_report::escape::terminal;
 use plimsoll_report::text::{TextOptions, Why};
@@ -67,11 +68,14 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     })?;
     match args.format {
         PlainFormat::Text => {
-            let can = |cause: &&Cause| {
-                let (found, _) = plimsoll_assess::intervention(&plan, &trials, &report.run, [*cause]);
-                !cause.confirmed && plan.intervention.is_none() && found.is_some()
+            let is_open = |cause: &&Cause| !cause.confirmed && plan.intervention.is_none();
+            let open: Vec<&Cause> = report.causes.iter().take(MOST_PROPOSED).filter(is_open).collect();
+            let (found, _) = match open.as_slice() {
+                [] => (None, Vec::new()),
+                open => plimsoll_assess::intervention(&plan, &trials, &report.run, open.iter().copied()),
             };
-            let last = report.causes.iter().take(MOST_PROPOSED).rfind(can);
+            let last = found.iter().flat_map(Intervention::changes).last();
+            let last = last.and_then(|tested| open.iter().rfind(|cause| cause.id == tested.cause));
             output::styled(|out, options| {
                 plimsoll_report::text::explanation(out, &report, options)?;
                 let Some(Cause { rank, .. }) = last else { return Ok(()) };
