@@ -21,6 +21,8 @@ pub(super) struct Answers<'a> {
     pub(super) ranking: Vec<(usize, usize, Comparison)>,
     /// Why one of two is worse, where that was asked for and one is.
     pub(super) explained: Option<Explained>,
+    /// Whether `plimsoll explain latest` shows it again.
+    pub(super) is_kept: bool,
     /// Notes to the reader on how the result was found.
     pub(super) missing: Vec<String>,
     /// The times of each measured run, by cell.

@@ -52,8 +52,9 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         Some(observer) => observer.explain(comparisons.first(), gauge.lower_is_better()),
         None => (None, Vec::new()),
     };
-    let answer = Answers {
+    let mut answer = Answers {
         explained,
+        is_kept: false,
         missing,
         cells: &cells,
         gauge: &gauge,
@@ -66,10 +67,13 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         times: &meter.times,
         words: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
     };
-    if answer.explained.is_some()
-        && let Err(error) = kept::keep(args.store.store.as_deref(), &json::document(&answer))
-    {
-        messages::note(format_args!("`plimsoll explain latest` will not show this comparison: {error}"));
+    if answer.explained.is_some() {
+        match kept::keep(args.store.store.as_deref(), &json::document(&answer)) {
+            Ok(()) => answer.is_kept = true,
+            Err(error) => messages::note(format_args!(
+                "`plimsoll explain latest` will not show this comparison: {error}"
+            )),
+        }
     }
     match args.format {
         PlainFormat::Text => output::styled(|out, options| text::write(out, &answer, options)),

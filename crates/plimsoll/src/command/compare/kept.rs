@@ -37,7 +37,7 @@ pub(super) fn keep(store: Option<&Path>, document: &Map<String, Value>) -> Resul
         .map_err(|error| Failure::io("write", &path, &error))
 }
 
-/// Shows the newest comparison if it is newer than all runs; nothing is shown otherwise, and `false` returned.
+/// Shows the newest comparison if it is newer than all runs. Returns whether it was shown.
 pub(crate) fn show(store: Option<&Path>, format: PlainFormat) -> Result<bool, Failure> {
     let path = path(store)?;
     let written = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file);

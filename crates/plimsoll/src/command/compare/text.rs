@@ -256,7 +256,7 @@ fn notes(answer: &Answers<'_>) -> Vec<String> {
         notes.push(format!("A {better} figure was taken for better."));
     }
     notes.extend(answer.missing.iter().cloned());
-    notes.extend(answer.explained.as_ref().map(|_| AGAIN.to_owned()));
+    notes.extend(answer.is_kept.then(|| AGAIN.to_owned()));
     notes.push(format!("The order again: --seed {}", answer.seed));
     notes.extend(deciding(answer));
     notes
