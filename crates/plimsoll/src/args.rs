@@ -430,8 +430,8 @@ pub struct ShowArgs {
 /// Arguments of `explain`.
 #[derive(Debug, clap::Args)]
 pub struct ExplainArgs {
-    /// One run, or two: ids, starts of ids, or `latest`, which is also the newest comparison of commands by `compare --explain`. Or BEFORE and AFTER: two files, folders or archives of what ordinary commands printed on any
-    /// machine, such as two sosreports.
+    /// One run, or two: ids, starts of ids, or `latest`. `latest` also shows the newest `compare --explain` of commands. Or BEFORE and AFTER: two
+    /// files, folders or archives of what ordinary commands printed on any machine, such as two sosreports.
     #[arg(default_value = "latest", num_args = 1..=2, value_name = "RUN")]
     #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub runs: Vec<String>,

@@ -38,10 +38,9 @@ const OF_TWO: f64 = 0.1;
 const SPECIFIC: f64 = 0.7;
 /// The system calls that start a process and end it.
 const STARTS: [&str; 8] = ["execve", "execveat", "clone", "clone3", "fork", "vfork", "exit_group", "wait4"];
-/// The system calls that open a file, look at it and close it, the first ones for sure.
-const OPENS: [&str; 9] =
-    ["openat", "open", "openat2", "close", "newfstatat", "newfstat", "statx", "mmap", "munmap"];
-const SURELY_OPEN: usize = 3;
+/// The system calls that open a file, and those that usually follow.
+const OPENS: [&str; 3] = ["openat", "open", "openat2"];
+const AFTER_OPENS: [&str; 6] = ["close", "newfstatat", "newfstat", "statx", "mmap", "munmap"];
 /// A function that took at most this part of its time before has become what its program does.
 const HALF: f64 = 0.5;
 
@@ -155,11 +154,11 @@ fn asked_for(profile: &ProfileReport) -> Option<String> {
     if share(&starts) >= PART {
         return Some(format!("starts of processes of `{}`", of(starts[0].1)?));
     }
-    let opens =
+    let among =
         |calls: &[&str]| others.iter().filter(|(name, _)| calls.contains(name)).copied().collect::<Vec<_>>();
-    let surely_open = opens(&OPENS[..SURELY_OPEN]);
-    if share(&surely_open) >= OF_TWO && share(&opens(&OPENS)) >= PART {
-        return Some(format!("opens of files of `{}`", of(surely_open[0].1)?));
+    let opens = among(&OPENS);
+    if share(&opens) >= OF_TWO && share(&opens) + share(&among(&AFTER_OPENS)) >= PART {
+        return Some(format!("opens of files of `{}`", of(opens[0].1)?));
     }
     let largest: Vec<_> = others.into_iter().filter(|(_, it)| it.share >= OF_TWO).take(2).collect();
     let names: Vec<&str> = largest.iter().map(|(name, _)| *name).collect();

@@ -51,20 +51,16 @@ impl CLibrary {
     /// The library of this process.
     pub(super) fn of_this_process() -> Self {
         let Ok(maps) = fs::read_to_string("/proc/self/maps") else { return Self::default() };
-        let mut library = Self::default();
-        for name in CHOSEN {
-            let (Some((path, offset)), Ok(text)) = (mapped(&maps, address(name)), name.to_str()) else {
-                continue;
-            };
-            let file = fs::metadata(path).ok().map(|about| (about.dev(), about.ino()));
-            if library.file.is_none() {
-                library.file = file;
-            }
-            if file == library.file {
-                library.begins.entry(offset).or_insert(text);
-            }
+        let places =
+            CHOSEN.iter().filter_map(|name| Some((name.to_str().ok()?, mapped(&maps, address(name))?)));
+        let places: Vec<(&str, (&str, u64))> = places.collect();
+        let Some((_, (path, _))) = places.first() else { return Self::default() };
+        let file = fs::metadata(path).ok().map(|about| (about.dev(), about.ino()));
+        let mut begins = BTreeMap::new();
+        for (name, (_, offset)) in places.iter().filter(|(_, (other, _))| other == path) {
+            begins.entry(*offset).or_insert(*name);
         }
-        library
+        Self { file, begins }
     }
 
     /// The function at an offset of a file in which no symbol names it.

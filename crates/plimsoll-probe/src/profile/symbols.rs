@@ -1,5 +1,6 @@
 //! The names of functions: those of the kernel from `/proc/kallsyms`, those of programs from their files.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use std::fs::{self, File};
@@ -42,7 +43,7 @@ enum CodeLocation {
 /// A program whose names are read.
 struct Program {
     source: Source<'static>,
-    /// The program itself. Where `source` names it by its descriptor, whoever renames or replaces it meanwhile changes nothing.
+    /// The opened program. Its descriptor stays on this file when somebody renames or replaces the path.
     file: File,
 }
 
@@ -68,7 +69,7 @@ pub(super) struct Symbols {
     /// The names of what programs have compiled themselves, by the files that they write them to.
     compiled: HashMap<Arc<Path>, JitMap>,
     /// Functions of the C library without names in its file.
-    c_library: CLibrary,
+    c_library: LazyCell<CLibrary>,
     known: HashMap<CodeLocation, Frame>,
     /// Whether processes of hosts may bring their own files.
     trusts_hosts: bool,
@@ -100,7 +101,7 @@ impl Symbols {
             kernel: Source::Kernel(kernel),
             programs: HashMap::new(),
             compiled: HashMap::new(),
-            c_library: CLibrary::of_this_process(),
+            c_library: LazyCell::new(CLibrary::of_this_process),
             known: HashMap::new(),
             trusts_hosts,
             reads_lines: false,
