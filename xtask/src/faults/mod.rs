@@ -227,7 +227,7 @@ fn end_what_is_left(case: &Case, mark: &str) {
             let name = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
             let id = process.file_name().to_string_lossy().into_owned();
             println!("{}: left process {id} ({}) behind", case.name, name.trim_end());
-            // It may have ended meanwhile.
+            // The process may end before the signal arrives.
             let _ = crate::shell::run("kill", &[&id]);
         }
     }
@@ -246,8 +246,8 @@ fn forget_groups() {
     }
 }
 
-/// The two halves as one experiment file. Comments of a workload name its metric, and the settings of its backlog, its descriptors and its crash after
-/// a number of requests.
+/// Joins a workload and a fault into one experiment file. Comments in the workload give the metric and the paths of three settings: backlog, descriptors,
+/// and requests before a crash.
 fn experiment(workload: &str, injected: &str) -> Result<String, String> {
     let said = |what: &str| {
         workload.lines().find_map(|line| line.strip_prefix("# ")?.strip_prefix(what)?.strip_prefix(": "))

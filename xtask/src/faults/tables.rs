@@ -20,7 +20,7 @@ workloads (`faults/injected`, `faults/workloads`, `faults/truth.txt`). Outside c
 there was decided from the author's truth alone (`faults/outside.tsv`). No experiment sees a truth.
 
 *Tuned* are cases that were looked at while the explainer was changed. *Held back* ones were not, before their first run. Of *unseen* ones the row is
-the first look, and is not measured again. Made by (as root, some 90 minutes on two CPUs; `faults/measured.jsonl` has the rows):
+the first look, and is not measured again. Made by (as root, some two hours on two CPUs beside builds; `faults/measured.jsonl` has the rows):
 
     cargo xtask faults
 ";
