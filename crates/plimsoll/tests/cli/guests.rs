@@ -106,9 +106,9 @@ fn single_paths_repeat_exactly_and_the_functions_of_the_guests_kernel_are_named(
         "question = \"How long are two paths?\"\n[hosts.box]\nkernel = \"{}\"\nclock = \"virtual\"\n\
          [volumes.disk]\non = \"box\"\nloop = {{ size = \"16M\", filesystem = \"ext4\" }}\n\
          [loads.faults]\nfrom = \"box\"\nkernel = {{ path = \"page_fault\", operations = 2048 }}\n\
-         [loads.filters]\nfrom = \"box\"\nkernel = {{ path = \"filter_rules\", among = 200, operations = 100 }}\n\
+         [loads.filters]\nfrom = \"box\"\nkernel = {{ path = \"filter_rules\", among = 200, operations = 2000 }}\n\
          [loads.syncs]\nfrom = \"box\"\nto = \"disk\"\n\
-         storage = {{ reads = 0, block = \"4k\", size = \"64k\", sync_every = 1, sync_by = \"fsync\", operations = 20, seed = 1 }}\n\
+         storage = {{ reads = 0, block = \"4k\", size = \"64k\", sync_every = 1, sync_by = \"fsync\", operations = 3000, seed = 1 }}\n\
          [[phases]]\nname = \"faults\"\nmeasure = \"faults\"\nslices = 1\n[[phases]]\nname = \"filters\"\nmeasure = \"filters\"\nslices = 1\n\
          [[phases]]\nname = \"syncs\"\nmeasure = \"syncs\"\nslices = 1\n[run]\nprobes = false\nmin_trials = 1\nmax_trials = 1\n",
         kernel().display()
