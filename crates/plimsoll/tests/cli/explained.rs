@@ -313,6 +313,14 @@ fn of_two_commands_the_worse_one_is_explained() {
 }
 
 #[test]
+fn a_comparison_with_a_command_that_always_fails_is_shown_again() {
+    let lab = Lab::of_root();
+    let failed = "B fails in each of 5 runs, and A in none";
+    lab.plimsoll(&["compare", "--explain", "--a", "true", "--b", "cat /nowhere"]).exits(1).prints(failed);
+    lab.plimsoll(&["explain", "latest"]).exits(0).prints(failed);
+}
+
+#[test]
 fn a_command_that_sleeps_or_starts_processes_is_named_in_whatever_namespace_it_runs() {
     let lab = Lab::of_root();
     let first_cause = |good: &str, bad: &str| {

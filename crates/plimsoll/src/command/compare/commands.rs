@@ -3,6 +3,7 @@
 use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::sequential::SequentialSettings;
 use plimsoll_model::verdict::Verdict;
+use serde_json::{Map, Value};
 
 use super::answer::Answers;
 use super::cells::{self, Cell};
@@ -67,14 +68,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         times: &meter.times,
         words: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
     };
-    if answer.explained.is_some() {
-        match kept::keep(args.store.store.as_deref(), &json::document(&answer)) {
-            Ok(()) => answer.is_kept = true,
-            Err(error) => messages::note(format_args!(
-                "`plimsoll explain latest` will not show this comparison: {error}"
-            )),
-        }
-    }
+    answer.is_kept = answer.explained.is_some() && keep(args, &json::document(&answer));
     match args.format {
         PlainFormat::Text => output::styled(|out, options| text::write(out, &answer, options)),
         PlainFormat::Json => output::document(|out| json::write(out, &answer)),
@@ -113,13 +107,26 @@ fn fails(
         .observer
         .as_mut()
         .map_or((None, Vec::new()), |it| it.explain(Some(&found), gauge.lower_is_better()));
+    let document = failing.document(cells, &found, &explained);
+    if explained.0.is_some() {
+        keep(args, &document);
+    }
     match args.format {
         PlainFormat::Text => {
             output::styled(|out, options| failing.text(out, (cells, gauge), &explained, options))
         }
-        PlainFormat::Json => output::document(|out| failing.json(out, &found, &explained)),
+        PlainFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &document)),
     }?;
     Ok(Exit::of(&[found.verdict]))
+}
+
+/// Keeps an explained comparison for `plimsoll explain latest`. Returns whether it did; a note says why not.
+fn keep(args: &CompareArgs, document: &Map<String, Value>) -> bool {
+    let kept = kept::keep(args.store.store.as_deref(), document);
+    if let Err(error) = &kept {
+        messages::note(format_args!("`plimsoll explain latest` will not show this comparison: {error}"));
+    }
+    kept.is_ok()
 }
 
 /// Where in the whole a measurement failed.

@@ -8,7 +8,7 @@ use plimsoll_judge::stats::median;
 use plimsoll_model::verdict::{Outcome, VERDICT_SCHEMA, Verdict};
 use plimsoll_report::escape::terminal;
 use plimsoll_report::text::{TextOptions, Why};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::cells::Cell;
 use super::json::{verdict, why};
@@ -122,18 +122,19 @@ impl Failing {
         notes.iter().try_for_each(|note| writeln!(out, "\n{note}"))
     }
 
-    pub(super) fn json(
+    pub(super) fn document(
         &self,
-        out: &mut dyn Write,
+        cells: &[Cell],
         found: &Comparison,
         (explained, notes): &(Option<Explained>, Vec<String>),
-    ) -> io::Result<()> {
+    ) -> Map<String, Value> {
         let mut fields = Map::from_iter([("schema".to_owned(), VERDICT_SCHEMA.into())]);
         fields.extend(verdict(found));
+        fields.insert("summary".into(), format!("{}.", self.sentence(cells)).into());
         fields.insert("errors".into(), json!(self.errors));
         fields.extend(explained.iter().flat_map(why));
         fields.insert("notes".into(), json!(notes));
-        plimsoll_report::json::pretty(out, &fields)
+        fields
     }
 }
 
