@@ -368,7 +368,36 @@ fn page(measured: &Measured) -> String {
             days.iter().map(|day| measured.get(&(row.name.to_string(), (*day).clone()))),
         ));
     }
+    page.push_str(&days.iter().filter_map(|day| pooled(measured, day)).collect::<String>());
     page
+}
+
+/// What the rows that have fio beside itself say together: a single one scatters by more than programs differ.
+fn pooled(measured: &Measured, day: &str) -> Option<String> {
+    let rows: Vec<(&Spread, &Spread)> = measured
+        .iter()
+        .filter(|((_, of), _)| of == day)
+        .filter_map(|(_, figures)| Some((&figures.ratio, figures.noise.as_ref()?)))
+        .collect();
+    let own = geometric_mean(rows.iter().map(|(ratio, _)| ratio.0[0]))?;
+    let itself = geometric_mean(rows.iter().map(|(_, noise)| noise.0[0]))?;
+    Some(format!(
+        "\nOn {day}, {} rows have fio beside itself. Their geometric mean is {own}, and that of fio against itself {itself} (two standard errors each).\n",
+        rows.len()
+    ))
+}
+
+/// The geometric mean, with twice its standard error; nothing for a single ratio.
+fn geometric_mean(ratios: impl Iterator<Item = f64>) -> Option<String> {
+    let logs: Vec<f64> = ratios.map(f64::ln).collect();
+    let n = logs.len() as f64;
+    let mean = logs.iter().sum::<f64>() / n;
+    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    let error = 2.0 * (variance / n).sqrt();
+    error.is_finite().then(|| {
+        let [at, low, high] = [mean, mean - error, mean + error].map(f64::exp);
+        format!("{at:.3} ({low:.3} to {high:.3})")
+    })
 }
 
 /// A row of the page, with the figures of each day.
@@ -493,6 +522,18 @@ mod tests {
             "{found}"
         );
         assert!(found.ends_with("| | | | |\n"), "{found}");
+    }
+
+    #[test]
+    fn rows_with_fio_beside_itself_have_a_geometric_mean_of_the_day() {
+        // Twofold and half of it multiply to nothing; two logs of plus and minus ln 2 have a standard error of ln 2.
+        assert_eq!(geometric_mean([2.0, 0.5].into_iter()).as_deref(), Some("1.000 (0.250 to 4.000)"));
+        assert_eq!(geometric_mean([2.0].into_iter()), None);
+        let name = |row: usize| (rows()[row].name.to_string(), "2026-01-01".to_owned());
+        let round = |own| Round { own, theirs: 1.0, again: Some(1.0) };
+        let measured = [(name(5), 2.0), (name(6), 0.5)].map(|(of, own)| (of, Figures::of(&[round(own)])));
+        let page = page(&BTreeMap::from(measured));
+        assert!(page.contains("On 2026-01-01, 2 rows have fio beside itself. Their geometric mean is 1.000 (0.250 to 4.000)"), "{page}");
     }
 
     #[test]
