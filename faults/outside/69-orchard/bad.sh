@@ -1,0 +1,2 @@
+#!/bin/bash
+exec redis-benchmark -s /var/tmp/c69/west.sock -n 40000 -c 8 -r 2000 -q HGET basket f:__rand_int__

@@ -1,0 +1,2 @@
+#!/bin/bash
+exec perl /var/tmp/c72/take.pl /var/tmp/c72/two

@@ -1,0 +1,2 @@
+#!/bin/bash
+exec curl -s -K /var/tmp/c80/list8082

@@ -1,0 +1,3 @@
+#!/bin/bash
+for p in $(cat /var/tmp/c81/pids); do kill $p; done
+sleep 0.3; rm -rf /var/tmp/c81

@@ -1,0 +1,3 @@
+#!/bin/bash
+. /var/tmp/c84/coral.env
+exec /var/tmp/c84/shift 500

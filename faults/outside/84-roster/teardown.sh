@@ -1,0 +1,2 @@
+#!/bin/bash
+rm -rf /var/tmp/c84

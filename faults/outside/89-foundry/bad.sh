@@ -1,0 +1,2 @@
+#!/bin/bash
+cd /var/tmp/c89/pewter && make -s clean && exec make -s -j2

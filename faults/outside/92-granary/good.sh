@@ -1,0 +1,2 @@
+#!/bin/bash
+exec perl /var/tmp/c92/fill.pl /var/tmp/c92/rye 11 sack
