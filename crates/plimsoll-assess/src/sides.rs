@@ -1,6 +1,6 @@
 //! The two sides that a run's verdict compares, as the phases that belong to each.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use plimsoll_explain::causes::Measured;
 use plimsoll_judge::Scale;
@@ -201,28 +201,23 @@ pub(super) fn measured(plan: &Plan, phase: &str, profile: Option<&ProfileReport>
         processes.push(AGENT.to_owned());
         hosts.extend(load.map(|load| load.from.clone()));
     }
-    // Connections may be passed on in a circle, which `check` does not know of.
-    let mut seen = BTreeSet::new();
-    let mut next = load.map(|load| load.to.as_str());
     let names = |name: &str, service: &Service| {
         let members = profile.map_or(&[][..], |profile| &profile.members).iter();
         let members: Vec<String> =
             members.filter(|it| it.service == name).map(|it| it.process.clone()).collect();
         if members.is_empty() { service.processes(name) } else { members }
     };
-    while let Some((name, service)) = next.and_then(|name| experiment.services.get_key_value(name)) {
-        if !seen.insert(name) {
-            break;
-        }
+    let serving = load.map_or_else(Vec::new, |load| experiment.serving(load));
+    for (name, service) in &serving {
         processes.extend(names(name, service));
         hosts.push(service.on.clone());
-        next = service.onward();
     }
     let is_loaded = |name: &String| experiment.loads.values().any(|load| load.to == *name);
+    let serves = |name: &String| serving.iter().any(|(known, _)| *known == name);
     let helpers = experiment
         .services
         .iter()
-        .filter(|(name, service)| !seen.contains(name) && !is_loaded(name) && hosts.contains(&service.on));
+        .filter(|(name, service)| !serves(name) && !is_loaded(name) && hosts.contains(&service.on));
     Measured {
         helpers: helpers.flat_map(|(name, service)| names(name, service)).collect(),
         processes,

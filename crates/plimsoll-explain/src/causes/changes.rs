@@ -127,14 +127,8 @@ pub(super) fn restarted(experiment: &Experiment) -> Change {
 
 /// The services that no load reaches stand still.
 pub(super) fn without_other_services(experiment: &Experiment) -> Change {
-    let mut reached = BTreeSet::new();
-    for load in experiment.loads.values() {
-        let mut next = Some(load.to.as_str());
-        while let Some((name, service)) = next.and_then(|name| experiment.services.get_key_value(name)) {
-            // Connections may be passed on in a circle.
-            next = if reached.insert(name) { service.onward() } else { None };
-        }
-    }
+    let serving = experiment.loads.values().flat_map(|load| experiment.serving(load));
+    let reached: BTreeSet<&String> = serving.map(|(name, _)| name).collect();
     let others = experiment
         .services
         .iter()

@@ -125,6 +125,21 @@ impl Experiment {
         Some(self.load_of(phase)?.kind.usual_metric())
     }
 
+    /// The services that serve a load: the one that it goes to, and those that requests are passed on to, in this order.
+    pub fn serving<'e>(&'e self, load: &'e Load) -> Vec<(&'e String, &'e Service)> {
+        let mut serving: Vec<(&String, &Service)> = Vec::new();
+        let mut next = Some(load.to.as_str());
+        while let Some((name, service)) = next.and_then(|name| self.services.get_key_value(name)) {
+            // Connections may be passed on in a circle, which `check` does not know of.
+            if serving.iter().any(|(known, _)| *known == name) {
+                break;
+            }
+            serving.push((name, service));
+            next = service.onward();
+        }
+        serving
+    }
+
     /// The load that a phase measures.
     pub(crate) fn load_of(&self, phase: &str) -> Option<&Load> {
         self.loads.get(self.measured_load(phase)?)
