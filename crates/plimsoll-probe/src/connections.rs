@@ -71,7 +71,7 @@ pub struct Listening {
 }
 
 impl Listening {
-    fn add(&mut self, waiting: u32, limit: u32) {
+    pub(crate) fn add(&mut self, waiting: u32, limit: u32) {
         self.limit = if self.sockets == 0 { limit } else { limit.min(self.limit) };
         self.sockets += 1;
         self.waiting += u64::from(waiting);
@@ -141,27 +141,31 @@ pub(crate) fn listening() -> io::Result<BTreeMap<SocketAddr, Listening>> {
     sockets_in(1 << LISTEN).map(|sockets| sockets.listeners)
 }
 
-/// Both ends of all TCP sockets of the calling thread's network namespace that do not listen.
-pub(crate) fn pairs() -> io::Result<BTreeSet<(SocketAddr, SocketAddr)>> {
-    let mut pairs = BTreeSet::new();
-    diagnose(ALL_STATES & !(1 << LISTEN), 0, |answer| {
-        pairs.extend(end(answer, ANSWER_PORT, ANSWER_ADDRESS).zip(end(
-            answer,
-            ANSWER_PEER_PORT,
-            ANSWER_PEER_ADDRESS,
-        )));
+/// Both ends of the TCP sockets of the calling thread's network namespace that are open and do not listen: the own one and the peer's, by inode.
+/// A socket that no process has yet has the inode 0.
+pub(crate) fn ends() -> io::Result<Vec<(u32, (SocketAddr, SocketAddr))>> {
+    let mut found = Vec::new();
+    diagnose(ALL_STATES & !(1 << LISTEN | 1 << TIME_WAIT), 0, |answer| {
+        let own = end(answer, ANSWER_PORT, ANSWER_ADDRESS);
+        let peer = end(answer, ANSWER_PEER_PORT, ANSWER_PEER_ADDRESS);
+        found.extend(number(answer, ANSWER_INODE).zip(own.map(canonical).zip(peer.map(canonical))));
     })?;
-    Ok(pairs)
+    Ok(found)
 }
 
-/// The inodes of the listening sockets of the calling thread's network namespace, by their port.
-pub(crate) fn listening_sockets() -> io::Result<BTreeMap<u16, BTreeSet<u32>>> {
-    let mut sockets: BTreeMap<u16, BTreeSet<u32>> = BTreeMap::new();
+/// An IPv4 address as such, although a socket of both families has it as one of IPv6.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// The inodes of the listening sockets of the calling thread's network namespace, by their address.
+pub(crate) fn listening_sockets() -> io::Result<BTreeMap<SocketAddr, BTreeSet<u32>>> {
+    let mut sockets: BTreeMap<SocketAddr, BTreeSet<u32>> = BTreeMap::new();
     diagnose(1 << LISTEN, 0, |answer| {
         if let (Some(address), Some(inode)) =
             (end(answer, ANSWER_PORT, ANSWER_ADDRESS), number(answer, ANSWER_INODE))
         {
-            sockets.entry(address.port()).or_default().insert(inode);
+            sockets.entry(canonical(address)).or_default().insert(inode);
         }
     })?;
     Ok(sockets)

@@ -18,6 +18,7 @@ pub mod sampler;
 pub mod serving;
 mod small_file;
 pub mod tree;
+mod unix_sockets;
 
 pub use budget::{Budget, thread_cpu_time};
 pub use connections::connections;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::table::Table;
 use crate::busiest::Sockets;
 use crate::connections::{Listening, listening, open_questions};
+use crate::unix_sockets;
 
 /// The most addresses that are kept: a machine may listen on thousands of ports.
 const MOST: usize = 64;
@@ -33,6 +34,9 @@ impl Listeners {
         self.looks += 1;
         for (address, it) in all {
             self.add(&address.to_string(), &it);
+        }
+        for (name, it) in unix_sockets::listening().into_iter().flatten() {
+            self.add(&name, &it);
         }
         if let Ok(questions) = open_questions() {
             *self.sums.entry("dns.questions".to_owned()).or_default() += questions as f64;

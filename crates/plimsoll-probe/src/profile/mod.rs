@@ -29,7 +29,6 @@ mod tracefs;
 mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -107,7 +106,6 @@ enum Command {
     Start { hosts: HostNamespaces, started: Sender<()> },
     Stop { arm: Arm, stopped: Sender<()> },
     Name { parts: BTreeMap<u32, Arc<str>> },
-    Entered { namespaces: Sender<BTreeMap<u64, File>> },
     Take { profiles: Sender<Vec<(Profile, Vec<LineSamples>)>> },
 }
 
@@ -259,11 +257,6 @@ impl Profiler {
         }
     }
 
-    /// The network namespaces that commands entered until now, by their inodes.
-    pub fn entered(&self) -> BTreeMap<u64, File> {
-        self.ask(|namespaces| Command::Entered { namespaces }).unwrap_or_default()
-    }
-
     /// Samples since the last call, a profile for each rig.
     pub fn take(&self) -> Vec<Profile> {
         self.take_with_lines().into_iter().map(|(profile, _)| profile).collect()
@@ -352,10 +345,6 @@ impl Worker {
                     if let Some(looker) = &mut self.looker {
                         looker.name(&parts);
                     }
-                }
-                Ok(Command::Entered { namespaces }) => {
-                    let entered = self.looker.as_ref().map(Looker::entered);
-                    let _ = namespaces.send(entered.unwrap_or_default());
                 }
                 Ok(Command::Take { profiles }) => {
                     let _ = profiles.send(self.take(&mut symbols));

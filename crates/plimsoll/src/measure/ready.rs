@@ -20,9 +20,9 @@ const EVERY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_mi
 /// The most threads of a process that are looked at.
 const MOST_THREADS: usize = 64;
 /// The most open files of a process that are looked at.
-const MOST_FILES: usize = 16;
+const MOST_FILES: usize = 64;
 
-/// Ready time and open files of the descendants of this process.
+/// Ready time and open files of the descendants of this process, and open files of those that serve them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CommandLooks {
     /// For how long they were ready to run.
@@ -33,30 +33,42 @@ pub(crate) struct CommandLooks {
     pub(crate) open: BTreeMap<String, u64>,
 }
 
-/// Runs something, and looks at descendants of this process meanwhile. `counts` says by its name whether a process counts.
+/// Runs something, and looks at descendants of this process meanwhile, and at the files of `servers` and their children. `counts` says by its name whether a process
+/// counts; `each_look` gets all of them.
 pub(crate) fn ready_during<T>(
     run: impl FnOnce() -> T,
     counts: impl Fn(&str) -> bool + Send,
+    servers: &BTreeSet<u32>,
+    mut each_look: impl FnMut(&[u32]) + Send,
 ) -> (T, CommandLooks) {
     let (over, is_over) = channel();
     thread::scope(|scope| {
-        let looks = scope.spawn(move || look_until(&is_over, &counts));
+        let looks = scope.spawn(move || look_until(&is_over, &counts, servers, &mut each_look));
         let ran = run();
         drop::<std::sync::mpsc::Sender<()>>(over);
         (ran, looks.join().unwrap_or_default())
     })
 }
 
-fn look_until(is_over: &Receiver<()>, counts: &dyn Fn(&str) -> bool) -> CommandLooks {
+fn look_until(
+    is_over: &Receiver<()>,
+    counts: &dyn Fn(&str) -> bool,
+    servers: &BTreeSet<u32>,
+    each_look: &mut dyn FnMut(&[u32]),
+) -> CommandLooks {
     let budget = Budget::new(COST);
     let mut ready: BTreeMap<Pid, Duration> = BTreeMap::new();
     let mut looked = CommandLooks::default();
     let mut pause = EVERY.0;
     while is_over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
         let before = thread_cpu_time();
-        let pids = processes(counts);
+        let mut pids = descendants();
+        each_look(&pids);
+        pids.retain(|pid| counts(name(*pid).trim_end()));
         looked.looks += 1;
-        for file in pids.iter().flat_map(|pid| open_files(*pid)).collect::<BTreeSet<_>>() {
+        let servers = servers.iter().flat_map(|pid| ProcessTree::take(Path::new("/"), *pid).pids);
+        let of_both = pids.iter().copied().chain(servers);
+        for file in of_both.flat_map(open_files).collect::<BTreeSet<_>>() {
             *looked.open.entry(file).or_default() += 1;
         }
         let threads = pids.into_iter().flat_map(threads);
@@ -66,13 +78,13 @@ fn look_until(is_over: &Receiver<()>, counts: &dyn Fn(&str) -> bool) -> CommandL
     CommandLooks { ready: ready.values().sum(), ..looked }
 }
 
-/// The descendants of this process that count.
-fn processes(counts: &dyn Fn(&str) -> bool) -> Vec<u32> {
+fn descendants() -> Vec<u32> {
     let own = std::process::id();
-    let mut pids = ProcessTree::take(Path::new("/"), own).pids;
-    pids.remove(&own);
-    let name = |pid: u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    pids.into_iter().filter(|pid| counts(name(*pid).trim_end())).collect()
+    ProcessTree::take(Path::new("/"), own).pids.into_iter().filter(|pid| *pid != own).collect()
+}
+
+fn name(pid: u32) -> String {
+    fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default()
 }
 
 fn threads(pid: u32) -> impl Iterator<Item = Pid> {
@@ -85,7 +97,25 @@ fn open_files(pid: u32) -> impl Iterator<Item = String> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().take(MOST_FILES);
     let paths = entries
         .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok()?.into_os_string().into_string().ok());
-    paths.filter(|path| path.starts_with('/') && !path.starts_with("/dev/") && !path.ends_with(" (deleted)"))
+    let paths = paths
+        .filter(|path| path.starts_with('/') && !path.starts_with("/dev/") && !path.ends_with(" (deleted)"));
+    paths.map(|path| without_numbers(&path))
+}
+
+/// The fewest digits that make a number which may differ from run to run, as that of a process does. A version has fewer.
+const LEAST_DIGITS: usize = 3;
+
+/// A path with an N for each long number: files whose names differ in these alone count as one.
+fn without_numbers(path: &str) -> String {
+    let mut plain = String::with_capacity(path.len());
+    for part in path.chars().collect::<Vec<_>>().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()) {
+        if part[0].is_ascii_digit() && part.len() >= LEAST_DIGITS {
+            plain.push('N');
+        } else {
+            plain.extend(part);
+        }
+    }
+    plain
 }
 
 #[cfg(test)]
@@ -98,7 +128,12 @@ mod tests {
     fn children_that_take_each_others_cpus_are_ready_for_longer_than_one_that_sleeps() {
         let line = "for n in $(seq 24); do yes > /dev/null & all=\"$all $!\"; done; sleep 0.3; kill $all";
         let of = |counts: fn(&str) -> bool| {
-            ready_during(|| Command::new("sh").args(["-c", line]).status().unwrap().success(), counts)
+            ready_during(
+                || Command::new("sh").args(["-c", line]).status().unwrap().success(),
+                counts,
+                &BTreeSet::new(),
+                |_| (),
+            )
         };
         let (ran, ready) = of(|name| name == "yes");
         // 24 processes share some CPUs for 0.3 s, and other tests run beside them.
@@ -107,12 +142,19 @@ mod tests {
     }
 
     #[test]
+    fn temporary_files_of_several_processes_are_one_by_their_name_without_numbers() {
+        assert_eq!(without_numbers("/db/base/pgsql_tmp/pgsql_tmp41231.0"), "/db/base/pgsql_tmp/pgsql_tmpN.0");
+        assert_eq!(without_numbers("/usr/lib/python3.11/x86_64"), "/usr/lib/python3.11/x86_64");
+        assert_eq!(without_numbers(""), "");
+    }
+
+    #[test]
     fn a_file_that_a_child_keeps_open_is_seen_in_most_looks() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let path = file.path().to_str().unwrap();
         let sleeps = || Command::new("sh").args(["-c", &format!("sleep 0.5 < {path}")]).status().unwrap();
-        let (_, looked) = ready_during(sleeps, |_| true);
-        let found = looked.open.get(path).copied().unwrap_or_default();
+        let (_, looked) = ready_during(sleeps, |_| true, &BTreeSet::new(), |_| ());
+        let found = looked.open.get(&without_numbers(path)).copied().unwrap_or_default();
         assert!(2 * found > looked.looks, "{looked:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Looks at the machine while either of two commands runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 use plimsoll_assess::Explained;
 use plimsoll_assess::commands::{self, Command, CommandRun, Scene};
 use plimsoll_judge::compare::Comparison;
-use plimsoll_model::observation::Arm;
+use plimsoll_model::observation::{Arm, Snapshot};
 use plimsoll_model::verdict::Outcome;
 use plimsoll_probe::profile::{Profiler, ServiceGroup};
-use plimsoll_probe::serving::{self, Connected};
 
 use super::cells::Cell;
-use super::observed::Observed;
+use super::observed::{Ended, Observed};
 use crate::args::CompareArgs;
 use crate::command::watch::target::own_cpu;
 use crate::failure::Failure;
@@ -35,15 +34,11 @@ pub(super) struct Observer {
     /// Why there are no stacks.
     missing: Vec<String>,
     runs: [Vec<CommandRun>; 2],
-    /// The connections before the first run, by namespace, and the listening sockets that were found to serve since.
-    connected: Vec<Option<Connected>>,
-    serving: BTreeSet<u32>,
+    /// Programs that commands had connections to.
+    servers: BTreeSet<u32>,
     /// What this process used of the CPUs while commands ran.
     own: Duration,
 }
-
-/// The first runs of each command after which its connections are looked at: it makes the same ones each time.
-const CONNECTED: usize = 3;
 
 impl Observer {
     pub(super) fn open(args: &CompareArgs, cells: &[Cell]) -> Result<Self, Failure> {
@@ -65,7 +60,6 @@ impl Observer {
             Err(error) => (None, vec![format!("No profile was taken: {error}.")]),
         };
         let is_complete = !args.program.is_empty();
-        let connected = observed.connected();
         Ok(Self {
             observed,
             programs,
@@ -73,8 +67,7 @@ impl Observer {
             profiler,
             missing,
             runs: Default::default(),
-            connected,
-            serving: BTreeSet::new(),
+            servers: BTreeSet::new(),
             own: Duration::ZERO,
         })
     }
@@ -94,13 +87,14 @@ impl Observer {
         let (start, own) = (Instant::now(), own_cpu());
         // Where the user named the programs, the others that the command starts are strangers.
         let counts = |name: &str| !self.is_complete || self.programs.contains(name);
-        let ((ended, times), seen) = ready_during(run, counts);
+        let observed = &mut self.observed;
+        let ((ended, times), seen) = ready_during(run, counts, &self.servers, |pids| observed.enter(pids));
         let seconds = start.elapsed().as_secs_f64();
         if let Some(profiler) = &self.profiler {
             profiler.stop(SIDES[which]);
         }
         self.own += own_cpu().saturating_sub(own);
-        let mut counters = self.observed.end(&before);
+        let mut counters = self.end(&before);
         let ready = times.ready.filter(|_| !self.is_complete).unwrap_or(seen.ready);
         counters.insert(commands::READY.to_owned(), ready.as_micros() as f64);
         counters.insert("files.looks".to_owned(), seen.looks as f64);
@@ -108,50 +102,26 @@ impl Observer {
             .extend(seen.open.into_iter().map(|(path, found)| (format!("files.open.{path}"), found as f64)));
         let operations = operations(&ended, seconds);
         self.runs[which].push(CommandRun { counters, seconds, operations });
-        self.find_namespaces();
-        if self.runs[which].len() <= CONNECTED {
-            self.find_servers();
-        }
         (ended, times)
     }
 
-    /// Looks at the network namespaces as well that commands have entered.
-    fn find_namespaces(&mut self) {
-        for (inode, namespace) in self.profiler.iter().flat_map(Profiler::entered) {
-            self.observed.add(inode, namespace);
+    /// What the kernel counted in a run. The programs that a command had connections to are part of what is measured from now on.
+    fn end(&mut self, before: &[Snapshot]) -> BTreeMap<String, f64> {
+        let Ended { counters, servers } = self.observed.end(before);
+        if let Some(profiler) = self.profiler.as_ref().filter(|_| !servers.is_empty()) {
+            profiler.name(&servers, commands::SERVED);
         }
-        let mut connected = self.observed.connected();
-        if connected.len() > self.connected.len() {
-            self.connected.extend(connected.drain(self.connected.len()..));
-        }
+        self.servers.extend(servers);
+        counters
     }
 
-    /// Runs a command that does not count, to learn which namespaces it enters.
+    /// Runs a command that does not count, to learn which namespaces it enters and who serves it.
     pub(super) fn rehearse<T>(&mut self, run: impl FnOnce() -> T) -> T {
-        if let Some(profiler) = &self.profiler {
-            profiler.start(self.observed.namespaces.clone());
-        }
-        let ended = run();
-        if let Some(profiler) = &self.profiler {
-            profiler.stop(SIDES[0]);
-            profiler.take();
-        }
-        self.find_namespaces();
+        let before = self.observed.begin();
+        let observed = &mut self.observed;
+        let (ended, _) = ready_during(run, |_| false, &self.servers, |pids| observed.enter(pids));
+        self.end(&before);
         ended
-    }
-
-    /// Finds the programs that a command had connections to: they are part of what is measured.
-    fn find_servers(&mut self) {
-        let now = self.observed.connected();
-        let both = self.connected.iter().zip(&now);
-        let served = both.filter_map(|(before, now)| Some(now.as_ref()?.served_since(before.as_ref()?)));
-        let mut sockets: BTreeSet<u32> = served.flatten().collect();
-        sockets.retain(|socket| self.serving.insert(*socket));
-        let mut pids = serving::owners(Path::new("/proc"), &sockets);
-        pids.remove(&std::process::id());
-        if let Some(profiler) = self.profiler.as_ref().filter(|_| !pids.is_empty()) {
-            profiler.name(&pids, commands::SERVED);
-        }
     }
 
     /// The part of all CPUs' time that this process used while commands ran.

@@ -1,7 +1,7 @@
 //! The counters that are read while commands run: of the whole machine, of one network namespace, or of a control
 //! group.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use plimsoll_model::observation::Snapshot;
 use plimsoll_probe::Budget;
 use plimsoll_probe::counters::{Counters, Depth};
 use plimsoll_probe::profile::HostNamespaces;
-use plimsoll_probe::serving::Connected;
+use plimsoll_probe::serving::Servers;
 
 use crate::args::Observe;
 use crate::failure::Failure;
@@ -29,6 +29,8 @@ pub(super) struct Observed {
     is_beside_strangers: bool,
     /// The counters of each of the namespaces; those of the machine come from the first.
     counters: Vec<NamespaceCounters>,
+    /// The counters of namespaces that the command has entered in this run, by their inodes. They may be gone with it.
+    entered: BTreeMap<u64, NamespaceCounters>,
 }
 
 impl Observed {
@@ -64,16 +66,23 @@ impl Observed {
             group,
             is_beside_strangers,
             counters: vec![counters],
+            entered: BTreeMap::new(),
         })
     }
 
-    /// Looks at another namespace as well, under the same name.
-    pub(super) fn add(&mut self, inode: u64, namespace: File) {
-        if !self.namespaces.contains_key(&inode)
-            && let Ok(counters) = NamespaceCounters::open(namespace)
-        {
-            self.namespaces.insert(inode, self.host());
-            self.counters.push(counters);
+    /// Looks at the namespaces of these processes as well, as long as this run lasts.
+    pub(super) fn enter(&mut self, pids: &[u32]) {
+        for path in pids.iter().map(|pid| format!("/proc/{pid}/ns/net")) {
+            let Ok(inode) = fs::metadata(&path).map(|namespace| namespace.ino()) else { continue };
+            let is_new = !self.namespaces.contains_key(&inode) && !self.entered.contains_key(&inode);
+            if is_new
+                && self.entered.len() < MOST_ENTERED
+                && let Ok(namespace) = File::open(path)
+                && let Ok(counters) = NamespaceCounters::open(namespace)
+            {
+                counters.ask(Question::Begin);
+                self.entered.insert(inode, counters);
+            }
         }
     }
 
@@ -83,21 +92,32 @@ impl Observed {
     }
 
     /// What the kernel has counted since `before`, in all namespaces together. Nothing looks at sockets any more.
-    pub(super) fn end(&self, before: &[Snapshot]) -> BTreeMap<String, f64> {
-        let mut counted = BTreeMap::new();
-        for (at, (before, counters)) in before.iter().zip(&self.counters).enumerate() {
-            let change = before.change(&counters.ask(Question::End).unwrap_or_default());
+    pub(super) fn end(&mut self, before: &[Snapshot]) -> Ended {
+        let now = |of: &NamespaceCounters| of.ask(Question::End).unwrap_or_default();
+        let known = before.iter().zip(&self.counters).map(|(before, of)| {
+            let (after, servers) = now(of);
+            (before.change(&after), servers)
+        });
+        let entered = std::mem::take(&mut self.entered).into_iter();
+        let (kept, made): (Vec<_>, Vec<_>) = entered.partition(|(inode, _)| outlives_the_run(*inode));
+        // A namespace that ends with the command was made by it, and counts from zero.
+        let made = made.iter().map(|(_, of)| now(of)).map(|(after, servers)| (after.values, servers));
+        let mut ended = Ended::default();
+        for (at, (change, servers)) in known.chain(made).enumerate() {
+            ended.servers.extend(servers);
             let is_once = |name: &String| at == 0 || !name.starts_with(OF_MACHINE);
             for (name, value) in change.into_iter().filter(|(name, _)| is_once(name)) {
-                *counted.entry(name).or_default() += value;
+                let is_looks = name == LOOKS;
+                let sum: &mut f64 = ended.counters.entry(name).or_default();
+                // The namespaces are looked at side by side.
+                *sum = if is_looks { sum.max(value) } else { *sum + value };
             }
         }
-        counted
-    }
-
-    /// All connections of each namespace, over or not; nothing where the kernel does not tell.
-    pub(super) fn connected(&self) -> Vec<Option<Connected>> {
-        self.counters.iter().map(|it| it.ask(Question::Connected).flatten()).collect()
+        for (inode, counters) in kept {
+            self.namespaces.insert(inode, self.host());
+            self.counters.push(counters);
+        }
+        ended
     }
 
     /// Whether strangers run there as well: a namespace that the user names is that of what is measured.
@@ -116,6 +136,23 @@ impl Observed {
     }
 }
 
+/// Whether a network namespace is mounted, as `ip netns` does it, or has a process in it.
+fn outlives_the_run(inode: u64) -> bool {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mut processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    mounts.contains(&format!("net:[{inode}]"))
+        || processes.any(|it| fs::metadata(it.path().join("ns/net")).is_ok_and(|of| of.ino() == inode))
+}
+
+/// What was seen of a run.
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    /// What the kernel counted meanwhile.
+    pub(super) counters: BTreeMap<String, f64>,
+    /// Processes that were found to serve the command, and were not known.
+    pub(super) servers: BTreeSet<u32>,
+}
+
 /// The processes of a control group.
 fn processes(folder: &Path) -> Vec<u32> {
     let text = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
@@ -124,6 +161,10 @@ fn processes(folder: &Path) -> Vec<u32> {
 
 /// How counters of the whole machine begin, which are the same in each namespace.
 const OF_MACHINE: &str = "machine.";
+/// How often the sockets of a namespace were looked at.
+const LOOKS: &str = "listen.looks";
+/// The most namespaces that are looked at beside those of before.
+const MOST_ENTERED: usize = 8;
 /// The part of one CPU that looks at sockets take, and the time until the first and between two.
 const SOCKETS_COST: f64 = 0.01;
 const SOCKETS_EVERY: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
@@ -131,8 +172,7 @@ const SOCKETS_EVERY: (Duration, Duration) = (Duration::from_millis(10), Duration
 /// What the thread is asked for, with the way for the answer.
 enum Question {
     Begin(Sender<Snapshot>),
-    End(Sender<Snapshot>),
-    Connected(Sender<Option<Connected>>),
+    End(Sender<(Snapshot, BTreeSet<u32>)>),
 }
 
 /// Counters of a network namespace, read by a thread that lives in it.
@@ -177,6 +217,7 @@ impl NamespaceCounters {
 /// Answers until nobody asks any more, and looks at sockets between a beginning and its end.
 fn answer(asked: &Receiver<Question>, mut counters: Counters) {
     let budget = Budget::new(SOCKETS_COST);
+    let mut servers = Servers::of(std::process::id());
     let mut due: Option<Instant> = None;
     loop {
         let question = match due {
@@ -191,12 +232,13 @@ fn answer(asked: &Receiver<Question>, mut counters: Counters) {
             }
             Ok(Question::End(answer)) => {
                 due = None;
-                let _ = answer.send(counters.read(Depth::Light));
+                let _ = answer.send((counters.read(Depth::Light), servers.take()));
             }
-            Ok(Question::Connected(answer)) => drop(answer.send(Connected::look().ok())),
             Err(RecvTimeoutError::Timeout) => {
                 let began = Instant::now();
                 counters.look_at_sockets();
+                // A kernel that refuses names no server.
+                let _ = servers.look();
                 let pause = budget.pause(began.elapsed()).clamp(SOCKETS_EVERY.0, SOCKETS_EVERY.1);
                 due = Some(Instant::now() + pause);
             }
@@ -211,14 +253,42 @@ mod tests {
 
     #[test]
     fn the_counters_of_the_own_namespace_are_read_without_privilege() {
-        let observed = Observed::open(&Observe::Host).unwrap();
+        let mut observed = Observed::open(&Observe::Host).unwrap();
         let before = observed.begin();
         thread::sleep(5 * SOCKETS_EVERY.0);
-        let values = observed.end(&before);
+        let values = observed.end(&before).counters;
         assert!(values["listen.looks"] > 1.0, "sockets are looked at meanwhile: {values:?}");
-        assert!(observed.connected()[0].is_some() && observed.is_beside_strangers());
+        assert!(observed.is_beside_strangers());
         assert!(values.contains_key("machine.stat.ctxt") && values.contains_key("snmp.Tcp.ActiveOpens"));
         assert_eq!(observed.group(), None);
         assert!(Observed::open(&Observe::Namespace("/no/such".into())).is_err());
+    }
+
+    #[test]
+    #[ignore = "needs root, unshare and ip"]
+    fn what_a_namespace_counts_that_lives_for_one_run_is_part_of_the_run() {
+        let mut observed = Observed::open(&Observe::Host).unwrap();
+        let mut connecting = |is_entered: bool| {
+            let before = observed.begin();
+            let script = "ip link set lo up; read line; for n in 1 2 3 4 5 6 7 8; do (exec 3<>/dev/tcp/127.0.0.1/9) 2>/dev/null; done";
+            let mut child = std::process::Command::new("unshare");
+            let child = child.args(["-n", "bash", "-c", script]).stdin(std::process::Stdio::piped());
+            let mut child = child.spawn().unwrap();
+            let own = fs::metadata("/proc/self/ns/net").unwrap().ino();
+            let path = format!("/proc/{}/ns/net", child.id());
+            while fs::metadata(&path).unwrap().ino() == own {
+                thread::sleep(Duration::from_millis(1));
+            }
+            if is_entered {
+                observed.enter(&[child.id()]);
+            }
+            drop(child.stdin.take());
+            child.wait().unwrap();
+            let opened = observed.end(&before).counters["snmp.Tcp.AttemptFails"];
+            assert!(observed.entered.is_empty());
+            opened
+        };
+        // Nobody listens on that port of the new namespace. Another test may connect in vain on this machine.
+        assert!(connecting(true) - connecting(false) >= 7.0);
     }
 }
