@@ -16,7 +16,7 @@ pub use crate::sampled::Sampled;
 
 /// How programs and threads begin (sysdeps in glibc), and how the kernel is entered: these tell nothing of what is done then (arch/x86/entry,
 /// arch/arm64/kernel/entry-common.c, kernel/softirq.c).
-const ENTRIES: [&str; 17] = [
+pub(crate) const ENTRIES: [&str; 17] = [
     "_start",
     "main",
     "__libc_start_main",
@@ -40,8 +40,11 @@ const ENTRIES: [&str; 17] = [
 pub(crate) const SYSTEM_CALLS: [&str; 3] = ["__x64_sys_", "__arm64_sys_", "ksys_"];
 /// The functions that page faults enter by (arch/x86/entry, arch/arm64/mm/fault.c).
 pub(crate) const PAGE_FAULTS: [&str; 2] = ["asm_exc_page_fault", "do_mem_abort"];
-/// How file systems take what is written to files.
-pub(crate) const FILE_WRITES: [&str; 8] = [
+/// How file systems take what is written to files. Some of them end in a jump to the next, and are on no stack then.
+pub(crate) const FILE_WRITES: [&str; 11] = [
+    "ext4_buffered_write_iter",
+    "generic_perform_write",
+    "iomap_file_buffered_write",
     "ext4_file_write_iter",
     "xfs_file_write_iter",
     "btrfs_file_write_iter",

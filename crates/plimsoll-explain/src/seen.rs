@@ -107,7 +107,7 @@ const LOCK: [&str; 9] = [
 const SEND_BUFFER: [&str; 3] = ["sk_stream_wait_memory", "sock_alloc_send_pskb", "sk_stream_wait_connect"];
 /// When it waits for the reader of a pipe: fs/pipe.c.
 const PIPE: [&str; 4] = ["pipe_write", "anon_pipe_write", "fifo_pipe_write", "pipe_wait_writable"];
-const CONNECTION: [&str; 2] = ["inet_wait_for_connect", "__inet_stream_connect"];
+const CONNECTION: [&str; 3] = ["inet_wait_for_connect", "__inet_stream_connect", "unix_wait_for_peer"];
 /// Where stopped threads sleep: kernel/signal.c, kernel/freezer.c.
 const STOPPED: [&str; 6] =
     ["do_signal_stop", "ptrace_stop", "ptrace_signal", "do_jobctl_trap", "do_freezer_trap", "__refrigerator"];
@@ -117,7 +117,14 @@ const DATAGRAM: [&str; 2] = ["__skb_wait_for_more_packets", "__skb_recv_udp"];
 
 /// What a thread waits for. The functions nearest to the sleep tell first.
 pub fn wait_for(site: &WaitSite) -> WaitFor {
-    let WaitSite::Sleep { functions, .. } = site else { return WaitFor::Cpu };
+    let WaitSite::Sleep { functions, call } = site else { return WaitFor::Cpu };
+    let ends_with = |end| call.as_ref().is_some_and(|call| call.ends_with(end));
+    if ends_with(WaitSite::TIMEOUT_ALONE) {
+        return WaitFor::Timer;
+    }
+    if ends_with(WaitSite::FOR_A_LOCK) {
+        return WaitFor::Lock;
+    }
     let kinds: [(&[&str], WaitFor); 9] = [
         (&STOPPED, WaitFor::Stopped),
         (&DISK, WaitFor::Disk),

@@ -39,9 +39,9 @@ pub(super) fn syncs<'k>(known: &'k Known<'_>) -> Syncs<'k> {
     Syncs { own, foreign }
 }
 
-/// Processes that what is measured starts.
-pub(super) fn forked<'k>(known: &'k Known<'_>) -> Vec<&'k GrownCalls> {
-    calls(known).filter(|it| it.call == TracedCall::Fork && known.measured.has(&it.process)).collect()
+/// Calls of this kind by what is measured.
+pub(super) fn by_measured<'k>(known: &'k Known<'_>, call: TracedCall) -> Vec<&'k GrownCalls> {
+    calls(known).filter(|it| it.call == call && known.measured.has(&it.process)).collect()
 }
 
 /// Processes that were killed for lack of memory, on the hosts of the run and elsewhere.

@@ -7,8 +7,8 @@ use plimsoll_model::observation::FrameKind;
 use plimsoll_model::report::{Evidence, GrownCpuUse, GrownFunction, ProfileReport, Who};
 
 use super::known::BUSY;
-use super::{Known, by_seen, cause};
-use crate::profile::{PAGE_FAULTS, SYSTEM_CALLS};
+use super::{Known, OPEN_SHARE, by_levels, by_seen, cause};
+use crate::profile::{ENTRIES, PAGE_FAULTS, SYSTEM_CALLS};
 
 /// Functions of the kernel that name a cause when they take most of what was added.
 pub(super) struct Signature {
@@ -115,7 +115,7 @@ pub(super) fn saturated(known: &Known<'_>) -> Option<Cause> {
     let of_kind = |it: &&GrownFunction| it.kind == kind;
     let functions: Vec<&GrownFunction> = profile.functions.iter().filter(of_kind).take(3).collect();
     let (what, missing) = match kind {
-        FrameKind::Kernel => (asked_for(profile), None),
+        FrameKind::Kernel => (asked_for(known, profile), None),
         _ => computed(profile).map_or((None, None), |it| (Some(it.what), it.missing)),
     };
     let sure = if what.is_some() && known.took_us.is_some() { sure.max(SPECIFIC) } else { sure };
@@ -123,8 +123,78 @@ pub(super) fn saturated(known: &Known<'_>) -> Option<Cause> {
     let functions =
         functions.into_iter().chain(profile.entered.iter().filter(|_| kind == FrameKind::Kernel).take(3));
     let functions = functions.map(|it| function_evidence(it, &profile.per));
-    let cause = cause(id, sure, std::iter::once(all).chain(functions).collect());
+    let huge_pages = lost_huge_pages(known).filter(|_| kind == FrameKind::Kernel).map(super::quoted);
+    let cause = cause(id, sure, std::iter::once(all).chain(functions).chain(huge_pages).collect());
     Some(with_missing(Cause { title, ..cause }, missing))
+}
+
+/// Causes that consist in what programs compute: added CPU time of programs is part of them, and no second cause.
+const COMPUTE: [CauseId; 11] = [
+    CauseId::CpuUserSaturated,
+    CauseId::CpuSingleThread,
+    CauseId::CpuContended,
+    CauseId::CpuFrequencyLimited,
+    CauseId::GeneratorSaturated,
+    CauseId::LockUserSpace,
+    CauseId::MemoryLargeFork,
+    CauseId::ProbeEffect,
+    CauseId::ServiceCrashed,
+    CauseId::ServiceManyProcesses,
+    CauseId::ServiceManySignals,
+];
+/// Causes by calls that a program makes, which it computes for as well.
+const CALLS: [CauseId; 4] = [
+    CauseId::ServiceFailingCalls,
+    CauseId::ServiceFileWrites,
+    CauseId::ServiceLogFlood,
+    CauseId::CpuKernelSaturated,
+];
+/// From this many times the kernel's added CPU time on, a program computes for more than for the calls.
+const BEYOND_CALLS: f64 = 2.0;
+/// By which part of their own time before programs must compute longer to be a second cause, and by which part of the time of an operation: alone they
+/// would make it so much slower. And the part of the added time that this must be.
+const BESIDE: (f64, f64, f64) = (0.5, 0.1, 0.05);
+/// How sure a second cause is.
+const SURE_BESIDE: f64 = 0.5;
+
+/// What programs compute longer beside causes that are no computing, as waits are.
+pub(super) fn computed_beside(known: &Known<'_>, causes: &[Cause]) -> Option<Cause> {
+    let profile = known.profile.filter(|profile| profile.tells())?;
+    let (before_us, after_us) = known.took_us.filter(|(before, after)| after > before)?;
+    let (added, of_kernel) = profile.added_us();
+    let of_programs = added - of_kernel;
+    let is_computing = |cause: &Cause| {
+        COMPUTE.contains(&cause.id)
+            || cause
+                .evidence
+                .iter()
+                .any(|it| it.metric.contains(OPEN_SHARE) && cause.id == CauseId::NameLookupSlow)
+            || CALLS.contains(&cause.id) && of_programs < BEYOND_CALLS * of_kernel
+    };
+    let own_us = profile.before.cpu_us - profile.before.kernel_us;
+    let is_enough = of_programs >= BESIDE.0 * own_us
+        && of_programs >= BESIDE.1 * before_us
+        && of_programs >= BESIDE.2 * (after_us - before_us);
+    if !is_enough || causes.iter().any(is_computing) {
+        return None;
+    }
+    let Computed { what, missing } = computed(profile)?;
+    let id = CauseId::CpuUserSaturated;
+    let evidence = of_programs_evidence(profile);
+    let title = format!("{}: {what}", id.title());
+    Some(with_missing(Cause { title, ..cause(id, SURE_BESIDE, evidence) }, missing))
+}
+
+/// The CPU time of programs, and of their functions that grew.
+fn of_programs_evidence(profile: &ProfileReport) -> Vec<CauseEvidence> {
+    let all = CauseEvidence {
+        metric: format!("CPU time of programs (per {})", profile.per),
+        before: profile.before.cpu_us - profile.before.kernel_us,
+        after: profile.after.cpu_us - profile.after.kernel_us,
+        unit: format!("µs/{}", profile.per),
+    };
+    let functions = profile.functions.iter().filter(|it| it.kind == FrameKind::User).take(3);
+    std::iter::once(all).chain(functions.map(|it| function_evidence(it, &profile.per))).collect()
 }
 
 /// Whether the CPU time of each operation grew by a similar factor as the rate of operations fell. Where that is far less, they wait for something
@@ -144,7 +214,7 @@ pub(super) fn explains_all(known: &Known<'_>) -> bool {
 
 /// What the kernel is asked for in most of the added time, in words: the system calls, or page faults. Processes are started by several calls, and
 /// files are opened by several.
-fn asked_for(profile: &ProfileReport) -> Option<String> {
+fn asked_for(known: &Known<'_>, profile: &ProfileReport) -> Option<String> {
     let mut names = BTreeSet::new();
     let named = profile.entered.iter().filter_map(|it| Some((entry(&it.function)?, it)));
     let entered: Vec<(&str, &GrownFunction)> = named.filter(|(name, _)| names.insert(*name)).collect();
@@ -163,7 +233,22 @@ fn asked_for(profile: &ProfileReport) -> Option<String> {
     let largest: Vec<_> = others.into_iter().filter(|(_, it)| it.share >= OF_TWO).take(2).collect();
     let names: Vec<&str> = largest.iter().map(|(name, _)| *name).collect();
     (share(&largest) >= PART).then_some(())?;
-    Some(format!("{} of `{}`", names.join(" and "), of(largest[0].1)?))
+    let small = names.contains(&FAULTS) && lost_huge_pages(known).is_some();
+    let why = if small { ", which has fewer huge pages" } else { "" };
+    Some(format!("{} of `{}`{why}", names.join(" and "), of(largest[0].1)?))
+}
+
+/// What page faults are called.
+const FAULTS: &str = "page faults";
+/// Page faults that the kernel answers with a huge page (mm/huge_memory.c), and the fewest for each operation that are worth a mention.
+const HUGE_PAGES: (&str, f64) = ("machine.vmstat.thp_fault_alloc", 8.0);
+
+/// The huge pages, where half of them or more are gone: each one stands for hundreds of page faults.
+fn lost_huge_pages<'k>(known: &Known<'k>) -> Option<&'k Evidence> {
+    let fell = |it: &&Evidence| {
+        by_levels::name(it) == HUGE_PAGES.0 && it.before >= HUGE_PAGES.1 && it.after <= HALF * it.before
+    };
+    known.evidence.iter().find(fell)
 }
 
 /// What a program computes in a good part of the added time.
@@ -223,7 +308,22 @@ pub(super) fn with_missing_names(cause: Cause, profile: &ProfileReport) -> Cause
 fn computed(profile: &ProfileReport) -> Option<Computed> {
     let mut of_programs = of_programs(profile);
     let with_name = of_programs.clone().find(|it| has_name(it));
-    described(profile, with_name.or_else(|| of_programs.find(|it| it.share >= PART))?)
+    let nameless = of_programs.find(|it| !has_name(it) && it.share >= PART);
+    // A library without names tells more by its caller than a smaller function with one.
+    let is_larger = |it: &&GrownFunction| {
+        named_caller(it).is_some() && with_name.is_none_or(|named| it.share >= LARGER * named.share)
+    };
+    described(profile, nameless.filter(is_larger).or(with_name).or(nameless)?)
+}
+
+/// How many times as much as a function with a name one without it takes that is named by its caller.
+const LARGER: f64 = 2.0;
+
+/// The nearest function with a name that calls one which has none.
+fn named_caller(function: &GrownFunction) -> Option<&str> {
+    let tells = |name: &&String| !name.starts_with('[') && !ENTRIES.contains(&name.as_str());
+    let is_nameless = function.function.starts_with('[');
+    function.called_by.iter().rev().find(tells).filter(|_| is_nameless).map(String::as_str)
 }
 
 fn of_programs(profile: &ProfileReport) -> impl Iterator<Item = &GrownFunction> + Clone {
@@ -240,17 +340,25 @@ fn described(profile: &ProfileReport, function: &GrownFunction) -> Option<Comput
     let runs =
         |it: &&GrownFunction| has_name(it) && runtime(it).is_none() && it.owner.last() == Some(process);
     let (what, missing) = match (runtime(function), of_programs(profile).find(runs)) {
-        (None, _) => (format!("`{}`", function.function), None),
+        (None, _) => (with_caller(function), None),
         (Some(_), Some(run)) => (format!("`{}`", run.function), None),
         (Some(runtime), None) => (format!("{} code", runtime.language), Some(runtime.names)),
     };
     Some(Computed { what: format!("{what} of `{process}`"), missing })
 }
 
+/// A function, with who calls it where it has no name of its own.
+fn with_caller(function: &GrownFunction) -> String {
+    match named_caller(function) {
+        Some(caller) => format!("`{}`, called by `{caller}`,", function.function),
+        None => format!("`{}`", function.function),
+    }
+}
+
 /// The name of a system call, or that of page faults; nothing for what these lead to.
 fn entry(function: &str) -> Option<&str> {
     let call = SYSTEM_CALLS.iter().find_map(|start| function.strip_prefix(start));
-    call.or_else(|| PAGE_FAULTS.contains(&function).then_some("page faults"))
+    call.or_else(|| PAGE_FAULTS.contains(&function).then_some(FAULTS))
 }
 
 /// The functions of one program, as evidence, if the CPUs are used up and it takes most of what was added.
@@ -526,6 +634,70 @@ mod tests {
         let opens = [("__x64_sys_read", 0.15), ("__x64_sys_openat", 0.14), ("__x64_sys_munmap", 0.12)];
         assert_eq!(of(&opens), of_relay("opens of files"));
         assert_eq!(of(&[("__x64_sys_mmap", 0.2), ("__x64_sys_munmap", 0.12)]), of_relay("mmap and munmap"));
+    }
+
+    #[test]
+    fn page_faults_are_laid_to_huge_pages_that_went_away() {
+        let of = |before, after| {
+            let entered = vec![function("asm_exc_page_fault", FrameKind::Kernel, 0.6)];
+            let busy = ProfileReport { entered, ..profile(None, Vec::new(), 0.9, 0.05) };
+            let pages = Evidence {
+                host: "machine".into(),
+                metric: "machine.vmstat.thp_fault_alloc (per run)".into(),
+                before,
+                after,
+                unit: "count".into(),
+                shift: -1.0,
+                control_ratio: None,
+            };
+            let evidence = [pages];
+            let cause = saturated(&Known { evidence: &evidence, ..of_profile(&busy) }).unwrap();
+            (
+                cause.title.ends_with("page faults of `relay`, which has fewer huge pages"),
+                cause.evidence.len(),
+            )
+        };
+        let (is_named, without) = (of(240.0, 3.0), of(240.0, 200.0));
+        assert!(is_named.0 && !without.0 && is_named.1 == without.1 + 1);
+        assert!(!of(3.0, 0.0).0, "a page or two of another program");
+    }
+
+    #[test]
+    fn the_caller_of_a_library_without_names_stands_in_the_title() {
+        let of = |callers: &[&str], named_share| {
+            let called_by = callers.iter().map(|name| (*name).to_owned()).collect();
+            let nameless = GrownFunction { called_by, ..function("[libcrypto.so.3]", FrameKind::User, 0.6) };
+            let named = function("memcpy", FrameKind::User, named_share);
+            let busy = profile(None, vec![nameless, named], 0.1, 0.05);
+            let title = saturated(&of_profile(&busy)).unwrap().title;
+            title.split_once(": ").unwrap().1.to_owned()
+        };
+        let called = "`[libcrypto.so.3]`, called by `RSA_sign`, of `relay`";
+        assert_eq!(of(&["main", "RSA_sign", "[libssl.so.3]"], 0.2), called);
+        assert_eq!(of(&["main", "RSA_sign"], 0.5), "`memcpy` of `relay`", "about as large, and has a name");
+        assert_eq!(of(&["_start", "main"], 0.02), "`[libcrypto.so.3]` of `relay`");
+    }
+
+    /// A program that computes for this time longer, in µs of 1000 before and 3000 after, beside a cause.
+    fn second(first: Cause, of_programs: f64, of_kernel: f64) -> Option<CauseId> {
+        let work = vec![function("work", FrameKind::User, 0.5)];
+        let mut grown = profile(None, work, 0.0, 0.5);
+        grown.after.cpu_us = grown.before.cpu_us + of_programs + of_kernel;
+        grown.after.kernel_us = grown.before.kernel_us + of_kernel;
+        let known = Known { took_us: Some((1000.0, 3000.0)), ..of_profile(&grown) };
+        computed_beside(&known, &[first]).map(|cause| cause.id)
+    }
+
+    #[test]
+    fn what_a_program_computes_longer_is_a_second_cause_beside_one_that_waits() {
+        let of = |id, of_programs, of_kernel| second(cause(id, 0.9, Vec::new()), of_programs, of_kernel);
+        let computing = Some(CauseId::CpuUserSaturated);
+        assert_eq!(of(CauseId::DiskSyncBound, 500.0, 100.0), computing);
+        assert_eq!(of(CauseId::DiskSyncBound, 90.0, 100.0), None, "alone it would hardly be slower");
+        assert_eq!(of(CauseId::ServiceManyProcesses, 900.0, 100.0), None, "new processes compute as well");
+        // A log line is computed before it is written.
+        assert_eq!(of(CauseId::ServiceFileWrites, 500.0, 400.0), None);
+        assert_eq!(of(CauseId::ServiceFileWrites, 900.0, 400.0), computing);
     }
 
     #[test]

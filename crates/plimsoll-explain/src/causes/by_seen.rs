@@ -108,6 +108,7 @@ pub(super) fn state_evidence(states: &[&RaisedState]) -> Vec<CauseEvidence> {
             StateKind::Nice => ("nice value of", "count"),
             StateKind::IdleOnly => ("runs only on idle CPUs (SCHED_IDLE):", "count"),
             StateKind::WithheldCpus => ("CPUs withheld from", "CPUs"),
+            StateKind::TimerSlack => ("timer slack, by which timeouts may end late, of", "ns"),
             StateKind::FileLocks => ("file locks held by", "count"),
         };
         CauseEvidence {

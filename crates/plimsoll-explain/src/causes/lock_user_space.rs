@@ -8,7 +8,7 @@ use super::{Definition, Known, Page, by_counters, by_functions, by_levels, by_se
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
-        evidence_for: "threads of the program sleep in futexes, and hardly any did before. Calls of futex fail with EAGAIN, or threads switch more often",
+        evidence_for: "threads of the program sleep in futexes, or its processes say in their titles that they wait for a lock (PostgreSQL), and hardly any did before. Calls of futex fail with EAGAIN, or threads switch more often",
         evidence_against: "as many threads slept there before. A single thread is as slow",
         test: "run the program with one thread: each operation takes as long as before",
         remedy: "find the lock's holder (perf lock contention -ab, offcputime). Hold the lock for less time, or split it",
@@ -48,13 +48,23 @@ fn by_tools(known: &Known<'_>) -> Option<Cause> {
     Some(cause(ID, 0.7, evidence))
 }
 
+/// How sure it is where the program itself says that it waits for a lock.
+const SURE_OF_TITLE: f64 = 0.88;
+
+/// Whether the program says in its title that it waits for a lock.
+fn says_so(site: &WaitSite) -> bool {
+    matches!(site, WaitSite::Sleep { call: Some(call), .. } if call.ends_with(WaitSite::FOR_A_LOCK))
+}
+
 fn find(known: &Known<'_>) -> Vec<Cause> {
     if known.measured.hosts.is_empty() {
         return by_tools(known).into_iter().collect();
     }
-    let is_futex = |site: &WaitSite| match site {
+    let is_lock = |site: &WaitSite| match site {
         WaitSite::Sleep { functions, .. } => {
-            functions.iter().any(|function| FUTEX.iter().any(|start| function.starts_with(start)))
+            let is_futex =
+                functions.iter().any(|function| FUTEX.iter().any(|start| function.starts_with(start)));
+            is_futex || says_so(site)
         }
         WaitSite::Cpu => false,
     };
@@ -66,7 +76,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     };
     let is_new = |it: &&GrownWait| {
         let is_new = it.after_threads >= LEAST_THREADS && it.before_threads <= HARDLY_ANY * it.after_threads;
-        known.measured.depends_on(&it.who.process) && is_futex(&it.site) && (is_new || is_one_more(it))
+        known.measured.depends_on(&it.who.process) && is_lock(&it.site) && (is_new || is_one_more(it))
     };
     let waits: Vec<&GrownWait> = by_seen::waits(known, WaitFor::Lock).into_iter().filter(is_new).collect();
     // A thread that starts others waits for their end, which is no lock where they compute.
@@ -76,6 +86,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     raced.retain(|it| it.call == "futex" && it.who.process == first.who.process);
     let switches = by_counters::grown(SWITCHES, known.evidence).map(quoted);
     let sure = match (raced.is_empty(), switches.is_some()) {
+        _ if says_so(&first.site) => SURE_OF_TITLE,
         (false, _) => 0.75,
         _ if waits.iter().any(|it| is_one_more(it)) => 0.7,
         (true, true) => 0.6,
@@ -115,6 +126,23 @@ mod tests {
         assert!(of("stranger", 0.0, "EAGAIN", 90.0).is_empty(), "not what is measured");
         assert_eq!(of("policy", 0.0, "ETIMEDOUT", 90.0), [(ID, 0.6)], "what is measured waits for it");
     }
+
+    #[test]
+    fn a_server_that_says_in_its_title_that_it_waits_for_a_lock_is_named() {
+        let of = |reason: &str| {
+            let site = asleep("do_epoll_wait", &format!("epoll_wait{reason}"));
+            let wait_for = crate::seen::wait_for(&site);
+            let waits =
+                vec![GrownWait { before_threads: 0.0, before_us: 0.0, ..wait("relay", site, wait_for) }];
+            let profile = ProfileReport { waits, ..super::super::fixture::profile() };
+            let took_us = Some((500.0, 3500.0));
+            let known = Known { profile: Some(&profile), measured: relay(), took_us, ..Known::default() };
+            named(&known).first().map(|cause| cause.id)
+        };
+        assert_eq!(of(WaitSite::FOR_A_LOCK), Some(ID));
+        assert_ne!(of(""), Some(ID), "it waits for a question");
+    }
+
     #[test]
     fn a_program_whose_calls_pass_their_time_in_futexes_is_named() {
         let of =

@@ -2,7 +2,7 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Known, definition};
+use super::{Known, by_functions, definition};
 
 /// How much surer a cause is that was recognised in two ways: the doubt that is left is this part of what it was.
 const LEFT_DOUBT: f64 = 0.5;
@@ -22,6 +22,9 @@ pub fn named(known: &Known<'_>) -> Vec<Cause> {
     let is_alone = causes.is_empty();
     let others = found(true);
     causes.extend(others.into_iter().filter(|cause| is_alone || cause.confidence >= SURE_BESIDE));
+    if !is_alone {
+        causes.extend(by_functions::computed_beside(known, &causes));
+    }
     ranked(causes)
 }
 

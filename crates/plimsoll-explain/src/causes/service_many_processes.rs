@@ -1,6 +1,7 @@
 //! `service.many_processes`: A program starts far more processes.
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
+use plimsoll_model::observation::TracedCall;
 use plimsoll_model::report::GrownCalls;
 
 use super::{Definition, Known, Page, by_calls, by_functions, cause};
@@ -31,7 +32,8 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         let [before, after] = of_one(it);
         after >= LEAST && after >= TIMES * before
     };
-    let forked: Vec<&GrownCalls> = by_calls::forked(known).into_iter().filter(is_it).collect();
+    let forked: Vec<&GrownCalls> =
+        by_calls::by_measured(known, TracedCall::Fork).into_iter().filter(is_it).collect();
     let (Some(first), Some(profile)) = (forked.first(), known.profile) else { return Vec::new() };
     let started = forked.iter().map(|it| {
         let [before, after] = of_one(it);
@@ -45,7 +47,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::observation::{FrameKind, TracedCall};
+    use plimsoll_model::observation::FrameKind;
     use plimsoll_model::report::{ProfileReport, ProfileSide};
 
     use super::super::fixture::{calls, profile, relay};

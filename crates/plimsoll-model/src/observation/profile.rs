@@ -61,6 +61,8 @@ pub enum TracedCall {
     FileSystemSync,
     /// A process of a service or of a measured command starts another one.
     Fork,
+    /// A process handles a signal.
+    Signal,
     /// A process is killed because memory has run out.
     OomKill,
     /// A process ends by a signal: it made a mistake that the CPU or itself found (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE), or is killed (SIGKILL).
@@ -84,6 +86,7 @@ impl TracedCall {
             Self::FileSync => "fsync of a file by",
             Self::FileSystemSync => "sync of a file system by",
             Self::Fork => "process started by",
+            Self::Signal => "signal handled by",
             Self::OomKill => "killed for lack of memory:",
             Self::Crash => "ended by a signal:",
         }

@@ -170,6 +170,8 @@ pub enum StateKind {
     WithheldCpus,
     /// Locks of files that it holds.
     FileLocks,
+    /// How much later than asked its timers may end, in nanoseconds.
+    TimerSlack,
 }
 
 /// The largest value of a state that was seen of processes with this name.

@@ -24,7 +24,7 @@ pub enum WaitFor {
     Cpu,
     /// A disk, or the file system on it.
     Disk,
-    /// A lock that another program, or another thread of the same, holds.
+    /// A lock that another program, or another thread or process of the same, holds.
     Lock,
     /// Memory that the kernel has to find first.
     Memory,
@@ -38,7 +38,7 @@ pub enum WaitFor {
     Datagram,
     /// Whatever stopped it, by a signal, a tracer or a freezer of control groups, to let it go on.
     Stopped,
-    /// A time that it has set itself (nanosleep).
+    /// A time that it has set itself (nanosleep, or select without descriptors).
     Timer,
     /// Something to do, or anything else.
     Other,
@@ -161,6 +161,11 @@ pub struct RaisedState {
 }
 
 impl WaitSite {
+    /// The end of the call's name where it waits for no descriptor, so that only its timeout ends it.
+    pub const TIMEOUT_ALONE: &str = " without descriptors";
+    /// The end of the call's name where the program says in its title that it waits for a lock.
+    pub const FOR_A_LOCK: &str = " for a lock";
+
     /// Where it is, in words: `jbd2_log_wait_commit in fsync`.
     pub fn title(&self) -> String {
         let Self::Sleep { functions, call } = self else { return "ready to run, without a CPU".to_owned() };

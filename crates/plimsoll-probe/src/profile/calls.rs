@@ -15,10 +15,11 @@ use super::kept::descriptors;
 use super::tracefs::TraceFs;
 
 /// Tracepoints, the most telling first: include/trace/events/oom.h, signal.h, ext4.h, fs/xfs/xfs_trace.h, include/trace/events/btrfs.h and f2fs.h.
-const TRACED: [(TracedCall, &str); 11] = [
+const TRACED: [(TracedCall, &str); 12] = [
     (TracedCall::OomKill, "oom/mark_victim"),
     (TracedCall::Crash, SENT),
     (TracedCall::Crash, DELIVERED),
+    (TracedCall::Signal, DELIVERED),
     (TracedCall::FileSync, "ext4/ext4_sync_file_enter"),
     (TracedCall::FileSync, "xfs/xfs_file_fsync"),
     (TracedCall::FileSync, "btrfs/btrfs_sync_file"),
@@ -33,10 +34,17 @@ const SENT: &str = "signal/signal_generate";
 /// A signal arrives. Those that tell of a mistake count here, where nobody handles them: SIGILL, SIGABRT, SIGBUS, SIGFPE and SIGSEGV.
 const DELIVERED: &str = "signal/signal_deliver";
 /// Filters of tracepoints that report much else.
-const FILTERS: [(&str, &str); 2] = [
-    (SENT, "sig == 9"),
-    (DELIVERED, "sa_handler == 0 && (sig == 4 || sig == 6 || sig == 7 || sig == 8 || sig == 11)"),
+const FILTERS: [((TracedCall, &str), &str); 3] = [
+    ((TracedCall::Crash, SENT), "sig == 9"),
+    (
+        (TracedCall::Crash, DELIVERED),
+        "sa_handler == 0 && (sig == 4 || sig == 6 || sig == 7 || sig == 8 || sig == 11)",
+    ),
+    // SIG_DFL and SIG_IGN are 0 and 1.
+    ((TracedCall::Signal, DELIVERED), "sa_handler > 1"),
 ];
+/// Signals are counted by every sixteenth: a timer or a runtime may send thousands of them in a second.
+const SIGNALS: u64 = 16;
 /// The part of the descriptors that a process may have which is used: each tracepoint takes one on each CPU.
 const PART_OF_DESCRIPTORS: usize = 2;
 /// The size of a buffer in bytes, of which there is one for each tracepoint and CPU: room for some 200 calls between two looks.
@@ -63,7 +71,7 @@ impl CallRings {
         let mut traced: Vec<(TracedCall, &'static str, u64)> = known.collect();
         let without_room = traced.split_off(traced.len().min(room_for(descriptors(), cpus.len())));
         let each = traced.iter().flat_map(|(call, name, id)| {
-            cpus.iter().map(move |cpu| (*call, *name, sampler(*id, name, *cpu)))
+            cpus.iter().map(move |cpu| (*call, *name, sampler((*call, name), *id, *cpu)))
         });
         // Without one of them the others tell less, not wrongly.
         let samplers = each.filter_map(|(call, name, sampler)| Some((call, name, sampler.ok()?))).collect();
@@ -77,11 +85,11 @@ impl CallRings {
 
     /// Drops the calls made so far.
     pub(super) fn discard(&mut self) {
-        self.empty_into(|_, _, _, _| {});
+        self.empty_into(|_, _, _| {});
     }
 
-    /// Takes everything out of the buffers: when which call was made, and by which process; with its name where the kernel gives it.
-    pub(super) fn empty_into(&mut self, mut tell: impl FnMut(u64, TracedCall, u32, Option<String>)) {
+    /// Takes everything out of the buffers: when which call was made and how often, and by which process; with its name where the kernel gives it.
+    pub(super) fn empty_into(&mut self, mut tell: impl FnMut(u64, (TracedCall, u64), (u32, Option<String>))) {
         for (call, tracepoint, sampler) in &mut self.samplers {
             while let Some(record) = sampler.next_record() {
                 let Ok(Record::Sample(sample)) = record.parse_record() else { continue };
@@ -91,7 +99,7 @@ impl CallRings {
                     _ => (sample.pid(), None),
                 };
                 if let (Some(at), Some(pid)) = (sample.time(), pid) {
-                    tell(at, *call, pid, name);
+                    tell(at, (*call, period(*call)), (pid, name));
                 }
             }
         }
@@ -124,18 +132,23 @@ fn sent_to(raw: &[u8]) -> Option<(u32, String)> {
     Some((id, String::from_utf8_lossy(name).into_owned()))
 }
 
-fn sampler(tracepoint: u64, name: &str, cpu: usize) -> io::Result<Sampler> {
+/// Of how many calls one is recorded.
+fn period(call: TracedCall) -> u64 {
+    if call == TracedCall::Signal { SIGNALS } else { 1 }
+}
+
+fn sampler(traced: (TracedCall, &str), tracepoint: u64, cpu: usize) -> io::Result<Sampler> {
     let mut sampler = Builder::new(Tracepoint::with_id(tracepoint))
         .any_pid()
         .one_cpu(cpu)
         .include_kernel()
         // As the samples' clock, to be put into one order with them.
         .clockid(Clock::MONOTONIC)
-        .sample_period(1)
+        .sample_period(period(traced.0))
         .sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::RAW)
         .build()?
         .sampled(BUFFER)?;
-    if let Some((_, filter)) = FILTERS.iter().find(|(tracepoint, _)| *tracepoint == name) {
+    if let Some((_, filter)) = FILTERS.iter().find(|(of, _)| *of == traced) {
         set_filter(&sampler, filter)?;
     }
     sampler.enable()?;
@@ -174,9 +187,32 @@ mod tests {
         };
         let ids = ["kill -9 $$", "kill -ABRT $$", "exit 1"].map(end);
         let mut told = Vec::new();
-        rings.empty_into(|_, call, pid, _| told.push((call, pid)));
+        rings.empty_into(|_, (call, _), (pid, _)| told.push((call, pid)));
         let crashed = ids.map(|id| told.contains(&(TracedCall::Crash, id)));
         assert_eq!(crashed, [true, true, false], "{told:?}");
+    }
+
+    #[test]
+    fn signals_that_a_process_handles_are_counted_and_those_that_it_ignores_are_not() {
+        let mut rings = CallRings::open(&super::super::rings::cpus().unwrap());
+        let raise = |action: &str| {
+            let script = format!(
+                "trap '{action}' USR1; n=0; while [ $n -lt 960 ]; do kill -USR1 $$; n=$((n+1)); done"
+            );
+            let mut child = std::process::Command::new("sh").args(["-c", &script]).spawn().unwrap();
+            child.wait().unwrap();
+            child.id()
+        };
+        let [handled, ignored] = [":", ""].map(raise);
+        let mut counts: std::collections::BTreeMap<u32, u64> = std::collections::BTreeMap::new();
+        rings.empty_into(|_, (call, times), (pid, _)| {
+            if call == TracedCall::Signal {
+                *counts.entry(pid).or_default() += times;
+            }
+        });
+        // One of sixteen is recorded on each CPU.
+        assert!(counts.get(&handled).is_some_and(|count| (800..=960).contains(count)), "{counts:?}");
+        assert_eq!(counts.get(&ignored), None);
     }
 
     #[test]

@@ -2,14 +2,13 @@
 //! who started them, whatever namespaces they enter.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::groups::ControlGroups;
 use super::kept;
-use super::looks::{Pace, Process, Waited, Waiting, namespace_of, stands_for};
+use super::looks::{Pace, Process, Waited, Waiting, stands_for};
 use super::processes::{Identity, Services};
 use super::states;
 use super::threads::WaitSite;
@@ -25,8 +24,6 @@ const MOST: usize = 64;
 const PART_OF_ROOM: usize = 2;
 /// Priorities and allowed CPUs are asked for again after this number of looks.
 const STATES_EVERY: u64 = 16;
-/// The most network namespaces that are held open.
-const MOST_ENTERED: usize = 8;
 
 /// The processes below the thread that starts commands.
 #[derive(Debug)]
@@ -37,8 +34,6 @@ pub(super) struct Commands {
     /// Those that it had before, as the guard of commands.
     others: Vec<u32>,
     processes: HashMap<u32, Process>,
-    /// The network namespaces that they entered, by their inodes, held open.
-    entered: BTreeMap<u64, File>,
     /// The waits of this window.
     sites: BTreeMap<(Identity, WaitSite), Waited>,
     budget: Budget,
@@ -60,7 +55,6 @@ impl Commands {
             others: children::listed(Path::new(&children)),
             children,
             processes: HashMap::new(),
-            entered: BTreeMap::new(),
             sites: BTreeMap::new(),
             budget: Budget::new(COST),
             began: now,
@@ -73,12 +67,6 @@ impl Commands {
 
     pub(super) fn has(&self, pid: u32) -> bool {
         self.processes.contains_key(&pid)
-    }
-
-    /// The network namespaces that were entered, by their inodes.
-    pub(super) fn entered(&self) -> BTreeMap<u64, File> {
-        let files = self.entered.iter().filter_map(|(inode, file)| Some((*inode, file.try_clone().ok()?)));
-        files.collect()
     }
 
     pub(super) fn begin(&mut self) {
@@ -118,7 +106,7 @@ impl Commands {
         let (mut threads, mut services) = (0, Services { is_off: true, ..Services::default() });
         let mut buffer = vec![0; 4096];
         let asks = self.looks.is_multiple_of(STATES_EVERY);
-        let (looks, sites, entered) = (self.looks, &mut self.sites, &mut self.entered);
+        let (looks, sites) = (self.looks, &mut self.sites);
         self.processes.retain(|pid, process| {
             let name = Arc::clone(&process.identity.name);
             if !process.renew(*pid, looks, (&mut threads, &mut room), &mut services) {
@@ -126,13 +114,7 @@ impl Commands {
             }
             if process.identity.name != name || asks {
                 process.watch_groups(*pid, groups, names);
-                if let Some(inode) =
-                    namespace_of(*pid).filter(|inode| *inode != host && entered.len() < MOST_ENTERED)
-                    && !entered.contains_key(&inode)
-                {
-                    entered.extend(File::open(format!("/proc/{pid}/ns/net")).map(|file| (inode, file)));
-                }
-                for (kind, value) in states::scheduling(*pid, cpus).into_iter().flatten() {
+                for (kind, value) in states::of_process(*pid, cpus).into_iter().flatten() {
                     states::note(&mut waiting.states, &process.identity, kind, value);
                 }
             }

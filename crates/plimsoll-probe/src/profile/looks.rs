@@ -177,7 +177,7 @@ impl Process {
                 ran_ns += schedule.ran_ns;
                 found.extend(schedule.queued_us.map(|us| (WaitSite::Cpu, Some(us))));
             }
-            match thread.asleep(buffer, names) {
+            match thread.asleep(buffer, names, &self.identity.name) {
                 Some(site) => found.push((site, None)),
                 None => runs = true,
             }

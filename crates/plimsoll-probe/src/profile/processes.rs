@@ -239,6 +239,8 @@ fn parse_birth(stat: &str) -> Option<Birth> {
     Some(Birth { name: name.to_owned(), started, code: fields.nth(26 - 22 - 1)?.parse().ok()? })
 }
 
+/// The most callers that are looked for on a stack.
+const MOST_CALLERS: usize = 12;
 /// How soon a process is asked again for what it has mapped. Each answer in vain doubles the pause, up to some number of times.
 const MAPPED_EVERY: Duration = Duration::from_secs(1);
 const MOST_DOUBLED: u32 = 5;
@@ -327,6 +329,14 @@ impl Processes {
             process.locate(words[2]).filter(|(file, _)| file != map)?;
             Some(function)
         })
+    }
+
+    /// Calls whose return addresses are among these words of a stack, and others that are left over, the topmost first.
+    pub(super) fn return_addresses(&self, pid: u32, stack: &[u64]) -> Vec<(Arc<Path>, u64)> {
+        let Some(process) = self.known.get(&pid) else { return Vec::new() };
+        // The call ends where it returns to.
+        let calls = stack.iter().filter_map(|word| process.locate(word.checked_sub(1)?));
+        calls.filter(|(file, _)| !jit::is_map(file)).take(MOST_CALLERS).collect()
     }
 
     /// A process that code was sampled of.

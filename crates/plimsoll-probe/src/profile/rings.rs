@@ -43,6 +43,8 @@ pub(super) struct RawStack {
     pub(super) process: Identity,
     pub(super) kernel: Vec<u64>,
     pub(super) user: Vec<(Arc<Path>, u64)>,
+    /// Code whose address stands on the stack of a service, from its top on: calls that have not returned, and some that have.
+    pub(super) maybe_callers: Vec<(Arc<Path>, u64)>,
 }
 
 /// Everything sampled in a stretch of time.
@@ -184,7 +186,9 @@ impl Rings {
                 }
             }
         }
-        self.calls.empty_into(|at, call, pid, name| happened.push((at, Happened::Call { call, pid, name })));
+        self.calls.empty_into(|at, (call, times), (pid, name)| {
+            happened.push((at, Happened::Call { call, times, pid, name }));
+        });
         self.blocks.empty_into(|at, requests, request, pid| {
             happened.push((at, Happened::Request { pid, requests, request }));
         });
@@ -198,12 +202,12 @@ impl Rings {
                     }
                     *sampled.stacks.entry(stack).or_default() += 1;
                 }
-                Happened::Call { call, pid, name } => {
+                Happened::Call { call, times, pid, name } => {
                     let mut caller = self.processes.get(pid).identity.clone();
                     if let Some(name) = name {
                         caller.name = name.into();
                     }
-                    *sampled.calls.entry((call, caller)).or_default() += 1;
+                    *sampled.calls.entry((call, caller)).or_default() += times;
                 }
                 Happened::Request { pid, requests, request } => {
                     let process = self.processes.get(pid).identity.clone();
@@ -235,7 +239,8 @@ impl Rings {
 
     fn stack(&mut self, pid: u32, chain: &[u64], words: &[u64]) -> RawStack {
         let process = self.processes.sampled(pid).identity.clone();
-        let mut stack = RawStack { process, kernel: Vec::new(), user: Vec::new() };
+        let is_part = process.service.is_some();
+        let mut stack = RawStack { process, kernel: Vec::new(), user: Vec::new(), maybe_callers: Vec::new() };
         let mut context = 0;
         for &address in chain {
             match address {
@@ -250,6 +255,8 @@ impl Rings {
         if let Some(function) = self.processes.compiled(pid, words).filter(|_| !is_compiled) {
             stack.user.truncate(1);
             stack.user.push(function);
+        } else if is_part && !is_compiled {
+            stack.maybe_callers = self.processes.return_addresses(pid, words);
         }
         stack
     }
@@ -271,7 +278,7 @@ pub(crate) fn cpus() -> Result<Vec<usize>, ProfilerError> {
 /// What the kernel tells of.
 enum Happened {
     Sample { pid: u32, tid: u32, chain: Vec<u64>, words: Vec<u64> },
-    Call { call: TracedCall, pid: u32, name: Option<String> },
+    Call { call: TracedCall, times: u64, pid: u32, name: Option<String> },
     Request { pid: u32, requests: u64, request: Request },
     Fork { parent: u32, child: u32 },
     Name { pid: u32, name: String },

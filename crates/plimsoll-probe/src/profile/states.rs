@@ -36,8 +36,19 @@ pub(super) fn online_cpus() -> usize {
     fs::read_to_string("/sys/devices/system/cpu/online").map_or(0, |list| parse_cpu_list(&list).len())
 }
 
+/// What the kernel keeps of a process: how it is scheduled, and how late its timers may be. Nothing where it has ended, and for a thread of the kernel.
+pub(super) fn of_process(pid: u32, cpus: usize) -> Option<impl Iterator<Item = (StateKind, u64)>> {
+    let slack = timer_slack(pid).map(|ns| (StateKind::TimerSlack, ns));
+    Some(scheduling(pid, cpus)?.into_iter().chain(slack))
+}
+
+/// By how many nanoseconds its timers may be late; nothing where the kernel does not tell: Linux tells it to those who may change it.
+fn timer_slack(pid: u32) -> Option<u64> {
+    small_file::text(Path::new(&format!("/proc/{pid}/timerslack_ns"))).ok()?.trim().parse().ok()
+}
+
 /// How a process is scheduled; nothing where it has ended, and for a thread of the kernel, which has its own place.
-pub(super) fn scheduling(pid: u32, cpus: usize) -> Option<[(StateKind, u64); 3]> {
+fn scheduling(pid: u32, cpus: usize) -> Option<[(StateKind, u64); 3]> {
     let (nice, policy) = of_stat(&small_file::text(Path::new(&format!("/proc/{pid}/stat"))).ok()?)?;
     let status = small_file::text(Path::new(&format!("/proc/{pid}/status"))).ok()?;
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
@@ -109,6 +120,16 @@ mod tests {
             child.kill().unwrap();
             child.wait().unwrap();
         }
+    }
+
+    #[test]
+    fn a_process_whose_timers_may_be_late_is_seen_as_such() {
+        let set = |ns: u64| fs::write("/proc/self/timerslack_ns", ns.to_string()).unwrap();
+        let own = timer_slack(std::process::id()).unwrap();
+        set(900_000);
+        let seen: Vec<(StateKind, u64)> = of_process(std::process::id(), 4).unwrap().collect();
+        set(own);
+        assert!(seen.contains(&(StateKind::TimerSlack, 900_000)), "{seen:?}");
     }
 
     #[test]

@@ -173,7 +173,10 @@ impl Symbols {
                             is_of_the_run,
                         })
                     });
-                    whole.extend(user.filter(|frame| !is_interpreted || !jit::interprets(&frame.name)));
+                    let user = user.filter(|frame| !is_interpreted || !jit::interprets(&frame.name));
+                    let user: Vec<Frame> = user.collect();
+                    whole.extend(self.caller(&user, stack, is_of_the_run));
+                    whole.extend(user);
                     whole.extend(kernel);
                 }
             }
@@ -190,6 +193,18 @@ impl Symbols {
         into.miss(sampled.lost, idle);
         into.see(&seen(sampled, hosts));
         into.build()
+    }
+
+    /// The nearest caller with a name, where no function of a program has one: without frame pointers its calls are found among the words of its stack.
+    fn caller(&mut self, user: &[Frame], stack: &RawStack, is_of_the_run: bool) -> Option<Frame> {
+        let is_nameless = |frame: &Frame| frame.name.starts_with('[');
+        if user.is_empty() || !user.iter().all(is_nameless) {
+            return None;
+        }
+        let mut callers = stack.maybe_callers.iter().map(|(file, offset)| {
+            self.frame(CodeLocation::Program { file: Arc::clone(file), offset: *offset, is_of_the_run })
+        });
+        callers.find(|frame| !is_nameless(frame))
     }
 
     fn frame(&mut self, place: CodeLocation) -> Frame {

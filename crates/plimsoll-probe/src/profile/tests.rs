@@ -164,3 +164,34 @@ fn a_short_command_is_told_with_the_line_that_it_was_in() {
     let in_loop: u64 = in_loop.map(|it| it.samples).sum();
     assert!(in_loop * 10 >= all * 8, "{in_loop} of {all} samples are in the loop: {lines:?}");
 }
+
+#[test]
+fn the_caller_of_a_function_without_a_name_is_found_without_frame_pointers() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("library.c"), folder.path().join("library"));
+    let text = "static __attribute__((noinline)) unsigned inner(unsigned n) {\n\
+                 volatile unsigned x = n; for (int i = 0; i < 1000000; i++) x = x * 3; return x; }\n\
+                 __attribute__((noinline)) unsigned known_outside(unsigned n) { return inner(n) + 1; }\n\
+                 int main(void) { unsigned n = 1; for (int i = 0; i < 40; i++) n += known_outside(n); return n == 7; }\n";
+    std::fs::write(&source, text).unwrap();
+    let args = ["-O1", "-fomit-frame-pointer", "-rdynamic", "-s", "-o"];
+    assert!(Command::new("cc").args(args).args([&program, &source]).status().unwrap().success());
+    let profiler = Profiler::of_commands(997, "command").unwrap();
+    profiler.start(HostNamespaces::new());
+    for _ in 0..10 {
+        Busy::run(program.to_str().unwrap(), &[]).0.wait().unwrap();
+    }
+    profiler.stop(Arm::Control);
+    let profile = profiler.take().remove(0);
+    let is_it = |frame: &&Frame| frame.name == "library (command)";
+    let its: Vec<_> = profile.stacks().filter(|(stack, _)| stack.iter().any(|frame| is_it(frame))).collect();
+    let of = |wanted: fn(&[&Frame]) -> bool| -> u64 {
+        its.iter().filter(|(stack, _)| wanted(stack)).map(|(_, samples)| samples).sum()
+    };
+    let nameless = of(|stack| stack.last().is_some_and(|frame| frame.name == "[library]"));
+    let called = of(|stack| {
+        stack.last().is_some_and(|frame| frame.name == "[library]")
+            && stack.iter().any(|frame| frame.name == "known_outside")
+    });
+    assert!(nameless >= 50 && called * 10 >= nameless * 9, "{called} of {nameless}: {:?}", profile.frames);
+}

@@ -1,8 +1,11 @@
 //! Where one thread of a process is: running, in a queue for a CPU, or asleep in which functions of the kernel.
 
 use std::collections::HashMap;
+use std::fs;
 use std::io;
 use std::sync::Arc;
+
+use plimsoll_model::observation::WaitSite as Site;
 
 use super::kept::KeptFile;
 
@@ -25,9 +28,22 @@ pub(super) enum WaitSite {
     },
 }
 
+/// System calls that wait for descriptors, of which they may have none; and where the number of them stands among the arguments.
+const WAIT_FOR_DESCRIPTORS: [(&str, usize); 4] = [("select", 0), ("pselect6", 0), ("poll", 1), ("ppoll", 1)];
+
+/// Programs that say in their title that they wait for a lock, and the call that they sleep in meanwhile (PostgreSQL, "Standard Unix Tools": `UPDATE waiting`).
+const TITLED: [(&str, &str); 2] = [("postgres", "epoll_wait"), ("postgres", "poll")];
+
+/// Whether the title of a program says so.
+fn waits_for_lock(title: &str) -> bool {
+    title.trim_end_matches(['\0', ' ']).ends_with(" waiting")
+}
+
 /// A thread of a process.
 #[derive(Debug)]
 pub(super) struct Thread {
+    /// The process, and the thread itself.
+    ids: (u32, u32),
     wchan: KeptFile,
     /// Absent where it is not allowed.
     stack: Option<KeptFile>,
@@ -51,7 +67,8 @@ impl Thread {
     pub(super) fn open(pid: u32, tid: u32, look: u64, room: &mut usize) -> Option<Self> {
         let mut open = |name: &str| KeptFile::open(format!("/proc/{pid}/task/{tid}/{name}"), room);
         let (wchan, stack) = (open("wchan").ok()?, open("stack").ok());
-        Some(Self { wchan, stack, schedstat: open("schedstat").ok(), delay_ns: None, ran_ns: None, look })
+        let schedstat = open("schedstat").ok();
+        Some(Self { ids: (pid, tid), wchan, stack, schedstat, delay_ns: None, ran_ns: None, look })
     }
 
     pub(super) fn files(&self) -> impl Iterator<Item = &KeptFile> {
@@ -70,11 +87,12 @@ impl Thread {
         Some(Schedule { ran_ns, queued_us: Some(queued_ns / 1000).filter(|us| *us > 0) })
     }
 
-    /// Where it sleeps; nothing where it runs, or could.
+    /// Where it sleeps, as a thread of this program; nothing where it runs, or could.
     pub(super) fn asleep(
         &mut self,
         buffer: &mut [u8],
         names: &mut HashMap<String, Arc<str>>,
+        program: &str,
     ) -> Option<WaitSite> {
         let mut name = |text: &str| kept_once(text, names);
         let text = read(&self.wchan, buffer).ok()?;
@@ -87,8 +105,12 @@ impl Thread {
             Ok(text) => {
                 let (frames, call) = parse_stack(text);
                 let frames: Vec<_> = frames.into_iter().map(&mut name).collect();
+                let call = call.map(|call| match self.reason(call, program) {
+                    Some(reason) => name(&format!("{call}{reason}")),
+                    None => name(call),
+                });
                 // The thread woke between the two reads.
-                (!frames.is_empty()).then(|| WaitSite::Sleep { frames, call: call.map(&mut name) })
+                (!frames.is_empty()).then_some(WaitSite::Sleep { frames, call })
             }
             Err(_) => {
                 // The kernel denies the stack, and will deny it the next time.
@@ -96,6 +118,18 @@ impl Thread {
                 Some(alone)
             }
         }
+    }
+
+    /// The reason of its sleep in this call, where the kernel's functions do not tell it: the end of the call's name.
+    fn reason(&self, call: &str, program: &str) -> Option<&'static str> {
+        let (pid, tid) = self.ids;
+        if TITLED.contains(&(program, call)) {
+            let title = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            return waits_for_lock(&title).then_some(Site::FOR_A_LOCK);
+        }
+        let (_, at) = WAIT_FOR_DESCRIPTORS.iter().find(|(name, _)| *name == call)?;
+        let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
+        (text.split_ascii_whitespace().nth(1 + at) == Some("0x0")).then_some(Site::TIMEOUT_ALONE)
     }
 }
 
@@ -137,6 +171,30 @@ fn read<'b>(file: &KeptFile, buffer: &'b mut [u8]) -> io::Result<&'b str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_select_without_descriptors_waits_for_its_timeout_alone() {
+        let of = |sets: &str| {
+            let script = format!("import select; print(flush=True); select.select({sets}, [], [], 60)");
+            let mut child = std::process::Command::new("python3");
+            let (stdin, stdout) = (std::process::Stdio::piped(), std::process::Stdio::piped());
+            let mut child = child.args(["-c", &script]).stdin(stdin).stdout(stdout).spawn().unwrap();
+            io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            let thread = Thread::open(child.id(), child.id(), 0, &mut 8).unwrap();
+            let reason = thread.reason("pselect6", "python3");
+            child.kill().unwrap();
+            child.wait().unwrap();
+            reason
+        };
+        assert_eq!((of("[]"), of("[0]")), (Some(Site::TIMEOUT_ALONE), None));
+    }
+
+    #[test]
+    fn a_title_tells_that_a_server_waits_for_a_lock() {
+        assert!(waits_for_lock("postgres: me shop [local] UPDATE waiting\0\0"));
+        assert!(!waits_for_lock("postgres: me shop [local] idle in transaction\0"));
+    }
 
     #[test]
     fn a_stack_is_told_up_to_the_system_call() {

@@ -8,7 +8,7 @@
 //! stack of the sleep is known, and with it the system call; otherwise the function alone (`wchan`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::{self, File};
+use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -125,11 +125,6 @@ impl Looker {
         }
     }
 
-    /// The network namespaces that commands entered, by their inodes.
-    pub(super) fn entered(&self) -> BTreeMap<u64, File> {
-        self.commands.as_ref().map(Commands::entered).unwrap_or_default()
-    }
-
     /// Looks more often at the children of this process, which are this service.
     pub(super) fn with_commands(self, service: &str) -> Self {
         Self { commands: Some(Commands::new(service)), ..self }
@@ -222,10 +217,10 @@ impl Looker {
             _ => None,
         };
         let in_turn = self.in_turn(hosts).into_values().flatten();
-        let scheduled = in_turn.filter_map(|pid| Some((pid, states::scheduling(pid, self.cpus)?)));
-        for (pid, scheduled) in scheduled.take(states::MOST_ASKED) {
+        let asked = in_turn.filter_map(|pid| Some((pid, states::of_process(pid, self.cpus)?)));
+        for (pid, found) in asked.take(states::MOST_ASKED) {
             let Some(identity) = identity(&pid) else { continue };
-            scheduled.into_iter().for_each(|(kind, value)| states::note(states, identity, kind, value));
+            found.for_each(|(kind, value)| states::note(states, identity, kind, value));
         }
         for (pid, locks) in states::file_locks() {
             if let Some(identity) = identity(&pid) {

@@ -144,7 +144,7 @@ fn outlives_the_run(inode: u64) -> bool {
         || processes.any(|it| fs::metadata(it.path().join("ns/net")).is_ok_and(|of| of.ino() == inode))
 }
 
-/// What was seen of a run.
+/// Counters and servers of one run.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
     /// What the kernel counted meanwhile.
