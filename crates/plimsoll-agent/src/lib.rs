@@ -28,12 +28,14 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use plimsoll_inventory::Inventory;
 use plimsoll_model::frame::{self, Failure, FromAgent, Id, PROTOCOL, ToAgent};
-use plimsoll_probe::{Counters, Depth, Sampler, Scope, Series};
+use plimsoll_probe::{Counters, Depth, Sampler, Scope, Series, thread_cpu_time};
 
 use act::{ActionRequest, Acts};
 use capture::Captures;
@@ -88,6 +90,10 @@ struct Agent {
     scope: Scope,
     counters: Option<Counters>,
     sampler: Option<Sampler>,
+    /// CPU time of this thread when sampling began.
+    cpu_before: Duration,
+    /// CPU time of threads that waited for connections to go, in microseconds.
+    drained_us: Arc<AtomicU64>,
     own_profile: OwnProfile,
     services: Services,
     services_time: ServicesTime,
@@ -113,6 +119,8 @@ impl Agent {
             scope: Scope::MachineAndHost,
             counters: None,
             sampler: None,
+            cpu_before: Duration::ZERO,
+            drained_us: Arc::default(),
             own_profile: OwnProfile::default(),
             change: None,
             changed: Vec::new(),
@@ -263,8 +271,12 @@ impl Agent {
     fn sample(&mut self, hz: u32) -> io::Result<()> {
         let cost = self.sampler.take().map(Sampler::stop);
         if hz == 0 {
-            return self.outbox.send(&FromAgent::Sampled { cost: cost.unwrap_or_default() });
+            let mut cost = cost.unwrap_or_default();
+            cost.agents_us = micros(thread_cpu_time().saturating_sub(self.cpu_before))
+                + self.drained_us.load(Ordering::Acquire);
+            return self.outbox.send(&FromAgent::Sampled { cost });
         }
+        self.cpu_before = thread_cpu_time();
         let outbox = self.outbox.clone();
         let deliver = move |samples| outbox.send_or_drop(&FromAgent::Samples { samples });
         let started = open_counters(self.scope).and_then(|counters| {
@@ -282,12 +294,14 @@ impl Agent {
 
     /// Waits in its own thread, so that the agent still accepts a stop request.
     fn drain(&self, id: Id, time_wait: bool, give_up: Duration) -> io::Result<()> {
-        let outbox = self.outbox.clone();
+        let (outbox, drained_us) = (self.outbox.clone(), Arc::clone(&self.drained_us));
         let waiter = thread::Builder::new().name("drain".into());
         let waiting = waiter.spawn(move || {
-            let start = Instant::now();
+            let (start, before_us) = (Instant::now(), drained_us.load(Ordering::Acquire));
             loop {
-                let left = match plimsoll_probe::connections(time_wait) {
+                let connections = plimsoll_probe::connections(time_wait);
+                drained_us.store(before_us + micros(thread_cpu_time()), Ordering::Release);
+                let left = match connections {
                     Ok(left) => left,
                     Err(error) => {
                         return outbox.send_or_drop(&FromAgent::Failed {
@@ -309,6 +323,10 @@ impl Agent {
 
 fn open_counters(scope: Scope) -> Result<Counters, Failure> {
     Counters::open_scope(Path::new("/"), scope).map_err(|error| other("read the kernel's counters", error))
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// A failure that has no kind of its own.

@@ -317,6 +317,7 @@ fn sampling(trials: &[TrialRecord]) -> SamplingCost {
         cpu_us: sum.cpu_us + trial.sampling.cpu_us,
         elapsed_us: sum.elapsed_us + trial.sampling.elapsed_us,
         controller_us: sum.controller_us + trial.sampling.controller_us,
+        agents_us: sum.agents_us + trial.sampling.agents_us,
         machine_us: sum.machine_us + trial.sampling.machine_us,
     })
 }

@@ -399,6 +399,9 @@ pub struct SamplingCost {
     /// CPU time of the controller meanwhile, with that of its profiler, in microseconds. 0 in runs of before it was noted.
     #[serde(default)]
     pub controller_us: u64,
+    /// CPU time of the agents meanwhile, without that of loads and of sampling, in microseconds. 0 in runs of before it was noted.
+    #[serde(default)]
+    pub agents_us: u64,
     /// CPU time that all CPUs of the controller's machine had meanwhile, in microseconds. 0 in runs of before it was noted.
     #[serde(default)]
     pub machine_us: u64,

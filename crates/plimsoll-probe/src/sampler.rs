@@ -116,8 +116,7 @@ fn sample(
         samples,
         cpu_us: thread_cpu_us().saturating_sub(cpu_before),
         elapsed_us: u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX),
-        controller_us: 0,
-        machine_us: 0,
+        ..SamplingCost::default()
     }
 }
 

@@ -186,9 +186,9 @@ pub(crate) fn longest_stalls(report: &RunReport) -> Vec<(String, String)> {
     report.packets.iter().filter_map(of).collect()
 }
 
-/// The part of all CPUs' time that the controller, its profiler and the sampling took, in per cent; nothing where that was not noted.
+/// The part of all CPUs' time that the controller, its profiler and the agents took beside their loads, in per cent; nothing where that was not noted.
 pub(crate) fn own_share(cost: &SamplingCost) -> Option<f64> {
-    let own_us = cost.controller_us + cost.cpu_us;
+    let own_us = cost.controller_us + cost.agents_us + cost.cpu_us;
     (cost.machine_us > 0).then(|| 100.0 * own_us as f64 / cost.machine_us as f64)
 }
 
@@ -204,8 +204,11 @@ pub(crate) fn sampling(cost: &SamplingCost) -> Option<String> {
             share(cost.cpu_us),
         );
         if cost.controller_us > 0 {
-            let took = seconds(cost.controller_us as f64 / 1e6);
-            sentence.push_str(&format!(" The controller, with its profiler, took {took}"));
+            let [controller, agents] =
+                [cost.controller_us, cost.agents_us].map(|us| seconds(us as f64 / 1e6));
+            sentence.push_str(&format!(
+                " The controller, with its profiler, took {controller}, and the agents {agents} besides"
+            ));
             let share = own_share(cost).map(|share| format!("; together {} % of all CPUs", figure(share)));
             sentence.push_str(&share.unwrap_or_default());
             sentence.push('.');

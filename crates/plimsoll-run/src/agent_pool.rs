@@ -445,6 +445,7 @@ impl<'i> AgentPool<'i> {
                 Some(FromAgent::Sampled { cost }) => {
                     self.cost.samples += cost.samples;
                     self.cost.cpu_us += cost.cpu_us;
+                    self.cost.agents_us += cost.agents_us;
                     self.cost.elapsed_us = self.cost.elapsed_us.max(cost.elapsed_us);
                     waiting.retain(|other| *other != key);
                 }
