@@ -32,7 +32,7 @@ const HEADER: usize = 16;
 /// Whatever the kernel does, an answer is not waited for longer than this.
 const PATIENCE_S: i64 = 5;
 /// The kernel fills at most 32 KiB of a dump at a time (net/netlink/af_netlink.c, `netlink_dump`).
-const BUFFER: usize = 64 << 10;
+const BUFFER: usize = 32 << 10;
 
 /// A way to the kernel, in the network namespace of the thread that opened it.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-use plimsoll_netlink::SockProtocol;
+use plimsoll_netlink::{SockProtocol, Socket};
 
 /// The states by their number in the kernel (include/net/tcp_states.h); the first has number 1.
 const STATES: [&str; 12] = [
@@ -122,7 +122,8 @@ impl TcpSockets {
 pub fn connections(time_wait: bool) -> io::Result<u64> {
     let states =
         if time_wait { ALL_STATES & !(1 << LISTEN) } else { ALL_STATES & !(1 << LISTEN | 1 << TIME_WAIT) };
-    let sockets = sockets_in(states).or_else(|_| sockets_in_files(Path::new("/proc")))?;
+    let sockets = diagnostics().and_then(|diagnostics| sockets_in(&diagnostics, states));
+    let sockets = sockets.or_else(|_| sockets_in_files(Path::new("/proc")))?;
     Ok(sockets.connections(time_wait))
 }
 
@@ -133,12 +134,18 @@ const ALL_STATES: u32 = (1 << (STATES.len() + 1)) - 1;
 /// # Errors
 /// Neither socket diagnostics nor `/proc/net/tcp` can be read.
 pub fn sockets_by_state() -> io::Result<TcpSockets> {
-    sockets_in(ALL_STATES).or_else(|_| sockets_in_files(Path::new("/proc")))
+    let sockets = diagnostics().and_then(|diagnostics| sockets_in(&diagnostics, ALL_STATES));
+    sockets.or_else(|_| sockets_in_files(Path::new("/proc")))
 }
 
-/// The listening sockets of the calling thread's network namespace: the kernel walks their own table, which is short.
-pub(crate) fn listening() -> io::Result<BTreeMap<SocketAddr, Listening>> {
-    sockets_in(1 << LISTEN).map(|sockets| sockets.listeners)
+/// A socket to ask for the sockets of the calling thread's network namespace.
+pub(crate) fn diagnostics() -> io::Result<Socket> {
+    Socket::open(SockProtocol::NetlinkSockDiag)
+}
+
+/// The listening sockets of a network namespace: the kernel walks their own table, which is short.
+pub(crate) fn listening(diagnostics: &Socket) -> io::Result<BTreeMap<SocketAddr, Listening>> {
+    sockets_in(diagnostics, 1 << LISTEN).map(|sockets| sockets.listeners)
 }
 
 /// Both ends of the TCP sockets of the calling thread's network namespace that are open and do not listen: the own one and the peer's, by inode.
@@ -181,15 +188,14 @@ const ANSWER_INODE: usize = 68;
 /// The port of name servers.
 const DNS: u16 = 53;
 
-/// How many UDP sockets of the calling thread's network namespace wait for a name server: a resolver connects one for each question, and closes it
-/// with the answer.
-pub(crate) fn open_questions() -> io::Result<u64> {
+/// How many UDP sockets of a network namespace wait for a name server: a resolver connects one for each question, and closes it with the answer.
+pub(crate) fn open_questions(diagnostics: &Socket) -> io::Result<u64> {
     let mut questions = 0;
     for family in [libc::AF_INET, libc::AF_INET6] {
         let mut request = [0; REQUEST_BY_FAMILY];
         request[..2].copy_from_slice(&[family as u8, libc::IPPROTO_UDP as u8]);
         request[4..8].copy_from_slice(&ALL_STATES.to_ne_bytes());
-        plimsoll_netlink::dump(SockProtocol::NetlinkSockDiag, SOCK_DIAG_BY_FAMILY, &request, |answer| {
+        diagnostics.dump(SOCK_DIAG_BY_FAMILY, &request, |answer| {
             let port = answer.get(ANSWER_PEER_PORT..).and_then(|rest| rest.first_chunk());
             questions += u64::from(port.is_some_and(|port| u16::from_be_bytes(*port) == DNS));
         })?;
@@ -197,17 +203,22 @@ pub(crate) fn open_questions() -> io::Result<u64> {
     Ok(questions)
 }
 
-/// Hands each TCP socket in these states to `each` as a `struct inet_diag_msg`, with the attributes that the bits of `extensions` ask for.
+/// Hands each TCP socket of the calling thread's network namespace that is in these states to `each` as a `struct inet_diag_msg`, with the attributes
+/// that the bits of `extensions` ask for.
 pub(crate) fn diagnose(states: u32, extensions: u8, each: impl FnMut(&[u8])) -> io::Result<()> {
+    diagnose_by(&diagnostics()?, states, extensions, each)
+}
+
+fn diagnose_by(diagnostics: &Socket, states: u32, extensions: u8, each: impl FnMut(&[u8])) -> io::Result<()> {
     let mut request = [0; REQUEST];
     request[REQUEST_EXTENSIONS] = extensions;
     request[REQUEST_STATES..REQUEST_STATES + 4].copy_from_slice(&states.to_ne_bytes());
-    plimsoll_netlink::dump(SockProtocol::NetlinkSockDiag, TCPDIAG_GETSOCK, &request, each)
+    diagnostics.dump(TCPDIAG_GETSOCK, &request, each)
 }
 
-fn sockets_in(states: u32) -> io::Result<TcpSockets> {
+fn sockets_in(diagnostics: &Socket, states: u32) -> io::Result<TcpSockets> {
     let mut sockets = TcpSockets::default();
-    diagnose(states, 0, |answer| {
+    diagnose_by(diagnostics, states, 0, |answer| {
         if let (Some(state), Some(queue)) = (answer.get(1), number(answer, ANSWER_RECEIVE_QUEUE)) {
             sockets.add(usize::from(*state), u64::from(queue));
             let listener = (usize::from(*state) == LISTEN)
@@ -299,7 +310,7 @@ mod tests {
         listen(&socket, Backlog::new(37).expect("a backlog")).expect("it listens");
         let own: SockaddrIn = getsockname(socket.as_raw_fd()).expect("an address");
         let address = SocketAddr::from(([127, 0, 0, 1], own.port()));
-        let own = listening().expect("diagnostics")[&address];
+        let own = listening(&diagnostics().unwrap()).expect("diagnostics")[&address];
         assert_eq!(own, Listening { sockets: 1, waiting: 0, longest: 0, limit: 37 });
     }
 
@@ -310,10 +321,11 @@ mod tests {
             socket.connect(("127.0.0.77", port)).expect("connected");
             socket
         };
-        let before = open_questions().expect("diagnostics");
+        let diagnostics = diagnostics().unwrap();
+        let before = open_questions(&diagnostics).expect("diagnostics");
         let sockets = [ask(DNS), ask(DNS), ask(5353)];
         // Other tests of this machine may ask as well.
-        assert!(open_questions().expect("diagnostics") >= before.min(1) + 2);
+        assert!(open_questions(&diagnostics).expect("diagnostics") >= before.min(1) + 2);
         drop(sockets);
     }
 

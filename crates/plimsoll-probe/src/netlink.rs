@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use plimsoll_netlink::{SockProtocol, attribute, dump};
+use plimsoll_netlink::{SockProtocol, Socket, attribute, dump};
 
 /// Objects that route netlink can list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,10 +53,15 @@ const TCMSG: usize = 20;
 const DROPS: usize = 8;
 const OVERLIMITS: usize = 16;
 
-/// Counts of the queueing disciplines of the calling thread's network namespace, by their kinds: `tbf`, `netem`.
-pub(crate) fn queueing_disciplines() -> io::Result<BTreeMap<String, QueueCounts>> {
+/// A socket to ask for what routes and queues the calling thread's network namespace has.
+pub(crate) fn route_socket() -> io::Result<Socket> {
+    Socket::open(SockProtocol::NetlinkRoute)
+}
+
+/// Counts of the queueing disciplines of a network namespace, by their kinds: `tbf`, `netem`.
+pub(crate) fn queueing_disciplines(route: &Socket) -> io::Result<BTreeMap<String, QueueCounts>> {
     let mut kinds: BTreeMap<String, QueueCounts> = BTreeMap::new();
-    dump(SockProtocol::NetlinkRoute, libc::RTM_GETQDISC, &[0; TCMSG], |message| {
+    route.dump(libc::RTM_GETQDISC, &[0; TCMSG], |message| {
         let Some((kind, counts)) = message.get(TCMSG..).and_then(discipline) else { return };
         let known = kinds.entry(kind).or_default();
         known.drops += counts.drops;
@@ -102,7 +107,7 @@ mod tests {
         assert_eq!(discipline(all), Some(("tbf".to_owned(), expected)));
         assert_eq!(discipline(&all[..all.len() - 3]), None, "it is cut off");
         assert_eq!(discipline(&[0; 16]), None, "an attribute without a length");
-        queueing_disciplines().expect("a dump");
+        queueing_disciplines(&route_socket().unwrap()).expect("a dump");
     }
 
     #[test]

@@ -2,8 +2,10 @@
 //!
 //! The counters of interfaces and protocols say that packets were sent again, and not who dropped them; a packet filter counts for itself at most.
 
+use std::io;
+
 use perf_event::events::Tracepoint;
-use perf_event::{Builder, Counter};
+use perf_event::{Builder, Counter, Group};
 
 use super::table::Table;
 use crate::profile::{TraceFs, cpus, set_filter};
@@ -15,9 +17,9 @@ const REASONS: [&str; 7] =
 /// On more CPUs they would take too many descriptors.
 const MOST_CPUS: usize = 64;
 
-/// Counters on each CPU, each with the index of its reason.
+/// A group of counters on each CPU, each with the index of its reason. Reading interrupts the CPU, once for all of the group.
 #[derive(Default)]
-pub(super) struct Drops(Vec<(usize, Counter)>);
+pub(super) struct Drops(Vec<(Group, Vec<(usize, Counter)>)>);
 
 impl Drops {
     /// Begins to count. Without the right to, or on a kernel that gives no reasons (before 5.17), there are no counters.
@@ -27,15 +29,18 @@ impl Drops {
         let known = files.id(TRACEPOINT).zip(files.format(TRACEPOINT)).filter(|_| cpus.len() <= MOST_CPUS);
         let Some((id, format)) = known else { return Self::default() };
         let numbers = REASONS.iter().enumerate().filter_map(|(at, name)| Some((at, number(&format, name)?)));
-        let each = numbers.flat_map(|(at, number)| cpus.iter().map(move |cpu| (at, number, *cpu)));
-        Self(each.filter_map(|(at, number, cpu)| Some((at, counter(id, number, cpu)?))).collect())
+        let numbers: Vec<(usize, u32)> = numbers.collect();
+        Self(cpus.iter().filter_map(|cpu| counters(id, &numbers, *cpu).ok()).collect())
     }
 
     pub(super) fn read(&mut self, table: &mut Table) {
         let mut sums = [None; REASONS.len()];
-        for (at, counter) in &mut self.0 {
-            if let Ok(count) = counter.read() {
-                *sums[*at].get_or_insert(0.0) += count as f64;
+        for (group, counters) in &mut self.0 {
+            let Ok(counts) = group.read() else { continue };
+            for (at, counter) in counters {
+                if let Some(count) = counts.get(counter) {
+                    *sums[*at].get_or_insert(0.0) += count.value() as f64;
+                }
             }
         }
         for (name, sum) in REASONS.iter().zip(sums) {
@@ -52,12 +57,22 @@ fn number(format: &str, name: &str) -> Option<u32> {
     before.rsplit('{').next()?.trim_matches([' ', ',']).parse().ok()
 }
 
-fn counter(tracepoint: u64, reason: u32, cpu: usize) -> Option<Counter> {
-    let event = Tracepoint::with_id(tracepoint);
-    let mut counter = Builder::new(event).any_pid().one_cpu(cpu).include_kernel().build().ok()?;
-    set_filter(&counter, &format!("reason == {reason}")).ok()?;
-    counter.enable().ok()?;
-    Some(counter)
+/// Counters of these reasons on one CPU.
+fn counters(
+    tracepoint: u64,
+    reasons: &[(usize, u32)],
+    cpu: usize,
+) -> io::Result<(Group, Vec<(usize, Counter)>)> {
+    let mut group = Group::builder().any_pid().one_cpu(cpu).build_group()?;
+    let mut counters = Vec::new();
+    for (at, reason) in reasons {
+        let mut builder = Builder::new(Tracepoint::with_id(tracepoint));
+        let counter = group.add(builder.any_pid().one_cpu(cpu).include_kernel())?;
+        set_filter(&counter, &format!("reason == {reason}"))?;
+        counters.push((*at, counter));
+    }
+    group.enable()?;
+    Ok((group, counters))
 }
 
 #[cfg(test)]

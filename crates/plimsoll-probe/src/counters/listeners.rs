@@ -4,9 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_netlink::Socket;
+
 use super::table::Table;
 use crate::busiest::Sockets;
-use crate::connections::{Listening, listening, open_questions};
+use crate::connections::{Listening, diagnostics, listening, open_questions};
 use crate::unix_sockets;
 
 /// The most addresses that are kept: a machine may listen on thousands of ports.
@@ -17,20 +19,30 @@ const MOST: usize = 64;
 pub(super) struct Listeners {
     looks: u64,
     sums: BTreeMap<String, f64>,
+    /// Nothing before the first look, and where the kernel refuses.
+    diagnostics: Option<Socket>,
     refused: bool,
     connections: Sockets,
 }
 
 impl Listeners {
-    /// Looks at the sockets of the calling thread's network namespace. A kernel that refused once is not asked again.
-    pub(super) fn look(&mut self, table: &mut Table) {
+    /// Looks at the sockets of the network namespace in which the thread was that looked first. A kernel that refused once is not asked again.
+    pub(super) fn look(&mut self, table: &mut Table, asks_for_questions: bool) {
         if self.refused {
             return;
         }
-        let Ok(all) = listening() else {
+        if self.diagnostics.is_none() {
+            self.diagnostics = diagnostics().ok();
+        }
+        let listening = self
+            .diagnostics
+            .as_ref()
+            .and_then(|diagnostics| Some((diagnostics, listening(diagnostics).ok()?)));
+        let Some((diagnostics, all)) = listening else {
             self.refused = true;
             return;
         };
+        let questions = if asks_for_questions { open_questions(diagnostics).ok() } else { Some(0) };
         self.looks += 1;
         for (address, it) in all {
             self.add(&address.to_string(), &it);
@@ -38,7 +50,7 @@ impl Listeners {
         for (name, it) in unix_sockets::listening().into_iter().flatten() {
             self.add(&name, &it);
         }
-        if let Ok(questions) = open_questions() {
+        if let Some(questions) = questions {
             *self.sums.entry("dns.questions".to_owned()).or_default() += questions as f64;
         }
         table.set_named("listen.looks", self.looks as f64);
@@ -55,7 +67,7 @@ impl Listeners {
                 *self.sums.entry(name.to_owned()).or_default() += count as f64;
             }
         }
-        self.look(table);
+        self.look(table, true);
     }
 
     fn add(&mut self, address: &str, it: &Listening) {

@@ -84,13 +84,15 @@ mod text;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use plimsoll_inventory::Absence;
 use plimsoll_model::observation::Snapshot;
+use plimsoll_netlink::Socket;
 
 use crate::clock::raw_now_ns;
 use crate::connections;
-use crate::netlink::{RouteObject, count_nft_rules, count_route_objects, queueing_disciplines};
+use crate::netlink::{RouteObject, count_nft_rules, count_route_objects, queueing_disciplines, route_socket};
 use drops::Drops;
 use listeners::Listeners;
 use memory_groups::MemoryGroups;
@@ -139,9 +141,13 @@ pub struct Counters {
     sources: Vec<Source>,
     table: Table,
     buffer: Vec<u8>,
+    /// To ask for queueing disciplines; nothing where the kernel refuses.
+    route: Option<Socket>,
     listeners: Listeners,
     drops: Drops,
     memory_groups: MemoryGroups,
+    /// When [`Self::changes_since_mark`] read them, if nothing has since.
+    changes_read: Option<Instant>,
     /// Files that could not be read at the last attempt.
     absent_files: BTreeMap<PathBuf, String>,
     /// Further absences of the last deep reading.
@@ -189,9 +195,11 @@ impl Counters {
             sources,
             table: Table::default(),
             buffer: Vec::new(),
+            route: route_socket().ok(),
             listeners: Listeners::default(),
             drops: Drops::default(),
             memory_groups: MemoryGroups::default(),
+            changes_read: None,
             absent_files: BTreeMap::new(),
             absent_state: Vec::new(),
             listed: Vec::new(),
@@ -225,15 +233,18 @@ impl Counters {
         self.listeners.look_closely(&mut self.table);
     }
 
-    /// Reads the counters lightly, and remembers them for [`Self::changes_since_mark`].
+    /// Reads the counters lightly, and remembers them for [`Self::changes_since_mark`]. The reading that ended one slice, just before, begins the next.
     pub fn mark(&mut self) {
-        self.refresh(Tier::Slow);
+        if self.changes_read.is_none_or(|at| at.elapsed() >= FRESH) {
+            self.refresh(Tier::Slow);
+        }
         self.table.mark();
     }
 
     /// Reads the counters lightly: what differs from when they were last marked, and by how much. What was not there both times is left out.
     pub fn changes_since_mark(&mut self) -> BTreeMap<String, f64> {
         self.refresh(Tier::Slow);
+        self.changes_read = Some(Instant::now());
         self.table.changes_since_mark()
     }
 
@@ -271,6 +282,7 @@ impl Counters {
     /// Reads the files of a tier and those below it. A file that is absent is looked for again in deep readings: modules get
     /// loaded while an experiment runs.
     fn refresh(&mut self, tier: Tier) {
+        self.changes_read = None;
         self.table.begin();
         for source in self.sources.iter_mut().filter(|source| source.tier <= tier) {
             if tier < Tier::Deep && self.absent_files.contains_key(&source.path) {
@@ -289,7 +301,9 @@ impl Counters {
         }
         if tier >= Tier::Slow && self.live {
             self.read_queueing_disciplines();
-            self.listeners.look(&mut self.table);
+            // Most hosts have no UDP sockets, and to find none the kernel walks those of the whole machine.
+            let has_udp = UDP_IN_USE.iter().any(|name| self.table.value(name) != Some(0.0));
+            self.listeners.look(&mut self.table, has_udp);
         }
         if tier == Tier::Deep && self.live && self.scope == Scope::MachineAndHost {
             self.memory_groups.find();
@@ -302,7 +316,10 @@ impl Counters {
 
     /// Reads the queueing disciplines. Without permission, or without any, the snapshot has none.
     fn read_queueing_disciplines(&mut self) {
-        for (kind, counts) in queueing_disciplines().unwrap_or_default() {
+        let counts = self.route.as_ref().map(queueing_disciplines);
+        // The rest of an answer that broke off would pass for the next one.
+        self.route.take_if(|_| matches!(counts, Some(Err(_))));
+        for (kind, counts) in counts.and_then(Result::ok).unwrap_or_default() {
             self.table.set_named(&format!("qdisc.{kind}.drops"), counts.drops as f64);
             if SHAPERS.contains(&kind.as_str()) {
                 self.table.set_named(&format!("qdisc.{kind}.overlimits"), counts.overlimits as f64);
@@ -380,6 +397,12 @@ impl Counters {
         self.listed.extend_from_slice(&self.absent_state);
     }
 }
+
+/// For how long a reading passes for the present.
+pub const FRESH: Duration = Duration::from_millis(5);
+
+/// How many UDP sockets the network namespace has, of each family.
+const UDP_IN_USE: [&str; 2] = ["sockstat.UDP.inuse", "sockstat.UDP6.inuse"];
 
 /// Queueing disciplines that hold traffic to a rate: net/sched.
 const SHAPERS: [&str; 7] = ["tbf", "htb", "hfsc", "cake", "netem", "cbq", "etf"];

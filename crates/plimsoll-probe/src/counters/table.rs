@@ -35,7 +35,7 @@ impl Table {
     /// Sets a value by name: for readings too rare to keep slots for.
     pub(super) fn set_named(&mut self, name: &str, value: f64) {
         self.sort();
-        let slot = match self.sorted.binary_search_by(|&slot| self.names[slot].as_str().cmp(name)) {
+        let slot = match self.place(name) {
             Ok(at) => self.sorted[at],
             Err(at) => {
                 let slot = self.add(vec![name.to_owned()]);
@@ -44,6 +44,19 @@ impl Table {
             }
         };
         self.set(slot, value);
+    }
+
+    /// A value of this reading.
+    pub(super) fn value(&mut self, name: &str) -> Option<f64> {
+        self.sort();
+        let at = self.place(name).ok()?;
+        let slot = self.sorted[at];
+        (self.written[slot] == self.reading).then(|| self.values[slot])
+    }
+
+    /// Where a name stands or would stand among the sorted ones.
+    fn place(&self, name: &str) -> Result<usize, usize> {
+        self.sorted.binary_search_by(|&slot| self.names[slot].as_str().cmp(name))
     }
 
     /// Sets all values to 0 whose names start so: for those that are only spoken of where there are any.
