@@ -16,7 +16,7 @@ pub mod profile;
 pub mod quiet;
 pub mod sampler;
 pub mod serving;
-mod small_file;
+pub mod small_file;
 pub mod tree;
 mod unix_sockets;
 

@@ -9,14 +9,14 @@ const PAGE: usize = 4096;
 
 /// The contents of a small file. The kernel gives them whole at one read, while `fs::read` asks for a size that such files do not have and reads
 /// some eight times; that counts where all processes are looked at.
-pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut page = [0; PAGE];
     let length = File::open(path)?.read(&mut page)?;
     if length == PAGE { fs::read(path) } else { Ok(page[..length].to_vec()) }
 }
 
 /// The contents of a file as text.
-pub(crate) fn text(path: &Path) -> io::Result<String> {
+pub fn text(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?).map_err(io::Error::other)
 }
 
