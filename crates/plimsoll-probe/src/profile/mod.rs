@@ -62,6 +62,9 @@ struct Cadence {
     asks_for_services: bool,
 }
 
+/// How long the kernel goes on sampling after a slice. Turning samples on or off interrupts each CPU, and slices may be short.
+const DISABLED_AFTER: Duration = Duration::from_millis(100);
+
 /// What a run may cost that measures.
 const OF_A_RUN: Cadence = Cadence {
     hertz: HERTZ,
@@ -296,6 +299,8 @@ struct Worker {
     /// Those that are sampled now.
     of_now: HostNamespaces,
     is_on: bool,
+    /// Whether the kernel samples, which it goes on with for a moment after each slice.
+    is_enabled: bool,
     /// When it was started last.
     began: Instant,
     emptied: Instant,
@@ -312,6 +317,7 @@ impl Worker {
             hosts: HostNamespaces::new(),
             of_now: HostNamespaces::new(),
             is_on: false,
+            is_enabled: false,
             began: Instant::now(),
             emptied: Instant::now(),
             now: rings::Sampled::default(),
@@ -323,12 +329,15 @@ impl Worker {
         loop {
             let command = if self.is_on {
                 inbox.recv_timeout(self.due_in())
+            } else if self.is_enabled {
+                inbox.recv_timeout(DISABLED_AFTER)
             } else {
                 inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
             };
             // Nobody who has gone away again before the answer misses it.
             match command {
-                Err(RecvTimeoutError::Timeout) => self.look(),
+                Err(RecvTimeoutError::Timeout) if self.is_on => self.look(),
+                Err(RecvTimeoutError::Timeout) => self.disable(),
                 Err(RecvTimeoutError::Disconnected) => return,
                 Ok(Command::Start { hosts, started }) => {
                     self.start(hosts);
@@ -384,7 +393,8 @@ impl Worker {
         self.of_now = hosts;
         self.began = Instant::now();
         if let Some((rings, windows)) = &mut self.sampling {
-            rings.enable();
+            rings.begin(self.is_enabled);
+            self.is_enabled = true;
             windows.begin();
         }
         if let Some(looker) = &mut self.looker {
@@ -394,9 +404,15 @@ impl Worker {
         self.emptied = Instant::now();
     }
 
+    fn disable(&mut self) {
+        if let Some((rings, _)) = &mut self.sampling {
+            rings.disable();
+        }
+        self.is_enabled = false;
+    }
+
     fn stop(&mut self, arm: Arm) {
         if let Some((rings, windows)) = &mut self.sampling {
-            rings.disable();
             self.now.lasted = self.began.elapsed();
             rings.empty_into(&mut self.now);
             let mut failures = Failures::default();

@@ -131,9 +131,15 @@ impl Rings {
         self.calls.untraced()
     }
 
-    pub(super) fn enable(&mut self) {
+    /// Begins a window. What was written since the last one is of no window; nothing was where the kernel does not sample yet.
+    pub(super) fn begin(&mut self, is_enabled: bool) {
         self.processes.begin();
         self.calls.discard();
+        if is_enabled {
+            self.blocks.empty_into(|_, _, _, _| {});
+            self.samplers.iter_mut().for_each(|sampler| while sampler.next_record().is_some() {});
+            return;
+        }
         // An event that could be opened can be enabled.
         self.blocks.enable();
         for sampler in &mut self.samplers {
