@@ -1,20 +1,20 @@
 //! Messaging against hackbench (Debian package rt-tests) with the same parameters, in turns.
 //!
 //! ```text
-//! against_hackbench [PAIRS] [groups=10] [loops=100] [pipes] [threads]
+//! against_hackbench [PAIRS] [groups=10] [loops=100] [pipes] [threads] [before=FOLDER]
 //! ```
 //!
 //! A pair is both programs one right after the other, in an order that changes with each pair. The ratio of each pair is ours over theirs.
+//! With `before` it is that of rounds per second of CPU time, and an earlier build in FOLDER takes hackbench's place.
 
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use plimsoll_load::{Control, run};
 use plimsoll_model::experiment::MessagingLoad;
 use plimsoll_model::experiment::load::messaging::{Channel, Workers};
 use plimsoll_model::frame::{LoadKind, LoadSpec};
 
+use plimsoll_lab::load::{Done, programs, run};
 use plimsoll_lab::pairs::{Outcome, report};
 
 fn main() -> ExitCode {
@@ -29,11 +29,12 @@ fn main() -> ExitCode {
 
 fn compare() -> Outcome<()> {
     let mut load = MessagingLoad { rounds: Some(1), ..MessagingLoad::default() };
-    let mut pairs = 15;
+    let (mut pairs, mut before) = (15, None);
     for argument in std::env::args().skip(1) {
         match argument.split_once('=') {
             Some(("groups", value)) => load.groups = value.parse()?,
             Some(("loops", value)) => load.messages = value.parse()?,
+            Some(("before", value)) => before = Some(PathBuf::from(value)),
             Some((name, _)) => return Err(format!("there is no option `{name}`").into()),
             None if argument == "pipes" => load.over = Channel::Pipes,
             None if argument == "threads" => load.workers = Workers::Threads,
@@ -41,13 +42,16 @@ fn compare() -> Outcome<()> {
         }
     }
     println!("{} workers, {} messages each to each", load.workers(), load.messages);
-    report("hackbench", "s", 3, pairs, || our_time(&load), || their_time(&load))
+    let programs = programs()?;
+    let Some(before) = before else {
+        let time = || Ok(ours(&programs, &load)?.seconds());
+        return report("hackbench", "s", 3, pairs, time, || their_time(&load));
+    };
+    let per_cpu_second = |programs: &Path| Ok(1.0 / ours(programs, &load)?.process_cpu);
+    report("before", "rounds/s", 2, pairs, || per_cpu_second(&programs), || per_cpu_second(&before))
 }
 
-/// Seconds of a round.
-fn our_time(load: &MessagingLoad) -> Outcome<f64> {
-    let abort = AtomicBool::new(false);
-    let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
+fn ours(programs: &Path, load: &MessagingLoad) -> Outcome<Done> {
     let spec = LoadSpec {
         name: "load".into(),
         targets: Vec::new(),
@@ -56,7 +60,7 @@ fn our_time(load: &MessagingLoad) -> Outcome<f64> {
         volume: None,
         kind: LoadKind::Messaging(load.clone()),
     };
-    Ok(run(&spec, &control)?.elapsed_ns as f64 / 1e9)
+    run(programs, &spec)
 }
 
 fn their_time(load: &MessagingLoad) -> Outcome<f64> {

@@ -1,22 +1,21 @@
 //! Compares bulk TCP and UDP with iperf3, in alternation, over a veth pair between two network namespaces. As root:
 //!
-//! `against_iperf3 [rounds=7] [seconds=3] [by=write|sendfile|...] [take=discard|copy] [chunk=SIZE] [udp]`
+//! `against_iperf3 [rounds=7] [seconds=3] [by=write|sendfile|...] [take=discard|copy] [chunk=SIZE] [before=FOLDER] [udp]`
 //!
-//! Without `chunk` the blocks are those that Plimsoll chooses; iperf3's have 128 KB.
+//! Without `chunk` the blocks are those that Plimsoll chooses; iperf3's have 128 KB. With `before`, an earlier build in FOLDER takes iperf3's place.
 //!
 //! CPU time is that of both processes, server and client, as the kernel counts it (wait4(2)).
 
-use std::error::Error;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use plimsoll_lab::load::{cpu_seconds, programs};
+use plimsoll_lab::pairs::Outcome;
 use plimsoll_lab::rounds::ratio;
 use wait4::{ResUse, Wait4};
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// The address of the server's end of the pair.
 const SERVER: &str = "10.203.7.1";
@@ -34,26 +33,32 @@ struct Figure {
 
 struct Settings {
     rounds: u32,
-    seconds: u32,
+    seconds: f64,
     by: String,
     take: String,
     chunk: Option<String>,
+    before: Option<PathBuf>,
     udp: bool,
 }
 
 fn main() -> Outcome<()> {
     let settings = settings(std::env::args().skip(1))?;
-    let pair = Pair::make()?;
+    let (pair, programs) = (Pair::make()?, programs()?);
     let (mut rates, mut work) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     for round in 1..=settings.rounds {
+        let ours = || ours(&programs, &pair, &settings);
+        let theirs = || match &settings.before {
+            Some(before) => self::ours(before, &pair, &settings),
+            None => iperf3(&pair, &settings),
+        };
         let (theirs, ours) = if round % 2 == 0 {
-            let ours = ours(&pair, &settings)?;
-            (iperf3(&pair, &settings)?, ours)
+            let ours = ours()?;
+            (theirs()?, ours)
         } else {
-            (iperf3(&pair, &settings)?, ours(&pair, &settings)?)
+            (theirs()?, ours()?)
         };
         println!(
-            "{round}: iperf3 {:.3e}/s, {:.3e} per CPU second; ours {:.3e}/s, {:.3e} per CPU second",
+            "{round}: theirs {:.3e}/s, {:.3e} per CPU second; ours {:.3e}/s, {:.3e} per CPU second",
             theirs.rate, theirs.per_cpu_second, ours.rate, ours.per_cpu_second
         );
         rates[0].push(ours.rate);
@@ -68,7 +73,7 @@ fn main() -> Outcome<()> {
     };
     for (figure, [ours, theirs]) in [("rate", &rates), ("per CPU second", &work)] {
         let row = format!("bulk {kind}, iperf3, {figure}");
-        println!("median and range of ours/iperf3: {figure} {}", ratio(&row, ours, theirs));
+        println!("median and range of ours/theirs: {figure} {}", ratio(&row, ours, theirs));
     }
     Ok(())
 }
@@ -76,10 +81,11 @@ fn main() -> Outcome<()> {
 fn settings(arguments: impl Iterator<Item = String>) -> Outcome<Settings> {
     let mut settings = Settings {
         rounds: 7,
-        seconds: 3,
+        seconds: 3.0,
         by: "sendfile".into(),
         take: "discard".into(),
         chunk: None,
+        before: None,
         udp: false,
     };
     for argument in arguments {
@@ -90,6 +96,7 @@ fn settings(arguments: impl Iterator<Item = String>) -> Outcome<Settings> {
             Some(("by", value)) => settings.by = value.into(),
             Some(("take", value)) => settings.take = value.into(),
             Some(("chunk", value)) => settings.chunk = Some(value.into()),
+            Some(("before", value)) => settings.before = Some(value.into()),
             _ => return Err(format!("there is no flag `{argument}`").into()),
         }
     }
@@ -143,10 +150,6 @@ fn within(namespace: &str, program: &str, arguments: &[String]) -> Command {
     command
 }
 
-fn cpu_seconds(usage: &ResUse) -> f64 {
-    (usage.rusage.utime + usage.rusage.stime).as_secs_f64()
-}
-
 fn iperf3(pair: &Pair, settings: &Settings) -> Outcome<Figure> {
     let words = |line: &str| line.split(' ').map(ToOwned::to_owned).collect::<Vec<_>>();
     let server = within(&pair.server, "iperf3", &words("-s -1")).stdout(Stdio::null()).spawn()?;
@@ -169,13 +172,14 @@ fn iperf3(pair: &Pair, settings: &Settings) -> Outcome<Figure> {
     Ok(Figure { rate: amount / seconds, per_cpu_second: amount / cpu })
 }
 
-fn ours(pair: &Pair, settings: &Settings) -> Outcome<Figure> {
+fn ours(programs: &Path, pair: &Pair, settings: &Settings) -> Outcome<Figure> {
     let bulk = serde_json::json!({ "take": settings.take, "chunk": settings.chunk });
     let spec = serde_json::json!({
         "name": "bulk", "listen": ["0.0.0.0:5300"], "to": [], "kind": { "bulk": bulk }, "ready": {}, "privileged": false
     });
-    let mut process =
-        within(&pair.server, &beside("serve")?, &[spec.to_string()]).stdout(Stdio::piped()).spawn()?;
+    let mut process = within(&pair.server, &program(programs, "serve")?, &[spec.to_string()])
+        .stdout(Stdio::piped())
+        .spawn()?;
     let stdout = process.stdout.take().ok_or("no output")?;
     let mut server = Process(Some(process));
     // It prints its addresses and an empty line when it listens.
@@ -191,7 +195,8 @@ fn ours(pair: &Pair, settings: &Settings) -> Outcome<Figure> {
         arguments.push(format!("by={}", settings.by));
         arguments.extend(settings.chunk.as_ref().map(|chunk| format!("chunk={chunk}")));
     }
-    let mut client = within(&pair.client, &beside("bulk")?, &arguments).stdout(Stdio::piped()).spawn()?;
+    let mut client =
+        within(&pair.client, &program(programs, "bulk")?, &arguments).stdout(Stdio::piped()).spawn()?;
     let text = std::io::read_to_string(client.stdout.take().ok_or("no output")?)?;
     let client_cpu = cpu_seconds(&client.wait4()?);
     let cpu = client_cpu + cpu_seconds(&server.end()?);
@@ -228,9 +233,9 @@ impl Drop for Process {
     }
 }
 
-/// Another program of the lab, built beside this one.
-fn beside(name: &str) -> Outcome<String> {
-    let path: PathBuf = std::env::current_exe()?.with_file_name(name);
+/// A program of a build of the lab.
+fn program(programs: &Path, name: &str) -> Outcome<String> {
+    let path = programs.join(name);
     match path.exists() {
         true => Ok(path.display().to_string()),
         false => Err(format!("{} is missing: build the whole lab", path.display()).into()),

@@ -1,9 +1,9 @@
 //! Measures the HTTP generator against its peers, in turns, on one server:
 //!
-//! `against_peers [rounds=7] [seconds=3] [connections=50] [pipeline=16] [nginx=PATH] [before=PATH] [secure] [PEER...]`
+//! `against_peers [rounds=7] [seconds=3] [connections=50] [pipeline=16] [nginx=PATH] [before=FOLDER] [secure] [PEER...]`
 //!
-//! Peers are `wrk`, `ab`, `oha` and `h2load`; by default those that are installed. With `before`, the `generate` of another build of ours is one as
-//! well. nginx with one worker serves on CPU 0, each generator runs on CPU 1, and the figure is the number of requests per second of its own CPU
+//! Peers are `wrk`, `ab`, `oha` and `h2load`; by default those that are installed. With `before`, the only peer is the `generate` of an earlier build
+//! in FOLDER. nginx with one worker serves on CPU 0, each generator runs on CPU 1, and the figure is the number of requests per second of its own CPU
 //! time (user and system, wait4(2)). A round runs each generator once, in an order that rotates. The table has the median over rounds of
 //! `ours / peer`, round by round, and the range. Kept connections are measured twice, with one request at a time on each and with `pipeline`;
 //! peers that can only do the first do it both times. With `secure` it is TLS 1.3 and HTTP/2, which `oha` and `h2load` speak: kept connections of
@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
+use plimsoll_lab::load::programs;
 use plimsoll_lab::rounds::{median, ratio};
 use plimsoll_model::frame::CERTIFIED_NAME;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
@@ -47,7 +48,7 @@ enum Scenario {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tool {
     Ours,
-    /// Another build of ours.
+    /// An earlier build of ours.
     Before,
     Wrk,
     Ab,
@@ -89,10 +90,11 @@ impl Tool {
         let mut command = Command::new(self.name());
         match self {
             Self::Ours | Self::Before => {
-                command = Command::new(match &settings.before {
+                let programs = match &settings.before {
                     Some(before) if self == Self::Before => before.clone(),
-                    _ => std::env::current_exe()?.with_file_name("generate"),
-                });
+                    _ => programs()?,
+                };
+                command = Command::new(programs.join("generate"));
                 command.arg(format!("127.0.0.1:{PORT}")).arg(format!("seconds={s}"));
                 command.arg(format!("concurrency={c}"));
                 match scenario {
@@ -256,7 +258,7 @@ impl Drop for Server {
 
 struct Settings {
     rounds: usize,
-    seconds: u64,
+    seconds: f64,
     connections: u32,
     pipeline: u32,
     secure: bool,
@@ -268,7 +270,7 @@ struct Settings {
 fn settings() -> Result<Settings, Failed> {
     let mut settings = Settings {
         rounds: 7,
-        seconds: 3,
+        seconds: 3.0,
         connections: 50,
         pipeline: 16,
         secure: false,
@@ -293,11 +295,10 @@ fn settings() -> Result<Settings, Failed> {
             }
         }
     }
-    if settings.peers.is_empty() {
-        settings.peers = all.into_iter().filter(|tool| tool.is_installed()).collect();
-    }
     if settings.before.is_some() {
-        settings.peers.push(Tool::Before);
+        settings.peers = vec![Tool::Before];
+    } else if settings.peers.is_empty() {
+        settings.peers = all.into_iter().filter(|tool| tool.is_installed()).collect();
     }
     Ok(settings)
 }

@@ -1,27 +1,25 @@
 //! Measures the loads for DNS and PostgreSQL against `dnsperf` and `pgbench`, in turns, on one server that it starts:
 //!
-//! `against_servers [rounds=5] [seconds=3] [clients=8] [scale=10] [dns] [postgres]`
+//! `against_servers [rounds=5] [seconds=3] [clients=8] [scale=10] [before=FOLDER] [dns] [postgres]`
 //!
 //! unbound answers from names of its own; PostgreSQL has the tables of pgbench, and does not wait for its disk at a commit. Each pair asks the same, the
 //! same number at a time, one after the other, and who begins changes from round to round. The table has median and range over the rounds of `ours / theirs`:
-//! of what was done, and of what was done in a second of the generator's own CPU time.
+//! of what was done, and of what was done in a second of the generator's own CPU time. With `before`, theirs are the loads of an earlier build
+//! in FOLDER.
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use nix::unistd::Pid;
+use plimsoll_lab::load;
+use plimsoll_lab::pairs::Outcome;
 use plimsoll_lab::rounds::{median, ratio};
-use plimsoll_load::{Control, run};
 use plimsoll_model::frame::{LoadKind, LoadSpec};
 use serde_json::json;
 use wait4::Wait4;
-
-/// Any of the errors that end the program.
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// Options of setpriv(1) for servers that refuse to run as root.
 const NOBODY: [&str; 3] = ["--reuid=65534", "--regid=65534", "--clear-groups"];
@@ -30,21 +28,31 @@ const NAMES: [&str; 4] =
 
 struct Settings {
     rounds: usize,
-    seconds: u64,
+    seconds: f64,
     clients: u32,
     scale: u32,
+    before: Option<PathBuf>,
     dns: bool,
     postgres: bool,
 }
 
 fn settings() -> Outcome<Settings> {
-    let mut settings = Settings { rounds: 5, seconds: 3, clients: 8, scale: 10, dns: false, postgres: false };
+    let mut settings = Settings {
+        rounds: 5,
+        seconds: 3.0,
+        clients: 8,
+        scale: 10,
+        before: None,
+        dns: false,
+        postgres: false,
+    };
     for argument in std::env::args().skip(1) {
         match argument.split_once('=') {
             Some(("rounds", value)) => settings.rounds = value.parse()?,
             Some(("seconds", value)) => settings.seconds = value.parse()?,
             Some(("clients", value)) => settings.clients = value.parse()?,
             Some(("scale", value)) => settings.scale = value.parse()?,
+            Some(("before", value)) => settings.before = Some(value.into()),
             None if argument == "dns" => settings.dns = true,
             None if argument == "postgres" => settings.postgres = true,
             _ => return Err(format!("there is no flag `{argument}`").into()),
@@ -126,7 +134,7 @@ remote-control:
 }
 
 /// The programs of the newest PostgreSQL that is installed.
-fn programs() -> Outcome<PathBuf> {
+fn newest() -> Outcome<PathBuf> {
     let mut found: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")?
         .filter_map(|entry| Some(entry.ok()?.path().join("bin")))
         .collect();
@@ -141,7 +149,7 @@ fn as_nobody(program: &Path) -> Command {
 }
 
 fn postgresql(folder: &Path, scale: u32) -> Outcome<Server> {
-    let (address, bin) = (free()?, programs()?);
+    let (address, bin) = (free()?, newest()?);
     std::os::unix::fs::chown(folder, Some(65_534), Some(65_534))?;
     let data = folder.join("data");
     let made = as_nobody(&bin.join("initdb"))
@@ -182,7 +190,7 @@ fn postgresql(folder: &Path, scale: u32) -> Outcome<Server> {
 /// Operations per second, and per second of CPU time.
 type Rates = (f64, f64);
 
-fn ours(kind: LoadKind, address: SocketAddr) -> Outcome<Rates> {
+fn ours(programs: &Path, kind: LoadKind, address: SocketAddr) -> Outcome<Rates> {
     let spec = LoadSpec {
         name: "load".into(),
         targets: vec![address],
@@ -191,15 +199,9 @@ fn ours(kind: LoadKind, address: SocketAddr) -> Outcome<Rates> {
         volume: None,
         kind,
     };
-    let abort = AtomicBool::new(false);
-    let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
-    let result = run(&spec, &control)?;
-    if result.failed() > 0 {
-        return Err(format!("{} failed, the first: {:?}", result.failed(), result.first_error).into());
-    }
-    let done = result.requests as f64;
-    let cpu = (result.user_us + result.system_us) as f64 / 1e6;
-    Ok((done / (result.elapsed_ns as f64 / 1e9), done / cpu))
+    let done = load::run(programs, &spec)?;
+    let requests = done.requests as f64;
+    Ok((requests / done.seconds(), requests / done.cpu()))
 }
 
 /// Runs a program to its end. Rate and number stand behind these words.
@@ -245,7 +247,9 @@ fn compare(
 }
 
 fn main() -> Outcome<()> {
-    let Settings { rounds, seconds, clients, scale, dns, postgres } = settings()?;
+    let Settings { rounds, seconds, clients, scale, before, dns, postgres } = settings()?;
+    let programs = load::programs()?;
+    let length = format!("{}ms", (seconds * 1e3).round());
     let folder = tempfile::tempdir()?;
     println!("| what | theirs/s | ours/s | ours/theirs | the same per CPU second |");
     println!("| --- | --- | --- | --- | --- |");
@@ -255,7 +259,7 @@ fn main() -> Outcome<()> {
         std::fs::write(&names, NAMES.join("\n") + "\n")?;
         for over in ["udp", "tcp"] {
             let kind = json!({ "dns": {
-                "names": NAMES, "concurrency": 50, "over": over, "duration": format!("{seconds}s"),
+                "names": NAMES, "concurrency": 50, "over": over, "duration": length,
             } });
             let command = || {
                 let mut command = Command::new("dnsperf");
@@ -275,8 +279,11 @@ fn main() -> Outcome<()> {
             compare(
                 &format!("questions over {}, 50 at a time, against dnsperf", over.to_uppercase()),
                 rounds,
-                || ours(serde_json::from_value(kind.clone())?, server.address),
-                || theirs(command(), "Queries per second:", "Queries completed:"),
+                || ours(&programs, serde_json::from_value(kind.clone())?, server.address),
+                || match &before {
+                    Some(before) => ours(before, serde_json::from_value(kind.clone())?, server.address),
+                    None => theirs(command(), "Queries per second:", "Queries completed:"),
+                },
             )?;
         }
     }
@@ -284,12 +291,12 @@ fn main() -> Outcome<()> {
         let place = folder.path().join("postgresql");
         std::fs::create_dir(&place)?;
         std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
-        let (server, bin) = (postgresql(&place, scale)?, programs()?);
+        let (server, bin) = (postgresql(&place, scale)?, newest()?);
         for (script, theirs_name) in [("tpcb_like", "tpcb-like"), ("select_only", "select-only")] {
             for protocol in ["simple", "prepared"] {
                 let kind = json!({ "postgres": {
                     "script": script, "protocol": protocol, "scale": scale, "clients": clients, "user": "plimsoll",
-                    "duration": format!("{seconds}s"),
+                    "duration": length,
                 } });
                 let command = || {
                     let mut command = Command::new(bin.join("pgbench"));
@@ -302,8 +309,11 @@ fn main() -> Outcome<()> {
                 compare(
                     &format!("{theirs_name}, {protocol}, {clients} clients, scale {scale}, against pgbench"),
                     rounds,
-                    || ours(serde_json::from_value(kind.clone())?, server.address),
-                    || theirs(command(), "tps = ", "number of transactions actually processed:"),
+                    || ours(&programs, serde_json::from_value(kind.clone())?, server.address),
+                    || match &before {
+                        Some(before) => ours(before, serde_json::from_value(kind.clone())?, server.address),
+                        None => theirs(command(), "tps = ", "number of transactions actually processed:"),
+                    },
                 )?;
             }
         }

@@ -1,20 +1,23 @@
 //! Measures the source and the sink for mail against those of Postfix, in turns:
 //!
-//! `against_smtp [rounds=7] [messages=20000] [sessions=20] [size=4096] [per_session=1]`
+//! `against_smtp [rounds=7] [messages=20000] [sessions=20] [size=4096] [per_session=1] [before=FOLDER]`
 //!
 //! What counts is how many messages each gets done in a second of its own CPU time (user and system, wait4(2)). Both sources send to
 //! `smtp-sink`; both sinks take from our source, and ours keeps its list. The sink runs on CPU 0, the source on CPU 1. A round runs each
-//! once, in an order that changes. The table has the median over rounds of `ours / theirs`, round by round, and the range.
+//! once, in an order that changes. The table has the median over rounds of `ours / theirs`, round by round, and the range. With `before`, theirs are
+//! those of an earlier build in FOLDER.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
+use plimsoll_lab::load::{cpu_seconds, programs};
 use plimsoll_lab::rounds::{median, ratio};
 use wait4::Wait4;
 
@@ -29,10 +32,12 @@ struct Settings {
     sessions: u32,
     size: u64,
     per_session: u64,
+    before: Option<PathBuf>,
 }
 
 fn settings() -> Result<Settings, Failed> {
-    let mut settings = Settings { rounds: 7, messages: 20_000, sessions: 20, size: 4096, per_session: 1 };
+    let mut settings =
+        Settings { rounds: 7, messages: 20_000, sessions: 20, size: 4096, per_session: 1, before: None };
     for argument in std::env::args().skip(1) {
         match argument.split_once('=') {
             Some(("rounds", value)) => settings.rounds = value.parse()?,
@@ -40,6 +45,7 @@ fn settings() -> Result<Settings, Failed> {
             Some(("sessions", value)) => settings.sessions = value.parse()?,
             Some(("size", value)) => settings.size = value.parse()?,
             Some(("per_session", value)) => settings.per_session = value.parse()?,
+            Some(("before", value)) => settings.before = Some(value.into()),
             _ => return Err(format!("there is no flag `{argument}`").into()),
         }
     }
@@ -83,8 +89,10 @@ impl Sink {
         Ok(sink)
     }
 
-    fn ours(folder: &str) -> Result<Self, Failed> {
-        let mut command = Command::new(std::env::current_exe()?.with_file_name("serve"));
+    /// The sink of a build, which keeps its list in `folder`.
+    fn ours(programs: &Path, folder: &Path) -> Result<Self, Failed> {
+        let mut command = Command::new(programs.join("serve"));
+        let folder = folder.display();
         command.arg(format!(
             r#"{{"name":"sink","listen":["127.0.0.1:0"],"to":[],"kind":{{"smtp_sink":{{}}}},"folder":"{folder}","ready":{{}},"privileged":false}}"#
         ));
@@ -100,8 +108,7 @@ impl Sink {
     fn cpu(mut self) -> Result<f64, Failed> {
         let mut process = self.process.take().ok_or("it has ended")?;
         process.kill()?;
-        let used = process.wait4()?.rusage;
-        Ok((used.utime + used.stime).as_secs_f64())
+        Ok(cpu_seconds(&process.wait4()?))
     }
 }
 
@@ -115,12 +122,12 @@ impl Drop for Sink {
     }
 }
 
-/// Seconds of CPU time that a source takes for all messages.
-fn source(ours: bool, to: SocketAddr, settings: &Settings) -> Result<f64, Failed> {
+/// Seconds of CPU time that a source takes for all messages: that of these programs of ours, or Postfix's.
+fn source(ours: Option<&Path>, to: SocketAddr, settings: &Settings) -> Result<f64, Failed> {
     let Settings { messages, sessions, size, per_session, .. } = settings;
     let mut command;
-    if ours {
-        command = Command::new(std::env::current_exe()?.with_file_name("mail"));
+    if let Some(programs) = ours {
+        command = Command::new(programs.join("mail"));
         command.arg(to.to_string()).arg(format!("messages={messages}")).arg(format!("sessions={sessions}"));
         command.arg(format!("size={size}")).arg(format!("per_session={per_session}"));
     } else {
@@ -137,31 +144,33 @@ fn source(ours: bool, to: SocketAddr, settings: &Settings) -> Result<f64, Failed
     if !ended.status.success() || printed.contains("error ") {
         return Err(format!("a source failed:\n{printed}").into());
     }
-    Ok((ended.rusage.utime + ended.rusage.stime).as_secs_f64())
+    Ok(cpu_seconds(&ended))
 }
 
-/// Messages of a source or a sink per second of its own CPU time.
-fn measure(what: &str, ours: bool, settings: &Settings) -> Result<f64, Failed> {
+/// Messages of a source or a sink per second of its own CPU time: those of these programs of ours, or Postfix's.
+fn measure(what: &str, ours: Option<&Path>, settings: &Settings) -> Result<f64, Failed> {
     let folder = tempfile::tempdir()?;
-    let sink = match what == "sink" && ours {
-        true => Sink::ours(&folder.path().display().to_string())?,
-        false => Sink::theirs()?,
+    let seconds = if what == "sink" {
+        let sink = ours.map_or_else(Sink::theirs, |programs| Sink::ours(programs, folder.path()))?;
+        source(Some(&programs()?), sink.address, settings)?;
+        sink.cpu()?
+    } else {
+        source(ours, Sink::theirs()?.address, settings)?
     };
-    let by_source = source(ours || what == "sink", sink.address, settings)?;
-    let seconds = if what == "sink" { sink.cpu()? } else { by_source };
     Ok(settings.messages as f64 / seconds)
 }
 
 fn main() -> Result<(), Failed> {
     let settings = settings()?;
-    println!("| what | Postfix's, per CPU second | ours, per CPU second | ours / theirs |");
+    let sides = [settings.before.clone(), Some(programs()?)];
+    println!("| what | theirs, per CPU second | ours, per CPU second | ours / theirs |");
     println!("| --- | --- | --- | --- |");
     for what in ["source", "sink"] {
         let mut found = [Vec::new(), Vec::new()];
         for round in 0..settings.rounds {
             for place in 0..2 {
-                let ours = (round + place) % 2 == 1;
-                found[usize::from(ours)].push(measure(what, ours, &settings)?);
+                let side = (round + place) % 2;
+                found[side].push(measure(what, sides[side].as_deref(), &settings)?);
             }
         }
         let [theirs, ours] = &found;

@@ -1,7 +1,9 @@
 //! Storage loads against fio and hdparm on the same file or device, in turns.
 //!
 //! ```text
-//! against_storage_peers memory FOLDER PAIRS    operations per CPU second of io_uring at depth 32 on a file in memory, against fio
+//! against_storage_peers memory FOLDER PAIRS [before=PROGRAMS]
+//!                                              operations per CPU second of io_uring at depth 32 on a file in memory, against fio, or
+//!                                              against an earlier build in PROGRAMS
 //! against_storage_peers device FOLDER PAIRS    the rate of direct random reads of a file at depth 32, against fio
 //! against_storage_peers modes FOLDER PAIRS     the rate of every mode, engine and number of threads, against fio
 //! against_storage_peers hdparm DEVICE PAIRS    timed reads from cache and device, against hdparm -T and -t
@@ -14,21 +16,21 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
-use plimsoll_load::{Control, run};
 use plimsoll_model::experiment::{Access, CacheState, StorageEngine, StorageLoad};
 use plimsoll_model::frame::{LoadKind, LoadSpec, VolumePlace};
-use plimsoll_model::observation::LoadResult;
 use plimsoll_model::units::{ByteSize, Share, Span};
 
+use plimsoll_lab::load::{Done, cpu_seconds, programs, run};
 use plimsoll_lab::pairs::{Outcome, report};
 use wait4::Wait4;
 
 /// Duration of each side of a pair.
 const LENGTH: Duration = Duration::from_secs(2);
+/// The same against an earlier build, of which many short pairs say more than few long ones.
+const SHORT: Duration = Duration::from_millis(400);
 /// Wait of hdparm between dropping and reading.
 const SETTLING: Duration = Duration::from_secs(3);
 
@@ -44,19 +46,34 @@ fn main() -> ExitCode {
 
 fn compare() -> Outcome<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [what, place, pairs] = &args[..] else {
-        return Err("expected: memory|device|modes|hdparm PLACE PAIRS".into());
+    let [what, place, pairs, before @ ..] = &args[..] else {
+        return Err("expected: memory|device|modes|hdparm PLACE PAIRS [before=PROGRAMS]".into());
     };
     let (place, pairs) = (Path::new(place), pairs.parse::<usize>()?);
     match what.as_str() {
+        "memory" if let [before] = before => {
+            let before = before.strip_prefix("before=").ok_or("expected: before=PROGRAMS")?;
+            let of = |programs: &Path| {
+                let done = run(programs, &spec(place, random_reads(false, CacheState::Warmed, SHORT)))?;
+                Ok(done.requests as f64 / done.cpu())
+            };
+            let (ours, before) = (programs()?, Path::new(before));
+            report("before", "cached reads per CPU second", 0, pairs, || of(&ours), || of(before))?;
+        }
         "memory" => {
-            let ours = || per_cpu_second(&ours(place, false, CacheState::Warmed)?);
+            let ours = || {
+                let done = load(place, random_reads(false, CacheState::Warmed, LENGTH))?;
+                Ok(done.requests as f64 / done.cpu())
+            };
             for (name, batched) in [("fio", false), ("fio, in batches of 32", true)] {
                 report(name, "cached reads per CPU second", 0, pairs, ours, || fio_memory(place, batched))?;
             }
         }
         "device" => {
-            let ours = || rate(&ours(place, true, CacheState::Dropped)?);
+            let ours = || {
+                let done = load(place, random_reads(true, CacheState::Dropped, LENGTH))?;
+                Ok(done.requests as f64 / done.seconds())
+            };
             report("fio", "operations per second", 0, pairs, ours, || Ok(fio(place, true, false)?.iops))?;
         }
         "modes" => modes(place, pairs)?,
@@ -69,23 +86,23 @@ fn compare() -> Outcome<()> {
     Ok(())
 }
 
-fn load(place: &Path, load: StorageLoad) -> Outcome<LoadResult> {
-    let abort = AtomicBool::new(false);
-    let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
-    let writable = place.is_dir();
-    let spec = LoadSpec {
+fn load(place: &Path, load: StorageLoad) -> Outcome<Done> {
+    run(&programs()?, &spec(place, load))
+}
+
+fn spec(place: &Path, load: StorageLoad) -> LoadSpec {
+    LoadSpec {
         name: "load".into(),
         targets: Vec::new(),
         sources: Vec::new(),
         trust: None,
-        volume: Some(VolumePlace { name: "place".into(), path: place.into(), writable }),
+        volume: Some(VolumePlace { name: "place".into(), path: place.into(), writable: place.is_dir() }),
         kind: LoadKind::Storage(load),
-    };
-    Ok(run(&spec, &control)?)
+    }
 }
 
-fn ours(folder: &Path, direct: bool, cache: CacheState) -> Outcome<LoadResult> {
-    let storage = StorageLoad {
+fn random_reads(direct: bool, cache: CacheState, length: Duration) -> StorageLoad {
+    StorageLoad {
         engine: StorageEngine::IoUring,
         depth: 32,
         access: Access::Random,
@@ -93,18 +110,9 @@ fn ours(folder: &Path, direct: bool, cache: CacheState) -> Outcome<LoadResult> {
         size: ByteSize(256 << 20),
         direct,
         cache,
-        duration: Some(Span(LENGTH)),
+        duration: Some(Span(length)),
         ..StorageLoad::default()
-    };
-    load(folder, storage)
-}
-
-fn rate(result: &LoadResult) -> Outcome<f64> {
-    Ok(result.requests as f64 * 1e9 / result.elapsed_ns as f64)
-}
-
-fn per_cpu_second(result: &LoadResult) -> Outcome<f64> {
-    Ok(result.requests as f64 * 1e6 / (result.user_us + result.system_us) as f64)
+    }
 }
 
 /// Reads and writes, of large and small blocks, buffered and direct, by both engines and one to eight threads.
@@ -134,8 +142,8 @@ fn modes(folder: &Path, pairs: usize) -> Outcome<()> {
                     "reads = {reads}, {access:?}, {block} bytes, direct = {direct}, {engine:?}, {threads} threads"
                 );
                 let ours = || {
-                    let result = load(folder, storage.clone())?;
-                    Ok(result.bytes as f64 * 1e3 / result.elapsed_ns as f64)
+                    let done = load(folder, storage.clone())?;
+                    Ok(done.bytes as f64 / 1e6 / done.seconds())
                 };
                 report("fio", "MB/s", 0, pairs, ours, || fio_mode(folder, &storage))?;
             }
@@ -202,11 +210,10 @@ fn fio(folder: &Path, direct: bool, batched: bool) -> Outcome<Fio> {
     let mut child = command.stdout(Stdio::piped()).spawn()?;
     let mut printed = String::new();
     child.stdout.take().ok_or("no output")?.read_to_string(&mut printed)?;
-    let used = child.wait4()?.rusage;
+    let cpu = cpu_seconds(&child.wait4()?);
     let report: serde_json::Value = serde_json::from_str(&printed)?;
     let read = &report["jobs"][0]["read"];
     let number = |name: &str| read[name].as_f64().ok_or("fio's report lacks a number");
-    let cpu = (used.utime + used.stime).as_secs_f64();
     Ok(Fio { iops: number("iops")?, per_cpu_second: number("total_ios")? / cpu })
 }
 
@@ -229,8 +236,8 @@ fn timed(device: &Path, cached: bool) -> Outcome<f64> {
         operations: (!cached).then_some(blocks),
         ..StorageLoad::default()
     };
-    let result = load(device, storage)?;
-    Ok(result.bytes as f64 * 1e9 / result.elapsed_ns as f64 / f64::from(1 << 20))
+    let done = load(device, storage)?;
+    Ok(done.bytes as f64 / done.seconds() / f64::from(1 << 20))
 }
 
 fn hdparm(device: &Path, what: &str) -> Outcome<f64> {

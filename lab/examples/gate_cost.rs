@@ -1,32 +1,37 @@
-//! Cost of the gate at the start of a program: `/bin/true` started directly and through `plimsoll agent exec`, in random order.
+//! Cost of the gate at the start of a program: `/bin/true` started directly and through `plimsoll agent exec`, in turns.
 //!
 //! ```text
-//! cargo build --release && cargo run --release --example gate_cost -- target/release/plimsoll
+//! gate_cost [PROGRAM] [rounds=200]
 //! ```
 //!
-//! Root only: other users may not make all of the namespaces. Prints medians and quartiles in milliseconds.
+//! Root only: other users may not make all of the namespaces. PROGRAM is `plimsoll` beside this program by default. Prints medians and quartiles in milliseconds.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
 use serde_json::json;
 
-const ROUNDS: usize = 200;
 const PROGRAM: &str = "/bin/true";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let gate = PathBuf::from(std::env::args_os().nth(1).ok_or("which `plimsoll`? Give its path.")?);
+    let (mut gate, mut rounds) = (std::env::current_exe()?.with_file_name("plimsoll"), 200_usize);
+    for argument in std::env::args().skip(1) {
+        match argument.strip_prefix("rounds=") {
+            Some(number) => rounds = number.parse()?,
+            None => gate = argument.into(),
+        }
+    }
     let handed = tempfile::NamedTempFile::new()?;
     let environment = [(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))];
     let paths = json!({"writable": [], "visible": [], "opened": []});
     let entry = json!({"kind": "Program", "program": PROGRAM, "arguments": [], "environment": environment, "paths": paths});
     fs::write(handed.path(), entry.to_string())?;
     let mut times = [Vec::new(), Vec::new()];
-    for _ in 0..2 * ROUNDS {
-        let gated = usize::from(rand::random::<bool>());
+    for nth in 0..2 * rounds {
+        // Pairs whose first one changes: 0, 1, 1, 0.
+        let gated = nth.div_ceil(2) % 2;
         let mut command = if gated == 1 { Command::new(&gate) } else { Command::new(PROGRAM) };
         if gated == 1 {
             command.args(["agent", "exec"]).stdin(File::open(handed.path())?);

@@ -1,7 +1,11 @@
 //! Two programs in turns, and the ratios of their results.
 
 use std::error::Error;
+use std::process::{Command, Stdio};
 
+use wait4::Wait4;
+
+use crate::load::cpu_seconds;
 use crate::rounds::note_row;
 
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -36,6 +40,22 @@ pub fn report(
     let (ratio, low, high) = middle(found.iter().map(|(a, b)| a / b));
     println!("  ratio {ratio:.3} [{low:.3}, {high:.3}]");
     Ok(())
+}
+
+/// User and system time of a command and of its children, in seconds. What it prints is dropped.
+pub fn cost(command: &[&str]) -> Outcome<f64> {
+    let mut process = Command::new(command[0]);
+    process
+        .args(&command[1..])
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let ended = process.spawn().map_err(|error| format!("{}: {error}", command[0]))?.wait4()?;
+    if !ended.status.success() {
+        return Err(format!("`{}`: {}", command.join(" "), ended.status).into());
+    }
+    Ok(cpu_seconds(&ended))
 }
 
 /// The median, and the values that enclose it with about 95 % (David & Nagaraja, Order Statistics, section 7.1).

@@ -22,11 +22,12 @@ pub fn ratio(row: &str, ours: &[f64], theirs: &[f64]) -> String {
     format!("{:.2} [{least:.2}, {most:.2}]", median(&ratios))
 }
 
-/// Appends `row<TAB>median of ours/theirs` to the file in [`ROWS_FILE`], if that is set.
+/// Appends `row<TAB>ours/theirs of each round` to the file in [`ROWS_FILE`], if that is set.
 pub fn note_row(row: &str, ratios: &[f64]) {
     let Some(path) = std::env::var_os(ROWS_FILE) else { return };
     let file = OpenOptions::new().create(true).append(true).open(&path);
-    if let Err(error) = file.and_then(|mut file| writeln!(file, "{row}\t{:.4}", median(ratios))) {
+    let ratios: Vec<String> = ratios.iter().map(f64::to_string).collect();
+    if let Err(error) = file.and_then(|mut file| writeln!(file, "{row}\t{}", ratios.join(" "))) {
         eprintln!("{}: {error}", path.display());
     }
 }

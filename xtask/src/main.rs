@@ -63,10 +63,11 @@ cargo xtask deb [TARGET]      build it, and pack it as a Debian package with man
 cargo xtask sbom [TARGET]     write what the program is made of, as CycloneDX (by default for x86_64-unknown-linux-gnu)
 cargo xtask rows PROGRAM [PART]  run each row of the reports (or those with PART in their name) and its peer with this build of plimsoll, and
                               write docs/rows.md with this day beside earlier ones (needs root)
-cargo xtask bench [--check]   repeat the rows of docs/benchmarks.md in short form and keep the ratios in xtask/bench.tsv, or fail where they
-                              fell below the kept ones (needs root and the peers)
-cargo xtask bench --before GENERATE
-                              run HTTP in turns with the lab's `generate` of an earlier build, and fail where it was faster
+cargo xtask bench             repeat the rows of docs/benchmarks.md in short form, and keep the ratios to peers in xtask/bench.tsv (needs root)
+cargo xtask bench --before FOLDER
+                              run the rows in turns with the lab's programs of an earlier build in FOLDER, and fail where it was faster
+cargo xtask bench --check [--before FOLDER]
+                              fail where the ratios fell below the kept ones; with FOLDER, or PLIMSOLL_BENCH_BEFORE, also as above
 cargo xtask site              make a site of docs
 cargo xtask pictures [PAGE]   run the experiments of docs/questions, or of this page, and redraw their pictures (needs root and npm)
 cargo xtask fuzz [READER|all [SECONDS]]
@@ -123,9 +124,10 @@ fn main() -> ExitCode {
         ["sbom", target] => sbom::run(target),
         ["rows", program] => rows::run(program, ""),
         ["rows", program, part] => rows::run(program, part),
-        ["bench"] => bench::run("record"),
-        ["bench", "--check"] => bench::run("check"),
-        ["bench", "--before", generate] => bench::before(generate),
+        ["bench"] => bench::record(),
+        ["bench", "--check"] => bench::check(None),
+        ["bench", "--check", "--before", folder] => bench::check(Some(folder)),
+        ["bench", "--before", folder] => bench::before(folder),
         ["site"] => site::run(),
         ["pictures"] => pictures::run(None),
         ["pictures", page] => pictures::run(Some(page)),
