@@ -3,7 +3,7 @@
 //! `against_peers [rounds=7] [seconds=3] [connections=50] [pipeline=16] [nginx=PATH] [before=FOLDER] [secure] [PEER...]`
 //!
 //! Peers are `wrk`, `ab`, `oha` and `h2load`; by default those that are installed. With `before`, the only peer is the `generate` of an earlier build
-//! in FOLDER. nginx with one worker serves on CPU 0, each generator runs on CPU 1, and the figure is the number of requests per second of its own CPU
+//! in FOLDER, and all run where this program may. nginx with one worker serves on CPU 0, each generator runs on CPU 1, and the figure is the number of requests per second of its own CPU
 //! time (user and system, wait4(2)). A round runs each generator once, in an order that rotates. The table has the median over rounds of
 //! `ours / peer`, round by round, and the range. Kept connections are measured twice, with one request at a time on each and with `pipeline`;
 //! peers that can only do the first do it both times. With `secure` it is TLS 1.3 and HTTP/2, which `oha` and `h2load` speak: kept connections of
@@ -195,7 +195,9 @@ fn several(pipeline: u32) -> String {
 /// Requests of a generator per second of its own CPU time.
 fn measure(tool: Tool, scenario: Scenario, settings: &Settings, folder: &Path) -> Result<f64, Failed> {
     let mut command = tool.command(scenario, settings, folder)?;
-    pin(&mut command, CLIENT_CPU);
+    if settings.before.is_none() {
+        pin(&mut command, CLIENT_CPU);
+    }
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut printed = String::new();
     child.stdout.take().ok_or("no output")?.read_to_string(&mut printed)?;
@@ -221,8 +223,9 @@ fn pin(command: &mut Command, cpu: usize) {
 struct Server(Child);
 
 impl Server {
-    fn start(nginx: &str, secure: bool, folder: &Path) -> Result<Self, Failed> {
-        let (ssl, certificate) = if secure { (" ssl http2", certify(folder)?) } else { ("", String::new()) };
+    fn start(settings: &Settings, folder: &Path) -> Result<Self, Failed> {
+        let Settings { nginx, secure, .. } = settings;
+        let (ssl, certificate) = if *secure { (" ssl http2", certify(folder)?) } else { ("", String::new()) };
         let configuration = format!(
             "daemon off; master_process off; worker_processes 1; pid {0}/pid; error_log /dev/null;\n\
              events {{ worker_connections 4096; }}\n\
@@ -235,7 +238,9 @@ impl Server {
         std::fs::write(&file, configuration)?;
         let mut command = Command::new(nginx);
         command.arg("-c").arg(&file).arg("-e").arg("/dev/null").stderr(Stdio::null());
-        pin(&mut command, SERVER_CPU);
+        if settings.before.is_none() {
+            pin(&mut command, SERVER_CPU);
+        }
         let server = Self(command.spawn()?);
         let end = Instant::now() + Duration::from_secs(5);
         while TcpStream::connect(("127.0.0.1", PORT)).is_err() {
@@ -306,7 +311,7 @@ fn settings() -> Result<Settings, Failed> {
 fn main() -> Result<(), Failed> {
     let settings = settings()?;
     let folder: PathBuf = tempfile::tempdir()?.keep();
-    let server = Server::start(&settings.nginx, settings.secure, &folder)?;
+    let server = Server::start(&settings, &folder)?;
     println!("| what | peer | peer, per CPU second | ours, per CPU second | ours / peer |");
     println!("| --- | --- | --- | --- | --- |");
     let at_a_time = format!("requests, kept alive, {} at a time", settings.pipeline);

@@ -5,7 +5,7 @@
 //! What counts is how many messages each gets done in a second of its own CPU time (user and system, wait4(2)). Both sources send to
 //! `smtp-sink`; both sinks take from our source, and ours keeps its list. The sink runs on CPU 0, the source on CPU 1. A round runs each
 //! once, in an order that changes. The table has the median over rounds of `ours / theirs`, round by round, and the range. With `before`, theirs are
-//! those of an earlier build in FOLDER.
+//! those of an earlier build in FOLDER, and all run where this program may.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read};
@@ -52,18 +52,24 @@ fn settings() -> Result<Settings, Failed> {
     Ok(settings)
 }
 
-fn pinned(mut command: Command, cpu: usize) -> Command {
-    let body = move || {
-        let mut set = CpuSet::new();
-        set.set(cpu)?;
-        Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
-    };
-    #[expect(unsafe_code, reason = "there is no safe way to pin a child from its first instruction on")]
-    // SAFETY: between fork and exec the body makes one system call and allocates nothing.
-    unsafe {
-        command.pre_exec(body);
+impl Settings {
+    /// The command on this CPU; against an earlier build where this program may run.
+    fn pinned(&self, mut command: Command, cpu: usize) -> Command {
+        if self.before.is_some() {
+            return command;
+        }
+        let body = move || {
+            let mut set = CpuSet::new();
+            set.set(cpu)?;
+            Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
+        };
+        #[expect(unsafe_code, reason = "there is no safe way to pin a child from its first instruction on")]
+        // SAFETY: between fork and exec the body makes one system call and allocates nothing.
+        unsafe {
+            command.pre_exec(body);
+        }
+        command
     }
-    command
 }
 
 /// A sink; it is killed when this is dropped.
@@ -74,11 +80,11 @@ struct Sink {
 }
 
 impl Sink {
-    fn theirs() -> Result<Self, Failed> {
+    fn theirs(settings: &Settings) -> Result<Self, Failed> {
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let mut command = Command::new("smtp-sink");
         command.args(["-u", "nobody", &format!("inet:{address}"), "1000"]).stderr(Stdio::null());
-        let sink = Self { process: Some(pinned(command, SINK_CPU).spawn()?), address };
+        let sink = Self { process: Some(settings.pinned(command, SINK_CPU).spawn()?), address };
         let end = Instant::now() + Duration::from_secs(5);
         while TcpStream::connect(address).is_err() {
             if Instant::now() > end {
@@ -90,13 +96,13 @@ impl Sink {
     }
 
     /// The sink of a build, which keeps its list in `folder`.
-    fn ours(programs: &Path, folder: &Path) -> Result<Self, Failed> {
+    fn ours(programs: &Path, folder: &Path, settings: &Settings) -> Result<Self, Failed> {
         let mut command = Command::new(programs.join("serve"));
         let folder = folder.display();
         command.arg(format!(
             r#"{{"name":"sink","listen":["127.0.0.1:0"],"to":[],"kind":{{"smtp_sink":{{}}}},"folder":"{folder}","ready":{{}},"privileged":false}}"#
         ));
-        let mut process = pinned(command, SINK_CPU).stdout(Stdio::piped()).spawn()?;
+        let mut process = settings.pinned(command, SINK_CPU).stdout(Stdio::piped()).spawn()?;
         let lines = BufReader::new(process.stdout.take().ok_or("no output")?).lines();
         // The addresses end with an empty line.
         let addresses = lines.take_while(|line| line.as_ref().is_ok_and(|line| !line.is_empty()));
@@ -137,7 +143,7 @@ fn source(ours: Option<&Path>, to: SocketAddr, settings: &Settings) -> Result<f6
         command.args(["-s", &sessions.to_string(), "-m", &messages.to_string(), "-l", &size.to_string()]);
         command.args(["-f", "a@x.example", "-t", "b@x.example"]).arg(format!("inet:{to}"));
     }
-    let mut child = pinned(command, SOURCE_CPU).stdout(Stdio::piped()).spawn()?;
+    let mut child = settings.pinned(command, SOURCE_CPU).stdout(Stdio::piped()).spawn()?;
     let mut printed = String::new();
     child.stdout.take().ok_or("no output")?.read_to_string(&mut printed)?;
     let ended = child.wait4()?;
@@ -151,11 +157,14 @@ fn source(ours: Option<&Path>, to: SocketAddr, settings: &Settings) -> Result<f6
 fn measure(what: &str, ours: Option<&Path>, settings: &Settings) -> Result<f64, Failed> {
     let folder = tempfile::tempdir()?;
     let seconds = if what == "sink" {
-        let sink = ours.map_or_else(Sink::theirs, |programs| Sink::ours(programs, folder.path()))?;
+        let sink = match ours {
+            Some(programs) => Sink::ours(programs, folder.path(), settings)?,
+            None => Sink::theirs(settings)?,
+        };
         source(Some(&programs()?), sink.address, settings)?;
         sink.cpu()?
     } else {
-        source(ours, Sink::theirs()?.address, settings)?
+        source(ours, Sink::theirs(settings)?.address, settings)?
     };
     Ok(settings.messages as f64 / seconds)
 }

@@ -29,7 +29,7 @@ use wait4::Wait4;
 
 /// Duration of each side of a pair.
 const LENGTH: Duration = Duration::from_secs(2);
-/// The same against an earlier build, of which many short pairs say more than few long ones.
+/// Duration of each side against an earlier build: many short pairs show smaller losses than few long ones.
 const SHORT: Duration = Duration::from_millis(400);
 /// Wait of hdparm between dropping and reading.
 const SETTLING: Duration = Duration::from_secs(3);
