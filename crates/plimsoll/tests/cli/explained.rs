@@ -386,7 +386,7 @@ for _ in range(40):
 ";
 
 /// A process that ends with the test.
-pub(crate) struct Ended(pub(crate) std::process::Child);
+struct Ended(std::process::Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {

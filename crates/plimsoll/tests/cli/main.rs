@@ -68,7 +68,6 @@ mod secure;
 mod selftested;
 mod served;
 mod served_live;
-mod served_locally;
 mod settings;
 mod slurm;
 mod soak;
