@@ -11,8 +11,8 @@
 //! unchanged builds fail a group with five kept runs, and 2 % with twelve. The file belongs to one kind of machine, which its first line names.
 //!
 //! `before` runs each row's program in turns with that of an earlier build, whose programs of the lab are in FOLDER, in many short pairs by CPU
-//! time per unit of work. The first of a pair changes from pair to pair. A load and its server share one CPU at real-time priority: each runs until
-//! it has nothing to do, so as many answers gather for each build. Beside builds single ratios of HTTP then scatter by 1 to 4 %. On two CPUs they
+//! time per unit of work. The first of a pair changes from pair to pair. Most run at real-time priority, and a load of HTTP and its server on one CPU:
+//! each runs until it has nothing to do, so as many answers gather for each build. Beside builds single ratios of HTTP then scatter by 1 to 4 %. On two CPUs they
 //! scatter by 20 to 80 %, or, at real-time priority, hide a loss: a slower loop waits less often, since more has come when it looks.
 //!
 //! A fall shows in Wilcoxon's signed ranks of a row, or in their sum over the rows of a group or over all rows (van Elteren's
@@ -186,14 +186,18 @@ fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).exists())
 }
 
-/// Runs a comparison, whose rows go to a new file. Its programs and their servers have one CPU, before all others of the machine, where it is `urgent`.
-fn run(programs: &Path, command: &[String], urgent: bool, file: &Path) -> Outcome<Vec<(String, Vec<f64>)>> {
+/// Runs a comparison, whose rows go to a new file, at the priority that a comparison with an earlier build has where it is `in_turns`.
+fn run(programs: &Path, command: &[String], in_turns: bool, file: &Path) -> Outcome<Vec<(String, Vec<f64>)>> {
     let program = programs.join(&command[0]);
-    let mut process = Command::new(if urgent { "taskset".as_ref() } else { program.as_os_str() });
-    if urgent {
-        // PostgreSQL stands still where all of its processes share one CPU at this priority.
-        let cpus = if command.iter().any(|word| word == "postgres") { "0-1" } else { "1" };
-        process.args(["--cpu-list", cpus, "chrt", "-f", "5"]).arg(&program);
+    let priority: &[&str] = match command[0].as_str() {
+        // These wait in the kernel, or in spin locks, for threads that a real-time process keeps from the CPU.
+        "against_servers" | "against_storage_peers" => &["env"],
+        "against_peers" => &["taskset", "--cpu-list", "1", "chrt", "-f", "5"],
+        _ => &["chrt", "-f", "5"],
+    };
+    let mut process = Command::new(if in_turns { priority[0].as_ref() } else { program.as_os_str() });
+    if in_turns {
+        process.args(&priority[1..]).arg(&program);
     }
     let output = process.args(&command[1..]).env(ROWS_FILE, file).stdin(Stdio::null()).output()?;
     if !output.status.success() {
