@@ -533,7 +533,12 @@ mod tests {
         let round = |own| Round { own, theirs: 1.0, again: Some(1.0) };
         let measured = [(name(5), 2.0), (name(6), 0.5)].map(|(of, own)| (of, Figures::of(&[round(own)])));
         let page = page(&BTreeMap::from(measured));
-        assert!(page.contains("On 2026-01-01, 2 rows have fio beside itself. Their geometric mean is 1.000 (0.250 to 4.000)"), "{page}");
+        assert!(
+            page.contains(
+                "On 2026-01-01, 2 rows have fio beside itself. Their geometric mean is 1.000 (0.250 to 4.000)"
+            ),
+            "{page}"
+        );
     }
 
     #[test]
