@@ -184,7 +184,7 @@ fn the_caller_of_a_function_without_a_name_is_found_without_frame_pointers() {
     profiler.stop(Arm::Control);
     let profile = profiler.take().remove(0);
     let is_it = |frame: &&Frame| frame.name == "library (command)";
-    let its: Vec<_> = profile.stacks().filter(|(stack, _)| stack.iter().any(|frame| is_it(frame))).collect();
+    let its: Vec<_> = profile.stacks().filter(|(stack, _)| stack.iter().any(&is_it)).collect();
     let of = |wanted: fn(&[&Frame]) -> bool| -> u64 {
         its.iter().filter(|(stack, _)| wanted(stack)).map(|(_, samples)| samples).sum()
     };
