@@ -109,7 +109,7 @@ impl Processes {
             self.find(groups);
             self.newest = newest;
         }
-        // The time of one that has ended is its parent's, or nobody's.
+        // The parent that reaps an ended process gets its time.
         let ended = self.known.extract_if(|pid, process| process.service.is_some() && !process.look(*pid));
         let has_lost_some = ended.count() > 0;
         let tick_ns = sysconf(SysconfVar::CLK_TCK)

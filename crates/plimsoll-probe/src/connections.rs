@@ -160,7 +160,7 @@ pub(crate) fn ends() -> io::Result<Vec<(u32, (SocketAddr, SocketAddr))>> {
     Ok(found)
 }
 
-/// An IPv4 address as such, although a socket of both families has it as one of IPv6.
+/// Turns an IPv4-mapped IPv6 address into its IPv4 address: dual-stack sockets report mapped ones.
 fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }

@@ -91,7 +91,7 @@ mod tests {
         };
         assert_eq!(of("connect", "EAGAIN", "/run/app.sock"), Some(2));
         assert_eq!(of("connect", "EAGAIN", "127.0.0.1:80"), Some(1), "the queue of another server");
-        assert_eq!(of("connect", "ECONNREFUSED", "/run/app.sock"), None, "nobody listens");
+        assert_eq!(of("connect", "ECONNREFUSED", "/run/app.sock"), None, "no socket listens there");
         assert_eq!(of("accept4", "EAGAIN", "/run/app.sock"), None);
     }
 }
