@@ -55,8 +55,10 @@ pub const HERTZ: u32 = 99;
 #[derive(Clone, Copy, Debug)]
 struct Cadence {
     hertz: u32,
-    /// At 99 Hz and with the deepest stacks (127 frames) buffers take 4.9 s to fill.
+    /// A sample has 5 KB at most, so at 99 Hz a buffer takes 1 s to fill.
     emptied_every: Duration,
+    /// Bytes of each user stack that the kernel copies into a sample, from the stack pointer on.
+    stack_bytes: u32,
     failures: Rhythm,
     /// Whether processes are asked which service of a run they are.
     asks_for_services: bool,
@@ -69,15 +71,21 @@ const DISABLED_AFTER: Duration = Duration::from_millis(100);
 const OF_A_RUN: Cadence = Cadence {
     hertz: HERTZ,
     emptied_every: Duration::from_millis(100),
+    stack_bytes: 4096,
     failures: Rhythm { window: Duration::from_millis(10), every: Duration::from_millis(500) },
     asks_for_services: true,
 };
 /// What a benchmark may cost whose children alone are of interest.
 const OF_COMMANDS: Cadence = Cadence { asks_for_services: false, ..OF_A_RUN };
+/// What sampling inside a guest may cost, up to 10,000 times per second. Without user stacks a sample has 1 KB at most, so even then a buffer takes
+/// 50 ms to fill. With them it took 12 ms, and all later samples of a measured path were lost.
+const OF_FUNCTIONS: Cadence =
+    Cadence { emptied_every: Duration::from_millis(50), stack_bytes: 0, ..OF_A_RUN };
 /// What a recording may cost. Calls are watched as much of the time, in fewer windows.
 const OF_A_MACHINE_IN_USE: Cadence = Cadence {
     hertz: HERTZ / 2,
     emptied_every: Duration::from_millis(500),
+    stack_bytes: OF_A_RUN.stack_bytes,
     failures: Rhythm { window: Duration::from_millis(40), every: Duration::from_secs(2) },
     asks_for_services: false,
 };
@@ -130,7 +138,7 @@ pub struct LineSamples {
 /// # Errors
 /// The kernel does not allow it, or cannot do it.
 pub fn usable_clock() -> Result<ProfileClock, ProfilerError> {
-    Rings::open(&cpus()?, HERTZ, None).map(|rings| rings.clock())
+    Rings::open(&cpus()?, HERTZ, OF_A_RUN.stack_bytes, None).map(|rings| rings.clock())
 }
 
 /// Samples in a thread of its own, from [`Profiler::start`] to [`Profiler::stop`], until it is dropped.
@@ -186,7 +194,7 @@ impl Profiler {
     /// # Errors
     /// There can be no thread for it.
     pub fn of_functions(hertz: u32) -> Result<Self, ProfilerError> {
-        let cadence = Cadence { hertz, ..OF_A_RUN };
+        let cadence = Cadence { hertz, ..OF_FUNCTIONS };
         Self::open_with(cadence, None, || Symbols::new(true), None, Services::default())
     }
 
@@ -208,7 +216,7 @@ impl Profiler {
     ) -> Result<Self, ProfilerError> {
         services.is_off = !cadence.asks_for_services;
         let mut opened = cpus().and_then(|cpus| {
-            let rings = Rings::open(&cpus, cadence.hertz, commands)?;
+            let rings = Rings::open(&cpus, cadence.hertz, cadence.stack_bytes, commands)?;
             Ok((rings, FailureWindows::new(&cpus, cadence.failures)))
         });
         if let Ok((rings, _)) = &mut opened {

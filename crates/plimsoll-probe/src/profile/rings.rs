@@ -26,8 +26,6 @@ use plimsoll_inventory::parse_cpu_list;
 const BUFFER: usize = 1 << 19;
 /// The most frames of a stack, as the kernel has it by default (kernel.perf_event_max_stack).
 const DEEPEST: u16 = 127;
-/// Bytes of each stack that are kept from its pointer on. Interpreters without frame pointers end the list of frames before the function that they interpret.
-const KEPT_OF_STACK: u32 = 4096;
 
 // Marks in a list of frames, in front of those that they describe (PERF_CONTEXT_* in linux/perf_event.h).
 const OF_KERNEL: u64 = -128_i64 as u64;
@@ -103,14 +101,15 @@ pub(super) struct Rings {
 }
 
 impl Rings {
-    /// `commands` is the service that the children of this process are, where they are followed by the kernel's records.
-    pub(super) fn open(cpus: &[usize], hertz: u32, commands: Option<&str>) -> Result<Self, ProfilerError> {
+    /// `commands` is the service that the children of this process are, where they are followed by the kernel's records. Interpreters without frame
+    /// pointers end the list of frames before the function that they interpret, which is found in the first `stack_bytes` of the user stack.
+    pub(super) fn open(cpus: &[usize], hertz: u32, stack_bytes: u32, commands: Option<&str>) -> Result<Self, ProfilerError> {
         let follows = commands.is_some();
-        let (samplers, clock) = match sampling(&Hardware::CPU_CYCLES, cpus, hertz, follows) {
+        let (samplers, clock) = match sampling(&Hardware::CPU_CYCLES, cpus, (hertz, stack_bytes), follows) {
             Ok(samplers) => (samplers, ProfileClock::Cycles),
             // What a machine without such a counter says differs from one CPU and hypervisor to another.
             Err(error) if !is_denied(&error) => {
-                (sampling(&Software::CPU_CLOCK, cpus, hertz, follows).map_err(why)?, ProfileClock::CpuClock)
+                (sampling(&Software::CPU_CLOCK, cpus, (hertz, stack_bytes), follows).map_err(why)?, ProfileClock::CpuClock)
             }
             Err(error) => return Err(why(error)),
         };
@@ -302,9 +301,11 @@ fn time(record: &perf_event::Record<'_>) -> u64 {
 fn sampling<E: Event + Clone>(
     event: &E,
     cpus: &[usize],
-    hertz: u32,
+    (hertz, stack_bytes): (u32, u32),
     with_code: bool,
 ) -> std::io::Result<Vec<Sampler>> {
+    let mut parts = SampleFlag::TID | SampleFlag::TIME | SampleFlag::CALLCHAIN;
+    parts.set(SampleFlag::STACK_USER, stack_bytes > 0);
     let sampler = |&cpu: &usize| {
         Builder::new(event.clone())
             .any_pid()
@@ -314,9 +315,9 @@ fn sampling<E: Event + Clone>(
             // All CPUs' records are put into one order.
             .clockid(Clock::MONOTONIC)
             .sample_id_all(true)
-            .sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::CALLCHAIN | SampleFlag::STACK_USER)
+            .sample(parts)
             .sample_max_stack(DEEPEST)
-            .sample_stack_user(KEPT_OF_STACK)
+            .sample_stack_user(stack_bytes)
             .task(true)
             .comm(true)
             .comm_exec(with_code)
