@@ -10,6 +10,7 @@
 
 mod beside;
 mod claim;
+mod columns;
 mod copy;
 mod database;
 mod error;
@@ -117,7 +118,7 @@ impl Store {
         }
     }
 
-    /// Stores what the hosts of a run are: an inventory for each, as JSON.
+    /// Stores what the hosts of a run are: an inventory for each.
     ///
     /// # Errors
     /// When the store cannot be written to.
@@ -127,7 +128,8 @@ impl Store {
         inventories: &BTreeMap<String, serde_json::Value>,
     ) -> Result<(), StoreError> {
         inventories.iter().try_for_each(|(host, inventory)| {
-            let values = values![run, host, inventory.to_string()];
+            let inventory = self.packed(inventory, || format!("the inventory of `{host}`"))?;
+            let values = values![run, host, inventory];
             let stored = self.database.execute(schema::PUT_INVENTORY, values);
             stored.map(drop).map_err(self.doing("store an inventory"))
         })
@@ -138,13 +140,9 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn inventories(&self, run: &str) -> Result<BTreeMap<String, serde_json::Value>, StoreError> {
-        let ask = || self.pairs(schema::INVENTORIES_OF, values![run]);
-        let mut all = BTreeMap::new();
-        for (host, text) in ask().map_err(self.doing("read the inventories"))? {
-            let inventory = self.read(&text, || format!("the inventory of `{host}` in run {run}"))?;
-            all.insert(host, inventory);
-        }
-        Ok(all)
+        let of = |host: &str| format!("the inventory of `{host}` in run {run}");
+        let stored = self.records(schema::INVENTORIES_OF, values![run], of);
+        Ok(stored?.into_iter().collect())
     }
 
     /// Stores which versions measured and were measured, as JSON.
@@ -278,9 +276,10 @@ impl Store {
                     TrialRecord { number, block, cell: self.read(&cell, what)?, ..TrialRecord::default() }
                 }
             };
-            trial.phases =
-                self.records(schema::PHASES, run, number)?.into_iter().map(|(_, phase)| phase).collect();
-            trial.series = self.records(schema::SERIES, run, number)?.into_iter().collect();
+            let part = |name: &str| format!("`{name}` in trial {number} of run {run}");
+            let phases = self.records(schema::PHASES, values![run, number], part)?;
+            trial.phases = phases.into_iter().map(|(_, phase)| phase).collect();
+            trial.series = self.records(schema::SERIES, values![run, number], part)?.into_iter().collect();
             trials.push(trial);
         }
         Ok(trials)
@@ -295,19 +294,19 @@ impl Store {
         numbers.map_err(self.doing("read the trials"))
     }
 
-    /// Named records that belong to one trial.
+    /// Named records, and what each is for an error.
     fn records<T: serde::de::DeserializeOwned>(
         &self,
         query: &str,
-        run: &str,
-        trial: u32,
+        values: &[database::Value],
+        what: impl Fn(&str) -> String,
     ) -> Result<Vec<(String, T)>, StoreError> {
         let mut records = Vec::new();
-        let rows = self.rows(query, values![run, trial], |row| -> Result<(String, Vec<u8>), DatabaseError> {
+        let rows = self.rows(query, values, |row| -> Result<(String, Vec<u8>), DatabaseError> {
             Ok((row.get(0)?, row.get(1)?))
         });
-        for (name, record) in rows.map_err(self.doing("read the trials"))? {
-            let record = self.unpacked(&record, || format!("`{name}` in trial {trial} of run {run}"))?;
+        for (name, record) in rows.map_err(self.doing("read the records"))? {
+            let record = self.unpacked(&record, || what(&name))?;
             records.push((name, record));
         }
         Ok(records)

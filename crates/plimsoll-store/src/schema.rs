@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::database::Differing;
 
 /// Format of the file. It rises when a table changes.
-pub(crate) const FORMAT: u32 = 3;
+pub(crate) const FORMAT: u32 = 4;
 
 const TABLES: &str = include_str!("schema/tables.sql");
 

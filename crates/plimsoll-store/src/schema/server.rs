@@ -33,7 +33,7 @@ create table files (
 ";
 
 /// Version of the tables that this program makes and reads.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 
 /// SQLite counts the rows of a table itself: of runs that began in one second, the later is found so.
 const COUNT_RUNS: &str = "alter table runs add column rowid bigint generated always as identity";

@@ -42,7 +42,7 @@ create table series (
 create table inventories (
     run text not null references runs (id),
     host text not null,
-    inventory text not null,
+    inventory blob not null,
     primary key (run, host)
 ) strict;
 create table versions (
