@@ -204,29 +204,9 @@ impl Entry {
     /// # Errors
     /// With the reason if the line is no entry, or Plimsoll would not have written it.
     pub(super) fn from_line(line: &str) -> Result<Self, String> {
-        let entry = match line.starts_with('{') {
-            true => serde_json::from_str(line).map_err(|error| error.to_string())?,
-            false => Self::of_fields(line)?,
-        };
+        let entry: Self = serde_json::from_str(line).map_err(|error| error.to_string())?;
         entry.sound()?;
         Ok(entry)
-    }
-
-    /// Reads a line of versions before journals were JSON: fields with tabs between them. Their changes have to be undone, too.
-    fn of_fields(line: &str) -> Result<Self, String> {
-        let mut fields = line.splitn(3, '\t');
-        let mut next = || fields.next().ok_or("expected were three fields with tabs between them");
-        let (what, path, rest) = (next()?, PathBuf::from(next()?), next()?);
-        Ok(match (what.split_once(':'), what) {
-            (_, "set") => Self::Setting { path, before: rest.to_owned(), namespace: None },
-            (Some(("set", namespace)), _) => {
-                let namespace = Some(namespace.parse().map_err(|_| "its user namespace is no number")?);
-                Self::Setting { path, before: rest.to_owned(), namespace }
-            }
-            (_, "folder") => Self::Folder { path, identity: identity_in(rest)? },
-            (_, "group") if rest.is_empty() => Self::Group { path },
-            _ => return Err("expected was `set`, `folder` or `group`".into()),
-        })
     }
 }
 
@@ -249,15 +229,6 @@ fn own_name(path: &Path) -> Result<&OsStr, String> {
     };
     let name = path.file_name().filter(|name| name.to_str().is_some_and(is_own));
     name.ok_or_else(|| format!("its name is none that Plimsoll gives, such as {OWN_NAME}NAME-0123abcd"))
-}
-
-fn identity_in(text: &str) -> Result<Option<Identity>, String> {
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let numbers =
-        text.split_once(':').and_then(|(device, inode)| Some((device.parse().ok()?, inode.parse().ok()?)));
-    numbers.map(Some).ok_or_else(|| "expected were the numbers of a device and an inode".into())
 }
 
 /// Parent of a control group, checked for its file system, and the group's name.
@@ -385,32 +356,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_an_earlier_version_is_read() {
-        let lines = [
-            "set\t/proc/sys/net/ipv4/tcp_rmem\t4096\t87380\t6291456",
-            "set:4026531837\t/proc/sys/user/max_net_namespaces\t7",
-            "folder\t/tmp/some where/plimsoll-a-1-0123abcd\t",
-            "folder\t/tmp/plimsoll-a-1-0123abcd\t7:8",
-            "group\t/sys/fs/cgroup/memory/plimsoll-1-a-0123abcd\t",
-        ];
-        assert_eq!(lines.map(|line| Entry::from_line(line).unwrap()), entries());
-    }
-
-    #[test]
     fn a_line_that_plimsoll_would_not_have_written_is_refused() {
         for line in [
-            "folder\t/home\t",
-            "folder\t/tmp/plimsoll-a-1-0123abcd",
-            "folder\t/tmp/../home/plimsoll-a-1-0123abcd\t",
-            "folder\ttmp/plimsoll-a-1-0123abcd\t",
-            "folder\t/tmp/plimsoll-a-1-0123abcd/..\t",
-            "folder\t/tmp/plimsoll-0123abcd\t7",
-            "group\t/sys/fs/cgroup/system.slice\t",
-            "group\t/sys/fs/cgroup/plimsoll-\x1b[2J-0123abcd\t",
-            "set\t/etc/shadow\troot::0",
-            "set\t/proc/sys/kernel/core_pattern\t|/tmp/mine",
-            "set:x\t/proc/sys/user/max_net_namespaces\t1",
-            "link\t/proc/sys/vm/swappiness\t1",
+            r#"{"folder":{"path":"/tmp/plimsoll-a-1-0123abcd","identity":[7]}}"#,
+            r#"{"folder":{"path":"tmp/plimsoll-a-1-0123abcd","identity":null}}"#,
+            r#"{"folder":{"path":"/tmp/plimsoll-a-1-0123abcd/..","identity":null}}"#,
+            r#"{"group":{"path":"/sys/fs/cgroup/system.slice"}}"#,
+            r#"{"group":{"path":"/sys/fs/cgroup/plimsoll-\u001b[2J-0123abcd"}}"#,
+            r#"{"setting":{"path":"/proc/sys/user/max_net_namespaces","before":"1","namespace":"x"}}"#,
             "set",
             "",
             r#"{"folder":{"path":"/home","identity":null}}"#,

@@ -276,29 +276,23 @@ mod tests {
         (place, abandoned)
     }
 
+    fn line_of_a_setting() -> String {
+        let path = "/proc/sys/vm/dirty_ratio".into();
+        codec::to_line(&Entry::Setting { path, before: "20".into(), namespace: None }).unwrap()
+    }
+
     #[test]
     fn a_line_that_was_not_written_to_its_end_is_no_entry() {
         let (_place, abandoned) =
-            journal_of("set\t/proc/sys/vm/dirty_ratio\t20\nset\t/proc/sys/vm/swappiness\t6");
+            journal_of(&format!("{}{{\"setting\":{{\"path\":\"/proc/sys/vm/swappiness", line_of_a_setting()));
         let lines: Vec<String> = abandoned.journals[0].describe().collect();
         assert_eq!(lines, ["setting /proc/sys/vm/dirty_ratio: it was 20"]);
         assert!(abandoned.journals[0].refused().is_empty());
     }
 
     #[test]
-    fn a_journal_of_an_earlier_version_and_one_of_this_are_read_alike() {
-        let now =
-            Entry::Setting { path: "/proc/sys/vm/dirty_ratio".into(), before: "20".into(), namespace: None };
-        let (_place, abandoned) =
-            journal_of(&format!("set\t/proc/sys/vm/dirty_ratio\t20\n{}", codec::to_line(&now).unwrap()));
-        let lines: Vec<String> = abandoned.journals[0].describe().collect();
-        assert_eq!(lines, ["setting /proc/sys/vm/dirty_ratio: it was 20"; 2]);
-        assert_eq!(abandoned.journals[0].entries, [now.clone(), now]);
-    }
-
-    #[test]
     fn a_journal_with_a_line_that_is_not_plimsolls_is_kept_and_reported() {
-        let (place, abandoned) = journal_of("folder\t/home\t\n");
+        let (place, abandoned) = journal_of("{\"folder\":{\"path\":\"/home\",\"identity\":null}}\n");
         assert_eq!(abandoned.journals[0].describe().count(), 0);
         assert!(
             abandoned.journals[0].refused()[0].contains("line 1"),

@@ -167,7 +167,7 @@ fn a_value_that_the_kernel_no_longer_accepts_is_reported_once(lab: &Lab, device:
     let before = device.settings();
     let setting = format!("/sys/devices/virtual/block/loop{}/queue/nr_requests", device.number);
     lab.script(&format!(
-        "umask 077 && printf 'set\\t{setting}\\t1000000\\n' \
+        "umask 077 && echo '{{\"setting\":{{\"path\":\"{setting}\",\"before\":\"1000000\",\"namespace\":null}}}}' \
              >/run/plimsoll/8388608:1:$(stat -Lc %i /proc/self/ns/pid)"
     ))
     .exits(0);

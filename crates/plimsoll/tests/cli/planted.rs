@@ -12,7 +12,12 @@ mkdir "$PLACE/victim/plimsoll-disk-1-0123abcd" && echo kept > "$PLACE/victim/pli
 NOBODY="setpriv --reuid=65534 --regid=65534 --clear-groups"
 JOURNAL="8388608:1:$(readlink /proc/self/ns/pid | tr -dc 0-9)"
 EXPIRES=$(cat /proc/sys/vm/dirty_expire_centisecs)
-LINES="set\t/proc/sys/vm/dirty_expire_centisecs\t$((EXPIRES + 1))\nset\t$PLACE/victim/file\tgone\nfolder\t$PLACE/victim\t\nfolder\t$PLACE/victim/plimsoll-disk-1-0123abcd\t\n"
+setting() { echo "{\"setting\":{\"path\":\"$1\",\"before\":\"$2\",\"namespace\":null}}"; }
+folder() { echo "{\"folder\":{\"path\":\"$1\",\"identity\":$2}}"; }
+LINES="$(setting /proc/sys/vm/dirty_expire_centisecs $((EXPIRES + 1)))
+$(setting "$PLACE/victim/file" gone)
+$(folder "$PLACE/victim" null)
+$(folder "$PLACE/victim/plimsoll-disk-1-0123abcd" null)"
 unchanged() {
     test "$(cat /proc/sys/vm/dirty_expire_centisecs)" = "$EXPIRES"
     test "$(cat "$PLACE/victim/file")" = kept
@@ -44,7 +49,7 @@ fn roots_doctor_does_nothing_that_another_user_planted() {
     let output = in_own_places(
         &lab,
         r#"
-$NOBODY sh -c "mkdir /tmp/plimsoll-0 && printf '$LINES' > /tmp/plimsoll-0/$JOURNAL"
+$NOBODY sh -c "mkdir /tmp/plimsoll-0 && echo '$LINES' > /tmp/plimsoll-0/$JOURNAL"
 "$PLIMSOLL" doctor
 unchanged
 "#,
@@ -64,13 +69,13 @@ fn what_roots_own_journal_could_have_been_made_of_by_others_is_not_believed_eith
         r#"
 # A folder of root's that others may write to, with their file in it.
 mkdir -m 777 /tmp/plimsoll-0
-$NOBODY sh -c "umask 077; printf '$LINES' > /tmp/plimsoll-0/$JOURNAL"
+$NOBODY sh -c "umask 077; echo '$LINES' > /tmp/plimsoll-0/$JOURNAL"
 "$PLIMSOLL" doctor
 unchanged
 # A private one, with a file that others have a name for, one that is a pipe, and one that is huge.
 chmod 700 /tmp/plimsoll-0
 rm /tmp/plimsoll-0/*
-(umask 077; printf "$LINES" > /tmp/plimsoll-0/$JOURNAL; ln /tmp/plimsoll-0/$JOURNAL /tmp/second)
+(umask 077; echo "$LINES" > /tmp/plimsoll-0/$JOURNAL; ln /tmp/plimsoll-0/$JOURNAL /tmp/second)
 (umask 077; mkfifo /tmp/plimsoll-0/8388609${JOURNAL#8388608})
 (umask 077; truncate -s 3G /tmp/plimsoll-0/8388610${JOURNAL#8388608})
 ln -s "$PLACE/victim/file" /tmp/plimsoll-0/8388611${JOURNAL#8388608}
@@ -96,10 +101,8 @@ fn lines_of_roots_own_journal_that_plimsoll_does_not_write_are_reported_and_not_
         r#"
 mkdir -m 700 /run/plimsoll
 mkdir "$PLACE/plimsoll-disk-1-0123abcd" && ln -s "$PLACE/victim" /tmp/link
-ours="folder\t$PLACE/plimsoll-disk-1-0123abcd\t\n"
-link="folder\t/tmp/link/plimsoll-disk-1-0123abcd\t0:0\n"
-pattern="set\t/proc/sys/kernel/core_pattern\t|/tmp/mine\n"
-(umask 077; printf "$LINES$pattern$link$ours" > /run/plimsoll/$JOURNAL)
+(umask 077; { echo "$LINES"; setting /proc/sys/kernel/core_pattern "|/tmp/mine"
+    folder /tmp/link/plimsoll-disk-1-0123abcd "[0,0]"; folder "$PLACE/plimsoll-disk-1-0123abcd" null; } > /run/plimsoll/$JOURNAL)
 # The first line is one that Plimsoll could have written, and root alone can write there.
 sed -i 1d /run/plimsoll/$JOURNAL
 "$PLIMSOLL" doctor && exit 1
