@@ -50,7 +50,7 @@ fn of_phase(experiment: &Experiment, phase: &PhaseRecord, arm: Arm) -> Option<Ph
         io_pressure_us: super::mail::io_pressure(&slices),
         written_back_bytes: super::mail::written_back(&slices),
         flushes: super::mail::flushes(&slices),
-        offer: all.offer.as_ref().map(offer),
+        offer: all.offer.as_ref().and_then(offer),
         errors: all.errors,
         facts: all.facts,
         generators: generators(load, &slices),
@@ -81,22 +81,22 @@ fn generators(load: &LoadKind, slices: &[&Slice]) -> Vec<GeneratorReport> {
     hosts.into_iter().filter_map(report).collect()
 }
 
-/// Requests of open loops, over all slices.
-fn offer(all: &Offer) -> OfferReport {
-    OfferReport {
-        offered_per_second: all.offered().unwrap_or(0.0),
-        sent_per_second: all.achieved().unwrap_or(0.0),
+/// Requests of open loops, over all slices; absent where these took no time.
+fn offer(all: &Offer) -> Option<OfferReport> {
+    Some(OfferReport {
+        offered_per_second: all.offered()?,
+        sent_per_second: all.achieved()?,
         queued: all.queued,
-        send_lag_us: all.send_lag_us,
-        steps: all.steps.iter().map(step).collect(),
-    }
+        send_lag_us: (all.begun > all.queued).then_some(all.send_lag_us),
+        steps: all.steps.iter().filter_map(step).collect(),
+    })
 }
 
-fn step(step: &Step) -> StepReport {
-    StepReport {
+fn step(step: &Step) -> Option<StepReport> {
+    Some(StepReport {
         offered_per_second: step.rate,
-        answered_per_second: step.answered().unwrap_or(0.0),
+        answered_per_second: step.answered()?,
         errors: step.errors,
         latency_us: (step.requests > 0).then_some(step.latency_us),
-    }
+    })
 }

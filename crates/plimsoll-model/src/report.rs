@@ -349,8 +349,6 @@ pub struct MailMinute {
     pub errors: u64,
     /// Sessions that ended without an error.
     pub connections: u64,
-    /// Sessions over TLS: none, the source does not speak it.
-    pub tls: u64,
 }
 
 /// Figures of one phase on one rig.
@@ -447,8 +445,8 @@ pub struct OfferReport {
     pub sent_per_second: f64,
     /// Requests that had to wait for a connection, because as many as allowed were busy.
     pub queued: u64,
-    /// How late the generator sent the others, in microseconds: the greatest of each percentile over slices.
-    pub send_lag_us: Percentiles,
+    /// How late the generator sent the others, in microseconds: the greatest of each percentile over slices. Null where it sent no others.
+    pub send_lag_us: Option<Percentiles>,
     /// Each step of a load that has steps.
     pub steps: Vec<StepReport>,
 }

@@ -1,11 +1,11 @@
 //! Findings of a run, as sections that every writer shows: those of its claims, and in [`all`] those of none.
 
 use plimsoll_model::cause::{Cause, CauseEvidence};
-use plimsoll_model::observation::Arm;
-use plimsoll_model::report::{Evidence, PacketReport, ProfileReport, RunReport, StepReport};
+use plimsoll_model::observation::{Arm, Percentiles};
+use plimsoll_model::report::{Evidence, OfferReport, PacketReport, ProfileReport, RunReport, StepReport};
 
 use crate::claims::{self, Group};
-use crate::number::{count, figure, millis, ratio, times};
+use crate::number::{NONE, count, figure, millis, ratio, times};
 use crate::section::{Column, Row, Section, left, right};
 use crate::steps::step_millis;
 use crate::summary::{self, CONTROL, CellRows, Figures};
@@ -131,6 +131,9 @@ pub(crate) fn offers(report: &RunReport) -> Option<Section> {
         right("late p99 ms"),
     ];
     let phases = report.trials.iter().flat_map(|trial| trial.phases.iter().map(move |phase| (trial, phase)));
+    let late = |offer: &OfferReport, of: fn(&Percentiles) -> u64| {
+        offer.send_lag_us.as_ref().map_or_else(|| NONE.to_owned(), |times| millis(of(times)))
+    };
     let rows = phases.filter_map(|(trial, phase)| {
         let offer = phase.offer.as_ref()?;
         Some(Row::of([
@@ -139,8 +142,8 @@ pub(crate) fn offers(report: &RunReport) -> Option<Section> {
             figure(offer.offered_per_second),
             figure(offer.sent_per_second),
             count(offer.queued),
-            millis(offer.send_lag_us.p50),
-            millis(offer.send_lag_us.p99),
+            late(offer, |times| times.p50),
+            late(offer, |times| times.p99),
         ]))
     });
     let section = Section::new("Offered load").table(columns, rows);

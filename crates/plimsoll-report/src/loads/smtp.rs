@@ -88,8 +88,8 @@ fn phases(report: &RunReport) -> impl Iterator<Item = (String, &PhaseReport)> {
     })
 }
 
-fn middle<T>(of: &[T], figure: impl Fn(&T) -> f64) -> f64 {
-    median(&sorted(of.iter().map(figure))).unwrap_or(0.0)
+fn middle<T, V: Into<Option<f64>>>(of: &[T], value: impl Fn(&T) -> V) -> f64 {
+    median(&sorted(of.iter().filter_map(|it| value(it).into()))).unwrap_or(f64::NAN)
 }
 
 /// Work of disks for each message, medians over trials; the two levels of a factor stand below each other.
@@ -130,8 +130,8 @@ fn waits(report: &RunReport) -> Vec<Vec<String>> {
             ms(middle(&of, |(flushes, _)| flushes.latency_us.p50 as f64)),
             ms(middle(&of, |(flushes, _)| flushes.latency_us.p99 as f64)),
             ms(middle(&of, |(flushes, _)| flushes.us_per_message)),
-            ms(middle(&of, |(_, phase)| phase.io_pressure_us.unwrap_or(0.0))),
-            figure(middle(&of, |(_, phase)| phase.written_back_bytes.unwrap_or(0.0) / 1024.0)),
+            ms(middle(&of, |(_, phase)| phase.io_pressure_us)),
+            figure(middle(&of, |(_, phase)| phase.written_back_bytes.map(|bytes| bytes / 1024.0))),
         ];
         [cell, phase.to_owned(), service.to_owned()].into_iter().chain(figures).collect()
     });

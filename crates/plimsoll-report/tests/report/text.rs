@@ -68,14 +68,8 @@ fn a_failure_is_shown_with_the_first_error_the_last_lines_of_the_service_and_wha
 
 #[test]
 fn mail_of_several_minutes_is_shown_minute_by_minute() {
-    let minute = |minute, messages| MailMinute {
-        minute,
-        messages,
-        bytes: 2048 * messages,
-        errors: 3,
-        connections: 7,
-        tls: 0,
-    };
+    let minute =
+        |minute, messages| MailMinute { minute, messages, bytes: 2048 * messages, errors: 3, connections: 7 };
     let mut report = fixture::recovered();
     let last = report.trials.last_mut().unwrap();
     last.mail_minutes = vec![minute(0, 1500)];
