@@ -22,6 +22,9 @@ web = { document = "20K" }
 [services.sink]
 on = "server"
 bulk = {}
+[services.post]
+on = "server"
+smtp_sink = {}
 [loads.visits]
 from = "client"
 to = "site"
@@ -45,6 +48,17 @@ messaging = { groups = 1, pairs = 2, messages = 20, over = "pipes", rounds = 1 }
 from = "client"
 exec = ["sh", "-c", "echo 42.5 widgets"]
 metrics = { widgets = { regex = "([0-9.]+) widgets", unit = "1/s", better = "higher" } }
+[loads.letters]
+from = "client"
+to = "post"
+smtp = { messages = 20, sessions = 2 }
+[loads.faults]
+from = "client"
+kernel = { path = "page_fault", operations = 500 }
+[loads.route]
+from = "client"
+to = "site"
+hops = { probes = 2, sizes = 6 }
 [loads.refused]
 from = "client"
 to = "site"
@@ -67,6 +81,15 @@ measure = "crowd"
 [[phases]]
 name = "exec"
 measure = "program"
+[[phases]]
+name = "smtp"
+measure = "letters"
+[[phases]]
+name = "kernel"
+measure = "faults"
+[[phases]]
+name = "hops"
+measure = "route"
 [[phases]]
 name = "down"
 stop = "site"
@@ -98,7 +121,7 @@ fn every_output_has_the_same_figures_and_none_that_a_load_lacks() {
     let report = lab.plimsoll(&["run", &file, "--format", "json"]).json();
     let figures = reported(&report);
     let phases: Vec<&str> = figures.keys().map(|(phase, _)| phase.as_str()).collect();
-    for phase in ["http", "bulk", "udp", "storage", "messaging", "exec", "refused"] {
+    for phase in ["http", "bulk", "udp", "storage", "messaging", "exec", "smtp", "kernel", "refused"] {
         assert!(phases.contains(&phase), "{phase} in {report}");
     }
     let figure = |phase: &str, metric: &str| figures.get(&(phase.to_owned(), metric.to_owned())).copied();
