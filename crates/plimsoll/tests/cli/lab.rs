@@ -16,7 +16,7 @@ use serde_json::Value;
 const NOBODY: u32 = 65534;
 
 /// Time limit of a command in seconds, far above that of the slowest on a busy machine.
-const HANGS_AFTER: &str = "240";
+const HANGS_AFTER: &str = "400";
 
 /// Shell script that becomes the program, in a user namespace of its own: it forbids further ones, and gives up the rights over
 /// this one.
