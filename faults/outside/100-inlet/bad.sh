@@ -1,0 +1,2 @@
+#!/bin/bash
+for i in $(seq 60); do find /var/tmp/c100/m/queue2 -type f -size +10k; done

@@ -1,0 +1,2 @@
+#!/bin/bash
+exec mariadb --no-defaults -uroot -S /var/tmp/c106/run/s1 shop < /var/tmp/c106/q.sql >/dev/null

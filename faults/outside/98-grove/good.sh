@@ -1,0 +1,2 @@
+#!/bin/bash
+exec /usr/bin/python3 /var/tmp/c98/r1/main.py
