@@ -103,14 +103,20 @@ pub(super) struct Rings {
 impl Rings {
     /// `commands` is the service that the children of this process are, where they are followed by the kernel's records. Interpreters without frame
     /// pointers end the list of frames before the function that they interpret, which is found in the first `stack_bytes` of the user stack.
-    pub(super) fn open(cpus: &[usize], hertz: u32, stack_bytes: u32, commands: Option<&str>) -> Result<Self, ProfilerError> {
+    pub(super) fn open(
+        cpus: &[usize],
+        hertz: u32,
+        stack_bytes: u32,
+        commands: Option<&str>,
+    ) -> Result<Self, ProfilerError> {
         let follows = commands.is_some();
         let (samplers, clock) = match sampling(&Hardware::CPU_CYCLES, cpus, (hertz, stack_bytes), follows) {
             Ok(samplers) => (samplers, ProfileClock::Cycles),
             // What a machine without such a counter says differs from one CPU and hypervisor to another.
-            Err(error) if !is_denied(&error) => {
-                (sampling(&Software::CPU_CLOCK, cpus, (hertz, stack_bytes), follows).map_err(why)?, ProfileClock::CpuClock)
-            }
+            Err(error) if !is_denied(&error) => (
+                sampling(&Software::CPU_CLOCK, cpus, (hertz, stack_bytes), follows).map_err(why)?,
+                ProfileClock::CpuClock,
+            ),
             Err(error) => return Err(why(error)),
         };
         Ok(Self {
