@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use plimsoll_netlink::{SockProtocol, attribute};
+use plimsoll_netlink::{Socket, attribute};
 
-use crate::connections::Listening;
+use crate::connections::{Listening, diagnostics};
 
 /// Asks sock_diag for the sockets of a family (linux/sock_diag.h).
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
@@ -41,13 +41,13 @@ pub(crate) struct UnixSocket {
 
 /// All Unix sockets of the calling thread's network namespace, by their inodes.
 pub(crate) fn all() -> io::Result<BTreeMap<u32, UnixSocket>> {
-    in_states(u32::MAX)
+    in_states(&diagnostics()?, u32::MAX)
 }
 
-/// The listeners, by their names. The zero that an abstract name begins with is written `@`, as ss(8) does.
-pub(crate) fn listening() -> io::Result<BTreeMap<String, Listening>> {
+/// The listeners of a network namespace, by their names. The zero that an abstract name begins with is written `@`, as ss(8) does.
+pub(crate) fn listening(diagnostics: &Socket) -> io::Result<BTreeMap<String, Listening>> {
     let mut found: BTreeMap<String, Listening> = BTreeMap::new();
-    for socket in in_states(1 << LISTEN)?.into_values() {
+    for socket in in_states(diagnostics, 1 << LISTEN)?.into_values() {
         if let (Some(name), Some((waiting, limit))) = (socket.name, socket.queue) {
             found.entry(readable(&name)).or_default().add(waiting, limit);
         }
@@ -62,13 +62,13 @@ fn readable(name: &[u8]) -> String {
     }
 }
 
-fn in_states(states: u32) -> io::Result<BTreeMap<u32, UnixSocket>> {
+fn in_states(diagnostics: &Socket, states: u32) -> io::Result<BTreeMap<u32, UnixSocket>> {
     let mut request = [0; REQUEST];
     request[0] = libc::AF_UNIX as u8;
     request[REQUEST_STATES..REQUEST_STATES + 4].copy_from_slice(&states.to_ne_bytes());
     request[REQUEST_SHOW..REQUEST_SHOW + 4].copy_from_slice(&SHOW.to_ne_bytes());
     let mut sockets = BTreeMap::new();
-    plimsoll_netlink::dump(SockProtocol::NetlinkSockDiag, SOCK_DIAG_BY_FAMILY, &request, |answer| {
+    diagnostics.dump(SOCK_DIAG_BY_FAMILY, &request, |answer| {
         let Some(inode) = number(answer, ANSWER_INODE) else { return };
         let attributes = answer.get(ANSWER..).unwrap_or_default();
         let queues = attribute(attributes, QUEUES).filter(|_| answer.get(ANSWER_STATE) == Some(&LISTEN));
@@ -105,11 +105,12 @@ mod tests {
         let listener = UnixListener::bind(&path).unwrap();
         let waiting = [(); 3].map(|()| UnixStream::connect(&path).unwrap());
         let name = path.to_str().unwrap();
-        let seen = listening().unwrap()[name];
+        let diagnostics = diagnostics().unwrap();
+        let seen = listening(&diagnostics).unwrap()[name];
         assert_eq!((seen.sockets, seen.longest), (1, 3));
         assert!(seen.limit >= 3, "{seen:?}");
         drop((waiting, listener));
-        assert!(!listening().unwrap().contains_key(name));
+        assert!(!listening(&diagnostics).unwrap().contains_key(name));
     }
 
     #[test]

@@ -42,15 +42,20 @@ impl Listeners {
             self.refused = true;
             return;
         };
-        let questions = if asks_for_questions { open_questions(diagnostics).ok() } else { Some(0) };
+        let of_unix = unix_sockets::listening(diagnostics);
+        let questions = if asks_for_questions { open_questions(diagnostics) } else { Ok(0) };
+        if of_unix.is_err() || questions.is_err() {
+            // The rest of an answer that broke off would pass for the next one.
+            self.diagnostics = None;
+        }
         self.looks += 1;
         for (address, it) in all {
             self.add(&address.to_string(), &it);
         }
-        for (name, it) in unix_sockets::listening().into_iter().flatten() {
+        for (name, it) in of_unix.into_iter().flatten() {
             self.add(&name, &it);
         }
-        if let Some(questions) = questions {
+        if let Ok(questions) = questions {
             *self.sums.entry("dns.questions".to_owned()).or_default() += questions as f64;
         }
         table.set_named("listen.looks", self.looks as f64);
