@@ -10,6 +10,13 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 const OFFLOADS: [(&str, u32); 6] =
     [("rx", 0x14), ("tx", 0x16), ("sg", 0x18), ("tso", 0x1e), ("gso", 0x23), ("gro", 0x2b)];
 
+/// Work that the kernel or a card does in bulk for an interface of the calling thread's network namespace, by ethtool's names; nothing where it
+/// cannot be asked.
+#[must_use]
+pub fn offloads(interface: &str) -> BTreeMap<String, bool> {
+    Asker::new().map(|asker| asker.offloads(interface)).unwrap_or_default()
+}
+
 /// `struct ethtool_value`.
 #[repr(C)]
 struct Value {

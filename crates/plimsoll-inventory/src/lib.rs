@@ -36,6 +36,7 @@ pub use cpus::Cpus;
 pub use cpus::parse_list as parse_cpu_list;
 pub use disks::{Disk, DiskLink};
 pub use dmi::Dimm;
+pub use ethtool::offloads;
 pub use firmware::Board;
 pub use kernel::{Clock, Kernel};
 pub use kernel_log::{LogLine, Trouble};

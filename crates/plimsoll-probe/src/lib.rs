@@ -16,6 +16,7 @@ pub mod profile;
 pub mod quiet;
 pub mod sampler;
 pub mod serving;
+pub mod settings;
 pub mod small_file;
 pub mod tree;
 mod unix_sockets;

@@ -1,0 +1,98 @@
+//! Settings of the file systems and block devices that a process uses.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::small_file;
+
+/// Files of a block device's queue (Documentation/ABI/stable/sysfs-block).
+const QUEUE: [&str; 6] =
+    ["scheduler", "read_ahead_kb", "nr_requests", "max_sectors_kb", "write_cache", "nomerges"];
+
+/// File systems in which the kernel shows itself.
+const OF_KERNEL: [&str; 2] = ["proc", "sysfs"];
+
+/// A mounted file system, from `/proc/PID/mountinfo` (proc_pid_mountinfo(5)).
+struct Mount<'m> {
+    device: &'m str,
+    place: &'m str,
+    kind: &'m str,
+    options: BTreeSet<&'m str>,
+}
+
+/// How the file systems of these files are mounted, as a process sees them, and how their devices are set.
+#[must_use]
+pub fn of_files(root: &Path, pid: u32, files: &BTreeSet<String>) -> BTreeSet<String> {
+    let text = fs::read_to_string(root.join(format!("proc/{pid}/mountinfo"))).unwrap_or_default();
+    let mounts: Vec<Mount<'_>> = text.lines().filter_map(mount).collect();
+    // What is mounted last hides what is below.
+    let holder = |file: &String| {
+        let holds = |it: &&Mount<'_>| Path::new(file).starts_with(it.place);
+        mounts.iter().filter(holds).max_by_key(|it| it.place.len())
+    };
+    let mut found = BTreeSet::new();
+    for mount in files.iter().filter_map(holder).filter(|it| !OF_KERNEL.contains(&it.kind)) {
+        found.insert(format!("file system {}", mount.kind));
+        found.extend(mount.options.iter().map(|option| format!("mount option {option}")));
+        found.extend(of_queue(root, mount.device));
+    }
+    found
+}
+
+fn mount(line: &str) -> Option<Mount<'_>> {
+    let (own, shared) = line.split_once(" - ")?;
+    let own: Vec<&str> = own.split(' ').collect();
+    let shared: Vec<&str> = shared.split(' ').collect();
+    let (device, place, options) = (*own.get(2)?, *own.get(4)?, *own.get(5)?);
+    let (kind, of_all) = (*shared.first()?, shared.get(2).copied().unwrap_or_default());
+    let options = options.split(',').chain(of_all.split(','));
+    Some(Mount { device, place, kind, options: options.collect() })
+}
+
+/// The settings of the queue of a device, `259:1`; of the whole disk, where that is a partition.
+fn of_queue(root: &Path, device: &str) -> BTreeSet<String> {
+    let folder = root.join("sys/dev/block").join(device);
+    let queues: [PathBuf; 2] = [folder.join("queue"), folder.join("../queue")];
+    let Some(queue) = queues.into_iter().find(|it| it.is_dir()) else { return BTreeSet::new() };
+    let found = QUEUE.iter().filter_map(|name| {
+        let value = small_file::text(&queue.join(name)).ok()?;
+        Some(format!("{name} {}", value.trim()))
+    });
+    found.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_those_of_the_innermost_mount_and_the_queue_is_that_of_its_device() {
+        let root = tempfile::tempdir().unwrap();
+        let put = |file: &str, text: &str| {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        put(
+            "proc/7/mountinfo",
+            "21 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n\
+             40 21 7:3 / /srv/data rw,noatime shared:5 - ext4 /dev/loop3 rw,sync\n",
+        );
+        put("sys/dev/block/7:3/queue/read_ahead_kb", "0\n");
+        let of = |file: &str| -> Vec<String> {
+            of_files(root.path(), 7, &BTreeSet::from([file.to_owned()])).into_iter().collect()
+        };
+        assert_eq!(
+            of("/srv/data/log"),
+            [
+                "file system ext4",
+                "mount option noatime",
+                "mount option rw",
+                "mount option sync",
+                "read_ahead_kb 0"
+            ]
+        );
+        assert_eq!(of("/srv/database"), ["file system ext4", "mount option relatime", "mount option rw"]);
+    }
+}
