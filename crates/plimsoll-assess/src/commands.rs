@@ -4,17 +4,23 @@ use std::collections::BTreeSet;
 
 use plimsoll_explain::causes::Measured;
 pub use plimsoll_explain::causes::READY;
-use plimsoll_explain::profile::{Sampled, contrast};
+use plimsoll_explain::profile::{Sampled, contrast, contrast_from};
 use plimsoll_model::observation::{Frame, FrameKind, Profile, ProfileBuilder, ServiceMember, program_of};
-use plimsoll_model::report::{GrownWait, WaitFor};
+use plimsoll_model::report::{Evidence, GrownWait, WaitFor};
 
-pub use super::evidence::CommandRun;
+pub use super::evidence::{CommandRun, settings};
 use super::{Explained, evidence};
 
 /// The service that compared commands are part of, by [`plimsoll_model::experiment::service::SERVICE_MARK`].
 pub use plimsoll_explain::seen::COMMAND;
 /// The service of processes that they have connections to.
 pub const SERVED: &str = "served";
+/// The CPU time of a command and of those that it waited for, as the kernel accounts it, in microseconds.
+pub const CPU_TIME: &str = "command.cpu_time";
+/// From this part of the added time on, added CPU time is why a command takes longer.
+const MOST: f64 = 0.4;
+/// The part of accounted growth that samples must show: they scatter.
+const SEEN: f64 = 0.4;
 /// What counters are divided by where the figure counts nothing.
 const RUN: &str = "run";
 /// What they are divided by where it does: units of the figure, small enough for the runs to count many of them.
@@ -126,10 +132,18 @@ pub fn explain(better: &Command, worse: &Command, scene: Scene) -> Explained {
     let runs = [better.runs.as_slice(), worse.runs.as_slice()];
     let mut moved = evidence::of_commands(runs, part, per);
     moved.extend(evidence::levels_of_commands(runs));
+    moved.extend(evidence::differing_settings(runs));
     let programs = measured(&programs, worse.is_complete, better.members().chain(worse.members()));
     let alone = (is_beside_strangers || worse.is_complete).then_some(programs.as_slice());
-    let profile = better.sampled(part, alone).zip(worse.sampled(part, alone));
-    let mut profile = profile.and_then(|(better, worse)| contrast(&better, &worse, None, per));
+    let took_us = better.us_of_one(part).zip(worse.us_of_one(part));
+    let sampled = better.sampled(part, alone).zip(worse.sampled(part, alone));
+    let mut profile = sampled.as_ref().and_then(|(better, worse)| contrast(better, worse, None, per));
+    // Short commands have few samples. The kernel accounts their CPU time to the microsecond.
+    if let Some((better, worse)) = sampled.filter(|_| profile.as_ref().is_some_and(|it| !it.grew))
+        && let Some(least) = took_us.and_then(|took_us| more_cpu_time(&moved, took_us))
+    {
+        profile = contrast_from(SEEN * least, &better, &worse, per);
+    }
     if let Some(profile) = &mut profile {
         profile.io_limits.retain(|limit| worse.uses(&limit.device));
     }
@@ -146,13 +160,19 @@ pub fn explain(better: &Command, worse: &Command, scene: Scene) -> Explained {
         waits_for_disk,
         ..Measured::default()
     };
-    let took_us = better.us_of_one(part).zip(worse.us_of_one(part));
     let mut explained = Explained::of(moved, profile, &measured, took_us);
     for cause in &mut explained.causes {
         // What belongs to the commands needs no mention in a title.
         cause.title = cause.title.replace(&format!(" ({COMMAND})"), "");
     }
     explained
+}
+
+/// By which share the accounted CPU time grew, where that is a good part of the added time.
+fn more_cpu_time(moved: &[Evidence], (before_us, after_us): (f64, f64)) -> Option<f64> {
+    let cpu = moved.iter().find(|it| it.metric.starts_with(CPU_TIME) && it.shift > 0.0)?;
+    let is_most = cpu.after - cpu.before >= MOST * (after_us - before_us);
+    (is_most && cpu.before > 0.0).then(|| cpu.after / cpu.before - 1.0)
 }
 
 /// The names of the processes that are measured: those that are known as part of a command or as serving one, and the programs of commands of which
@@ -293,6 +313,26 @@ mod tests {
         assert!(!of(&side(100, 9000, 10.0)).grew);
         let grown = of(&side(2000, 900, 10.0));
         assert!(grown.grew && grown.after.samples == 2009, "{:?}", grown.after);
+    }
+
+    #[test]
+    fn few_samples_are_enough_where_the_kernel_accounts_more_cpu_time() {
+        let side = |samples: u64, cpu_us: f64, seconds: f64| {
+            let mut profile = ProfileBuilder::new(Arm::Control, ProfileClock::CpuClock, 99);
+            let stack = [
+                &Frame::new(FrameKind::Host, "host"),
+                &Frame::new(FrameKind::Process, "php (command)"),
+                &Frame::new(FrameKind::User, "match"),
+            ];
+            profile.add(stack, samples);
+            let counters = BTreeMap::from([(CPU_TIME.to_owned(), cpu_us)]);
+            let run = CommandRun { counters, seconds, operations: None };
+            Command { runs: vec![run; 8], profile: Some(profile.build()), is_complete: false }
+        };
+        let of = |accounted: f64| {
+            explain(&side(4, 6e3, 0.006), &side(20, accounted, 0.026), Scene::default()).profile.unwrap().grew
+        };
+        assert!(of(25e3) && !of(6e3));
     }
 
     #[test]

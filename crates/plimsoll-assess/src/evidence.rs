@@ -1,9 +1,12 @@
 //! From slices to figures per connection, for the explainer to rank.
 
 mod derived;
+mod settings;
 pub(super) mod shares;
 
 pub(super) use derived::{busiest, open_files, queues};
+pub use settings::counters as settings;
+pub(super) use settings::differing as differing_settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +34,8 @@ const LEVELS: [&str; 10] = [
 ];
 
 /// Further ones that recordings have, which say little by themselves.
-const OTHER_LEVELS: [&str; 6] = ["limit.", "wait.", "locks.", "processes.", "machine.file-nr.", "files."];
+const OTHER_LEVELS: [&str; 7] =
+    ["limit.", "wait.", "locks.", "processes.", "machine.file-nr.", "files.", settings::START];
 
 /// Levels by which two trials are compared: objects that were made and left there. All others differ by earlier work.
 const LEVELS_OF_SIDES: [&str; 8] = [

@@ -171,6 +171,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         shown: claims::shown(plan, trials, &judged),
         probes: probes::effect(plan, &findings),
         saved: Vec::new(),
+        is_beside: false,
     });
     probes::object_to_own(&mut causes, &mut findings);
     let evidence = moved.iter().take(MOST_EVIDENCE).cloned().collect();

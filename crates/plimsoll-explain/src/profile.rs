@@ -129,12 +129,16 @@ pub fn contrast(
     control: Option<[&Sampled; 2]>,
     per: &str,
 ) -> Option<ProfileReport> {
-    contrast_from(LEAST_INCREASE, before, after, control, per)
+    contrast_of((SURE, LEAST_INCREASE), before, after, control, per)
 }
 
-/// What grew from before to after, where all time together is known to have grown by the share `least`.
-pub fn contrast_from(
-    least: f64,
+/// What grew from before to after, where all time together is known to have grown by the share `least`. What is likely to have grown is enough then.
+pub fn contrast_from(least: f64, before: &Sampled, after: &Sampled, per: &str) -> Option<ProfileReport> {
+    contrast_of((LIKELY, least), before, after, None, per)
+}
+
+fn contrast_of(
+    (sure, least): (f64, f64),
     before: &Sampled,
     after: &Sampled,
     control: Option<[&Sampled; 2]>,
@@ -147,10 +151,10 @@ pub fn contrast_from(
     let mut aligned = before.clone();
     let had = renamed::align(&mut aligned.profile, &after.profile);
     let before = &aligned;
-    let sides = Sides { before, after, control, had, least };
+    let sides = Sides { before, after, control, had, sure, least };
     let all = sides.increase(sides.each(|side| side.profile.samples()));
     let Functions { narrowest, own: functions, entered } = sides.functions(&all);
-    let grew = all.is_sure() && all.us >= least * all.before_us;
+    let grew = all.is_beyond(sure) && all.us >= least * all.before_us;
     let functions = if grew || narrowest.is_some() { functions } else { Vec::new() };
     let calls = grown_calls(before, after);
     Some(ProfileReport {
@@ -274,6 +278,8 @@ struct Sides<'s> {
     control: Option<[&'s Sampled; 2]>,
     /// The names that functions had before, where they have another one after.
     had: BTreeMap<Frame, String>,
+    /// By how many standard errors a time must have grown.
+    sure: f64,
     /// By which share all time together must have grown.
     least: f64,
 }
@@ -289,10 +295,6 @@ struct Increase {
 impl Increase {
     fn is_beyond(&self, errors: f64) -> bool {
         self.us > errors * self.error_us
-    }
-
-    fn is_sure(&self) -> bool {
-        self.is_beyond(SURE)
     }
 }
 
@@ -338,7 +340,7 @@ impl Sides<'_> {
             });
             grown.filter(|(_, increase)| increase.is_beyond(errors)).collect()
         };
-        let with_callees = grown_by(|samples| samples.all, SURE);
+        let with_callees = grown_by(|samples| samples.all, self.sure);
         let largest = with_callees.iter().map(|(_, increase)| increase.us).fold(all.us, f64::max);
         let all_us = largest.max(self.least * all.before_us);
         let described = |frame: &Frame, increase: &Increase| {
@@ -376,7 +378,7 @@ impl Sides<'_> {
             grown.iter().take(MOST_NAMED).map(|(frame, increase)| described(frame, increase)).collect()
         };
         let narrowest = narrowest.map(|(frame, increase)| described(frame, increase));
-        let own = largest(grown_by(|samples| samples.own, SURE));
+        let own = largest(grown_by(|samples| samples.own, self.sure));
         let is_entry = |frame: &Frame| {
             let is_call = SYSTEM_CALLS.iter().any(|start| frame.name.starts_with(start));
             let is_named = |names: &[&str]| names.contains(&frame.name.as_str());

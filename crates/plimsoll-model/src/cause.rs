@@ -145,6 +145,10 @@ macro_rules! each_cause {
             ServiceManySignals: service_many_signals = "service.many_signals", "A program handles many signals";
             /// A program waits for an answer, or for something to read, from another.
             ServiceAnswersLate: service_answers_late = "service.answers_late", "A program waits for another program";
+            /// Packets carry less data each, as without segmentation offload or with a small MTU.
+            NetSmallPackets: net_small_packets = "net.small_packets", "Data goes in smaller packets";
+            /// A program, its files or its network have settings that the better side has not: a variable, a library, a limit, a mount option, a sysctl.
+            ServiceOtherSettings: service_other_settings = "service.other_settings", "A program runs with other settings";
             /// The kernel needs more CPU time per operation, in a function that no other cause covers.
             KernelPathLonger: kernel_path_longer = "kernel.path_longer", "The kernel needs more CPU time per operation";
         }

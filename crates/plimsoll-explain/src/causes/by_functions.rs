@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
-use plimsoll_model::observation::FrameKind;
+use plimsoll_model::observation::{FrameKind, program_of};
 use plimsoll_model::report::{Evidence, GrownCpuUse, GrownFunction, ProfileReport, Who};
 
 use super::known::BUSY;
-use super::{Known, OPEN_SHARE, by_levels, by_seen, cause};
+use super::{Known, OPEN_SHARE, by_levels, by_meaning, by_seen, cause};
 use crate::profile::{ENTRIES, PAGE_FAULTS, SYSTEM_CALLS};
 
 /// Functions of the kernel that name a cause when they take most of what was added.
@@ -115,7 +115,7 @@ pub(super) fn saturated(known: &Known<'_>) -> Option<Cause> {
     let of_kind = |it: &&GrownFunction| it.kind == kind;
     let functions: Vec<&GrownFunction> = profile.functions.iter().filter(of_kind).take(3).collect();
     let (what, missing) = match kind {
-        FrameKind::Kernel => (asked_for(known, profile), None),
+        FrameKind::Kernel => (in_kernel(known, profile), None),
         _ => computed(profile).map_or((None, None), |it| (Some(it.what), it.missing)),
     };
     let sure = if what.is_some() && known.took_us.is_some() { sure.max(SPECIFIC) } else { sure };
@@ -185,6 +185,65 @@ pub(super) fn computed_beside(known: &Known<'_>, causes: &[Cause]) -> Option<Cau
     Some(with_missing(Cause { title, ..cause(id, SURE_BESIDE, evidence) }, missing))
 }
 
+/// The least part of the added CPU time that is worth a second cause, and the part of it that one call takes.
+const SECOND: (f64, f64) = (0.15, 0.1);
+
+/// CPU time of another kind than causes name: the kernel's beside what programs compute, or what a program computes that no cause names.
+pub(super) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
+    let Some(profile) = known.profile.filter(|profile| profile.tells()) else { return Vec::new() };
+    let Some((before_us, _)) = known.took_us.filter(|(before, after)| after > before) else {
+        return Vec::new();
+    };
+    let (added, of_kernel) = profile.added_us();
+    let is_enough = |us: f64, was_us: f64| {
+        us >= SECOND.0 * added && us >= BESIDE.0 * was_us && us >= BESIDE.1 * before_us
+    };
+    let mut found = Vec::new();
+    // Other causes, as calls that fail, have the kernel's time in them.
+    let leaves_kernel = |cause: &Cause| {
+        let of_programs =
+            [CauseId::CpuUserSaturated, CauseId::CpuSingleThread, CauseId::ServiceOtherSettings];
+        let is_of_net = cause.id.id().starts_with("net.") && cause.id != CauseId::NetRuleChain;
+        of_programs.contains(&cause.id) || is_of_net
+    };
+    if causes.iter().all(leaves_kernel)
+        && is_enough(of_kernel, profile.before.kernel_us)
+        && let Some(what) = asked_for_from(SECOND.1, known, profile)
+    {
+        let id = CauseId::CpuKernelSaturated;
+        let entered = profile.entered.iter().take(3).map(|it| function_evidence(it, &profile.per));
+        let title = format!("{}: {what}", id.title());
+        found.push(Cause { title, ..cause(id, SURE_BESIDE, entered.collect()) });
+    }
+    let is_named = |process: &String| {
+        let name = program_of(process);
+        causes.iter().any(|cause| {
+            let texts = std::iter::once(&cause.title).chain(cause.evidence.iter().map(|it| &it.metric));
+            let named = [format!("`{name}`"), format!("`{process}`"), format!("/{process}")];
+            texts.into_iter().any(|text| named.iter().any(|it| text.contains(it)))
+        })
+    };
+    let processes: BTreeSet<&String> = of_programs(profile).filter_map(|it| it.owner.last()).collect();
+    for process in processes.into_iter().filter(|process| !is_named(process)) {
+        let own: Vec<&GrownFunction> = profile
+            .functions
+            .iter()
+            .filter(|it| it.kind == FrameKind::User && it.owner.last() == Some(process))
+            .collect();
+        let sum = |of: fn(&GrownFunction) -> f64| own.iter().map(|it| of(it)).sum::<f64>();
+        let was_us = sum(|it| it.before_us);
+        let Some(first) = own.first().filter(|_| is_enough(sum(|it| it.after_us) - was_us, was_us)) else {
+            continue;
+        };
+        let Some(Computed { what, missing }) = described(profile, first) else { continue };
+        let id = CauseId::CpuUserSaturated;
+        let evidence = own.iter().take(3).map(|it| function_evidence(it, &profile.per)).collect();
+        let title = format!("{}: {what}", id.title());
+        found.push(with_missing(Cause { title, ..cause(id, SURE_BESIDE, evidence) }, missing));
+    }
+    found
+}
+
 /// The CPU time of programs, and of their functions that grew.
 fn of_programs_evidence(profile: &ProfileReport) -> Vec<CauseEvidence> {
     let all = CauseEvidence {
@@ -215,27 +274,40 @@ pub(super) fn explains_all(known: &Known<'_>) -> bool {
 /// What the kernel is asked for in most of the added time, in words: the system calls, or page faults. Processes are started by several calls, and
 /// files are opened by several.
 fn asked_for(known: &Known<'_>, profile: &ProfileReport) -> Option<String> {
+    asked_for_from(PART, known, profile)
+}
+
+/// What the kernel is asked for in at least this share of the added time.
+fn asked_for_from(least: f64, known: &Known<'_>, profile: &ProfileReport) -> Option<String> {
     let mut names = BTreeSet::new();
     let named = profile.entered.iter().filter_map(|it| Some((entry(&it.function)?, it)));
     let entered: Vec<(&str, &GrownFunction)> = named.filter(|(name, _)| names.insert(*name)).collect();
     let share = |of: &[(&str, &GrownFunction)]| of.iter().map(|(_, it)| it.share).sum::<f64>();
     let (starts, others): (Vec<_>, Vec<_>) = entered.into_iter().partition(|(name, _)| STARTS.contains(name));
     let of = |it: &GrownFunction| it.owner.last().cloned();
-    if share(&starts) >= PART {
+    if share(&starts) >= least {
         return Some(format!("starts of processes of `{}`", of(starts[0].1)?));
     }
     let among =
         |calls: &[&str]| others.iter().filter(|(name, _)| calls.contains(name)).copied().collect::<Vec<_>>();
     let opens = among(&OPENS);
-    if share(&opens) >= OF_TWO && share(&opens) + share(&among(&AFTER_OPENS)) >= PART {
+    if share(&opens) >= OF_TWO && share(&opens) + share(&among(&AFTER_OPENS)) >= least {
         return Some(format!("opens of files of `{}`", of(opens[0].1)?));
     }
     let largest: Vec<_> = others.into_iter().filter(|(_, it)| it.share >= OF_TWO).take(2).collect();
     let names: Vec<&str> = largest.iter().map(|(name, _)| *name).collect();
-    (share(&largest) >= PART).then_some(())?;
+    (share(&largest) >= least).then_some(())?;
     let small = names.contains(&FAULTS) && lost_huge_pages(known).is_some();
     let why = if small { ", which has fewer huge pages" } else { "" };
     Some(format!("{} of `{}`{why}", names.join(" and "), of(largest[0].1)?))
+}
+
+/// What the kernel is asked for, and what it does then.
+fn in_kernel(known: &Known<'_>, profile: &ProfileReport) -> Option<String> {
+    match (asked_for(known, profile), by_meaning::of_kernel(profile)) {
+        (Some(asked), Some(does)) => Some(format!("{asked}: {does}")),
+        (asked, does) => asked.or_else(|| does.map(str::to_owned)),
+    }
 }
 
 /// What page faults are called.
@@ -344,7 +416,8 @@ fn described(profile: &ProfileReport, function: &GrownFunction) -> Option<Comput
         (Some(_), Some(run)) => (format!("`{}`", run.function), None),
         (Some(runtime), None) => (format!("{} code", runtime.language), Some(runtime.names)),
     };
-    Some(Computed { what: format!("{what} of `{process}`"), missing })
+    let purpose = by_meaning::of_program(function).map(|it| format!(": {it}")).unwrap_or_default();
+    Some(Computed { what: format!("{what} of `{process}`{purpose}"), missing })
 }
 
 /// A function, with who calls it where it has no name of its own.
@@ -686,6 +759,32 @@ mod tests {
         grown.after.kernel_us = grown.before.kernel_us + of_kernel;
         let known = Known { took_us: Some((1000.0, 3000.0)), ..of_profile(&grown) };
         computed_beside(&known, &[first]).map(|cause| cause.id)
+    }
+
+    #[test]
+    fn a_second_program_and_the_kernel_are_named_beside_what_the_first_one_computes() {
+        let of = |process: &str, name: &str, share| {
+            let owner = vec!["host".to_owned(), format!("{process} (command)")];
+            GrownFunction { owner, ..function(name, FrameKind::User, share) }
+        };
+        let first = Cause {
+            title: "A program uses up the CPUs: `[libc.so.6]` of `sort`".into(),
+            ..cause(CauseId::CpuUserSaturated, 0.7, Vec::new())
+        };
+        let both = profile(None, vec![of("sort", "[libc.so.6]", 0.6), of("zstd", "match", 0.3)], 0.0, 0.0);
+        let known = |profile| Known { took_us: Some((1000.0, 3000.0)), ..of_profile(profile) };
+        let titles = |profile| -> Vec<String> {
+            other_parts(&known(profile), std::slice::from_ref(&first))
+                .into_iter()
+                .map(|it| it.title)
+                .collect()
+        };
+        assert_eq!(titles(&both), ["A program uses up the CPUs: `match` of `zstd (command)`"]);
+        let write =
+            GrownFunction { owner: vec!["sort".into()], ..function("ksys_write", FrameKind::Kernel, 0.4) };
+        let writes = ProfileReport { entered: vec![write], ..profile(None, Vec::new(), 0.4, 0.0) };
+        assert_eq!(titles(&writes), ["The kernel uses up the CPUs: write of `sort`"]);
+        assert!(titles(&profile(None, vec![of("zstd", "match", 0.05)], 0.1, 0.0)).is_empty(), "a small part");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::observation::FrameKind;
 
-use super::{Definition, Known, Page, by_functions, cause};
+use super::{Definition, Known, Page, by_functions, by_meaning, cause};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -28,11 +28,10 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     if function.share < LEAST_SHARE || !known.is_explained_by(function.after_us - function.before_us) {
         return Vec::new();
     }
-    vec![cause(
-        CauseId::KernelPathLonger,
-        0.55,
-        vec![by_functions::function_evidence(function, &profile.per)],
-    )]
+    let does = by_meaning::of_kernel(profile).map(|it| format!(": {it}")).unwrap_or_default();
+    let id = CauseId::KernelPathLonger;
+    let title = format!("{}, in `{}`{does}", id.title(), function.function);
+    vec![Cause { title, ..cause(id, 0.55, vec![by_functions::function_evidence(function, &profile.per)]) }]
 }
 
 #[cfg(test)]

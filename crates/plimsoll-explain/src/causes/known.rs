@@ -29,6 +29,8 @@ pub struct Known<'a> {
     pub probes: Option<(f64, CauseEvidence)>,
     /// What other tools wrote down of the CPUs' time.
     pub saved: Vec<SavedCpu>,
+    /// Whether a cause is named already, and others beside it are looked for: each of two explains a smaller part.
+    pub is_beside: bool,
 }
 
 /// The measured processes and hosts, and which foreign activity affects them.
@@ -52,8 +54,9 @@ pub struct Measured {
     pub load: Option<(String, String)>,
 }
 
-/// The least part of the added time that a cause explains which is known by its time.
+/// The least part of the added time that a cause explains which is known by its time, alone and beside another.
 const ABOUT_HALF: f64 = 0.4;
+const BESIDE: f64 = 0.15;
 /// CPUs that are idle for a smaller share of the time are used up.
 pub(super) const BUSY: f64 = 0.15;
 /// The least part of its time for which a program runs whose CPU time sets its pace beside others.
@@ -63,7 +66,8 @@ impl Known<'_> {
     /// Whether so much more time for each operation, in microseconds, is a good part of what was added. A small part is no cause.
     pub(super) fn is_explained_by(&self, us: f64) -> bool {
         let added_us = self.took_us.map(|(before, after)| after - before).filter(|added_us| *added_us > 0.0);
-        added_us.is_none_or(|added_us| us >= ABOUT_HALF * added_us)
+        let least = if self.is_beside { BESIDE } else { ABOUT_HALF };
+        added_us.is_none_or(|added_us| us >= least * added_us)
     }
 
     /// Counts for each operation, from those for each second; for a second where the time of an operation is unknown.

@@ -4,7 +4,9 @@ use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::observation::WaitSite;
 use plimsoll_model::report::{GrownWait, WaitFor};
 
-use super::{Definition, Known, Page, by_counters, by_functions, by_levels, by_seen, cause, quoted};
+use super::{
+    Definition, Known, Page, by_counters, by_functions, by_levels, by_seen, by_settings, cause, quoted,
+};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
@@ -76,7 +78,12 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     };
     let is_new = |it: &&GrownWait| {
         let is_new = it.after_threads >= LEAST_THREADS && it.before_threads <= HARDLY_ANY * it.after_threads;
-        known.measured.depends_on(&it.who.process) && is_lock(&it.site) && (is_new || is_one_more(it))
+        // A thread of a new helper may always have waited for work.
+        let is_known = !by_settings::is_newcomer(known, &it.who.process);
+        is_known
+            && known.measured.depends_on(&it.who.process)
+            && is_lock(&it.site)
+            && (is_new || is_one_more(it))
     };
     let waits: Vec<&GrownWait> = by_seen::waits(known, WaitFor::Lock).into_iter().filter(is_new).collect();
     // A thread that starts others waits for their end, which is no lock where they compute.

@@ -14,7 +14,9 @@ mod by_counters;
 mod by_functions;
 mod by_ladder;
 mod by_levels;
+mod by_meaning;
 mod by_seen;
+mod by_settings;
 mod by_stalls;
 mod changes;
 #[cfg(test)]
@@ -33,6 +35,8 @@ use plimsoll_model::report::Evidence;
 
 /// Begins the name of the share of looks at a command in which a file was open, in per cent; the path follows.
 pub const OPEN_SHARE: &str = "files.open_share of ";
+/// Begins the name of the share of runs of a command that had a setting, in per cent; whose it is follows, and what it is.
+pub const SETTING: &str = "setting of ";
 /// How much of the evidence a cause quotes.
 const QUOTED: usize = 4;
 

@@ -2,30 +2,48 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Known, by_functions, definition};
+use super::{Known, by_functions, by_settings, definition};
 
 /// How much surer a cause is that was recognised in two ways: the doubt that is left is this part of what it was.
 const LEFT_DOUBT: f64 = 0.5;
 /// From here on a cause that is named only where nothing else is stays beside what it causes itself, as a full listen queue.
 const SURE_BESIDE: f64 = 0.9;
+/// Causes that are named only where nothing else is clear, or beside others: these may follow from them.
+const HINTS: [CauseId; 2] = [CauseId::ServiceOtherSettings, CauseId::NetSmallPackets];
+/// How much less sure a cause is that explains a smaller part of the difference than a first one.
+const OF_A_PART: f64 = 0.6;
 /// Nothing that was only observed is surer.
 const SUREST: f64 = 0.97;
 
 /// The causes that match the observations, the likeliest first. Causes that an intervention confirmed come before observed ones.
 pub fn named(known: &Known<'_>) -> Vec<Cause> {
-    let found = |is_last_resort| -> Vec<Cause> {
-        let definitions = CauseId::ALL.iter().map(|id| definition(*id));
-        let definitions = definitions.filter(|it| it.is_last_resort == is_last_resort);
-        definitions.flat_map(|definition| (definition.find)(known)).collect()
-    };
-    let mut causes = found(false);
+    let mut causes = found(known, false);
     let is_alone = causes.is_empty();
-    let others = found(true);
-    causes.extend(others.into_iter().filter(|cause| is_alone || cause.confidence >= SURE_BESIDE));
+    let others = found(known, true);
+    let is_hint = |cause: &Cause| HINTS.contains(&cause.id);
+    causes.extend(others.into_iter().filter(|it| is_alone || is_hint(it) || it.confidence >= SURE_BESIDE));
     if !is_alone {
         causes.extend(by_functions::computed_beside(known, &causes));
     }
+    if causes.iter().any(|cause| !is_hint(cause)) {
+        causes.extend(of_a_part(known, &causes));
+        causes.extend(by_functions::other_parts(known, &causes));
+    }
+    by_settings::attach(known, &mut causes);
     ranked(causes)
+}
+
+fn found(known: &Known<'_>, is_last_resort: bool) -> Vec<Cause> {
+    let definitions = CauseId::ALL.iter().map(|id| definition(*id));
+    let definitions = definitions.filter(|it| it.is_last_resort == is_last_resort);
+    definitions.flat_map(|definition| (definition.find)(known)).collect()
+}
+
+/// Causes that explain too small a part of the difference to be named alone, and stand beside others.
+fn of_a_part(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
+    let parts = found(&Known { is_beside: true, ..known.clone() }, false).into_iter();
+    let parts = parts.filter(|part| causes.iter().all(|cause| cause.id != part.id));
+    parts.map(|part| Cause { confidence: OF_A_PART * part.confidence, ..part }).collect()
 }
 
 fn ranked(found: Vec<Cause>) -> Vec<Cause> {

@@ -1,5 +1,5 @@
-//! How long the processes of a command were ready to run while others had the CPUs, and which files they had open. They are looked at again and again
-//! while it runs: what ends between two looks is lost, so that the sum is a little too small.
+//! How long the processes of a command were ready to run while others had the CPUs, which files they had open, and under which settings they ran.
+//! They are looked at again and again while it runs: what ends between two looks is lost, so that the sum is a little too small.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use nix::unistd::Pid;
 use plimsoll_probe::tree::ProcessTree;
-use plimsoll_probe::{Budget, thread_cpu_time};
+use plimsoll_probe::{Budget, settings, thread_cpu_time};
 
 use super::schedule::Scheduled;
 
@@ -31,7 +31,12 @@ pub(crate) struct CommandLooks {
     pub(crate) looks: u64,
     /// In how many of them each file was open, by its path.
     pub(crate) open: BTreeMap<String, u64>,
+    /// The settings of processes, by their names, and those of the file systems that they use.
+    pub(crate) settings: BTreeMap<String, BTreeSet<String>>,
 }
+
+/// Whose settings those of file systems and their devices are.
+pub(crate) const FILES: &str = "files";
 
 /// Runs something, and looks at descendants of this process meanwhile, and at the files of `servers` and their children. `counts` says by its name whether a process
 /// counts; `each_look` gets all of them.
@@ -59,6 +64,7 @@ fn look_until(
     let budget = Budget::new(COST);
     let mut ready: BTreeMap<Pid, Duration> = BTreeMap::new();
     let mut looked = CommandLooks::default();
+    let mut known: BTreeMap<u32, (String, u32)> = BTreeMap::new();
     let mut pause = EVERY.0;
     while is_over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
         let before = thread_cpu_time();
@@ -66,6 +72,9 @@ fn look_until(
         each_look(&pids);
         pids.retain(|pid| counts(name(*pid).trim_end()));
         looked.looks += 1;
+        for pid in &pids {
+            settings_of(*pid, &mut known, &mut looked.settings);
+        }
         let servers = servers.iter().flat_map(|pid| ProcessTree::take(Path::new("/"), *pid).pids);
         let of_both = pids.iter().copied().chain(servers);
         for file in of_both.flat_map(open_files).collect::<BTreeSet<_>>() {
@@ -76,6 +85,27 @@ fn look_until(
         pause = budget.pause(thread_cpu_time().saturating_sub(before)).clamp(EVERY.0, EVERY.1);
     }
     CommandLooks { ready: ready.values().sum(), ..looked }
+}
+
+/// Adds the settings of a process. They are read at its first look, its second, its fourth and so on: it may load libraries and open files later.
+fn settings_of(
+    pid: u32,
+    known: &mut BTreeMap<u32, (String, u32)>,
+    found: &mut BTreeMap<String, BTreeSet<String>>,
+) {
+    let name = name(pid).trim_end().to_owned();
+    let (of, looks) = known.entry(pid).or_default();
+    if *of != name {
+        (*of, *looks) = (name.clone(), 0);
+    }
+    *looks += 1;
+    if !looks.is_power_of_two() {
+        return;
+    }
+    let root = Path::new("/");
+    let files = open_files(pid).collect();
+    found.entry(FILES.to_owned()).or_default().extend(settings::of_files(root, pid, &files));
+    found.entry(name).or_default().extend(settings::of_process(root, pid));
 }
 
 fn descendants() -> Vec<u32> {
@@ -146,6 +176,14 @@ mod tests {
         assert_eq!(without_numbers("/db/base/pgsql_tmp/pgsql_tmp41231.0"), "/db/base/pgsql_tmp/pgsql_tmpN.0");
         assert_eq!(without_numbers("/usr/lib/python3.11/x86_64"), "/usr/lib/python3.11/x86_64");
         assert_eq!(without_numbers(""), "");
+    }
+
+    #[test]
+    fn a_variable_and_an_argument_of_a_child_are_among_its_settings() {
+        let sleeps = || Command::new("sleep").arg("0.3").env("SOME_LEVEL", "7").status().unwrap();
+        let (_, looked) = ready_during(sleeps, |name| name == "sleep", &BTreeSet::new(), |_| ());
+        let of_sleep = &looked.settings["sleep"];
+        assert!(of_sleep.contains("SOME_LEVEL=7") && of_sleep.contains("argument 0.3"), "{of_sleep:?}");
     }
 
     #[test]

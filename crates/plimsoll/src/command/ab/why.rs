@@ -112,7 +112,7 @@ pub(super) fn look(
         operations: operations[side],
         seconds: lasted[side].as_secs_f64(),
     };
-    let found = contrast_from(ratio(worse) - 1.0, &of(base, 0), &of(head, 1), None, "run");
+    let found = contrast_from(ratio(worse) - 1.0, &of(base, 0), &of(head, 1), "run");
     let why = found.map(|profile| {
         let with_lines = |function: &GrownFunction| Grown {
             lines: lines_of(function, &lines),

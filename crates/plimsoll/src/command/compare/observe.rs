@@ -17,7 +17,7 @@ use super::observed::{Ended, Observed};
 use crate::args::CompareArgs;
 use crate::command::watch::target::own_cpu;
 use crate::failure::Failure;
-use crate::measure::{Times, ready_during};
+use crate::measure::{FILES, Times, ready_during};
 use crate::profiler::missing;
 
 /// Samples of both commands, under the names that a profiler has for two sides.
@@ -89,7 +89,8 @@ impl Observer {
         let counts = |name: &str| !self.is_complete || self.programs.contains(name);
         let observed = &mut self.observed;
         let ((ended, times), seen) = ready_during(run, counts, &self.servers, |pids| observed.enter(pids));
-        let seconds = start.elapsed().as_secs_f64();
+        // The last look may take longer than a short command.
+        let seconds = if times.wall.is_zero() { start.elapsed() } else { times.wall }.as_secs_f64();
         if let Some(profiler) = &self.profiler {
             profiler.stop(SIDES[which]);
         }
@@ -97,7 +98,13 @@ impl Observer {
         let mut counters = self.end(&before);
         let ready = times.ready.filter(|_| !self.is_complete).unwrap_or(seen.ready);
         counters.insert(commands::READY.to_owned(), ready.as_micros() as f64);
+        counters.insert(commands::CPU_TIME.to_owned(), (times.user + times.system).as_micros() as f64);
         counters.insert("files.looks".to_owned(), seen.looks as f64);
+        let is_started = |name: &&String| *name != FILES && !self.programs.contains(*name);
+        let started = seen.settings.keys().filter(is_started).map(|name| format!("program {name}"));
+        counters.extend(commands::settings(OF_COMMAND, started.collect()));
+        let settings = seen.settings.into_iter().flat_map(|(whose, all)| commands::settings(&whose, all));
+        counters.extend(settings);
         counters
             .extend(seen.open.into_iter().map(|(path, found)| (format!("files.open.{path}"), found as f64)));
         let operations = operations(&ended, seconds);
@@ -107,7 +114,8 @@ impl Observer {
 
     /// What the kernel counted in a run. The programs that a command had connections to are part of what is measured from now on.
     fn end(&mut self, before: &[Snapshot]) -> BTreeMap<String, f64> {
-        let Ended { counters, servers } = self.observed.end(before);
+        let Ended { mut counters, servers, settings } = self.observed.end(before);
+        counters.extend(commands::settings(OF_MACHINE, settings));
         if let Some(profiler) = self.profiler.as_ref().filter(|_| !servers.is_empty()) {
             profiler.name(&servers, commands::SERVED);
         }
@@ -195,6 +203,11 @@ fn program(command: &str) -> Option<String> {
     let name = Path::new(word).file_name()?.to_string_lossy();
     Some(name.chars().take(LONGEST_NAME).collect())
 }
+
+/// Whose settings the programs are that a command starts.
+const OF_COMMAND: &str = "command";
+/// Whose settings those of the machine and of its network namespaces are.
+const OF_MACHINE: &str = "machine";
 
 /// The longest name that the kernel keeps of a process (TASK_COMM_LEN without its zero).
 const LONGEST_NAME: usize = 15;

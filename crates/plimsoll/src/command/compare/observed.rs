@@ -15,6 +15,7 @@ use plimsoll_probe::Budget;
 use plimsoll_probe::counters::{Counters, Depth};
 use plimsoll_probe::profile::HostNamespaces;
 use plimsoll_probe::serving::Servers;
+use plimsoll_probe::settings;
 
 use crate::args::Observe;
 use crate::failure::Failure;
@@ -31,6 +32,8 @@ pub(super) struct Observed {
     counters: Vec<NamespaceCounters>,
     /// The counters of namespaces that the command has entered in this run, by their inodes. They may be gone with it.
     entered: BTreeMap<u64, NamespaceCounters>,
+    /// The namespaces that processes of this run live in.
+    used: BTreeSet<u64>,
 }
 
 impl Observed {
@@ -67,6 +70,7 @@ impl Observed {
             is_beside_strangers,
             counters: vec![counters],
             entered: BTreeMap::new(),
+            used: BTreeSet::new(),
         })
     }
 
@@ -74,6 +78,7 @@ impl Observed {
     pub(super) fn enter(&mut self, pids: &[u32]) {
         for path in pids.iter().map(|pid| format!("/proc/{pid}/ns/net")) {
             let Ok(inode) = fs::metadata(&path).map(|namespace| namespace.ino()) else { continue };
+            self.used.insert(inode);
             let is_new = !self.namespaces.contains_key(&inode) && !self.entered.contains_key(&inode);
             if is_new
                 && self.entered.len() < MOST_ENTERED
@@ -101,9 +106,19 @@ impl Observed {
         let entered = std::mem::take(&mut self.entered).into_iter();
         let (kept, made): (Vec<_>, Vec<_>) = entered.partition(|(inode, _)| outlives_the_run(*inode));
         // A namespace that ends with the command was made by it, and counts from zero.
-        let made = made.iter().map(|(_, of)| now(of)).map(|(after, servers)| (after.values, servers));
-        let mut ended = Ended::default();
-        for (at, (change, servers)) in known.chain(made).enumerate() {
+        let left: Vec<NamespaceCounters> = made.into_iter().map(|(_, of)| of).collect();
+        let made = left.iter().map(now).map(|(after, servers)| (after.values, servers));
+        let moved: Vec<_> = known.chain(made).collect();
+        let mut used = std::mem::take(&mut self.used);
+        // A command that enters a namespace begins outside of it.
+        if used.len() > 1 {
+            used.retain(|inode| self.counters.first().is_none_or(|it| it.inode != *inode));
+        }
+        let all = self.counters.iter().chain(kept.iter().map(|(_, of)| of)).chain(left.iter());
+        let settings = all.filter(|it| used.contains(&it.inode)).filter_map(|it| it.ask(Question::Settings));
+        let settings = settings.flatten().chain(settings::of_machine(Path::new("/"))).collect();
+        let mut ended = Ended { settings, ..Ended::default() };
+        for (at, (change, servers)) in moved.into_iter().enumerate() {
             ended.servers.extend(servers);
             let is_once = |name: &String| at == 0 || !name.starts_with(OF_MACHINE);
             for (name, value) in change.into_iter().filter(|(name, _)| is_once(name)) {
@@ -151,6 +166,8 @@ pub(super) struct Ended {
     pub(super) counters: BTreeMap<String, f64>,
     /// Processes that were found to serve the command, and were not known.
     pub(super) servers: BTreeSet<u32>,
+    /// Sysctls of the machine, and settings of the namespaces that its processes live in.
+    pub(super) settings: BTreeSet<String>,
 }
 
 /// The processes of a control group.
@@ -173,10 +190,12 @@ const SOCKETS_EVERY: (Duration, Duration) = (Duration::from_millis(10), Duration
 enum Question {
     Begin(Sender<Snapshot>),
     End(Sender<(Snapshot, BTreeSet<u32>)>),
+    Settings(Sender<BTreeSet<String>>),
 }
 
 /// Counters of a network namespace, read by a thread that lives in it.
 struct NamespaceCounters {
+    inode: u64,
     questions: Sender<Question>,
 }
 
@@ -184,11 +203,12 @@ impl NamespaceCounters {
     fn open(namespace: File) -> Result<Self, String> {
         let (questions, asked) = channel();
         let (opened, is_open) = channel();
+        let inode = namespace.metadata().map_err(|error| error.to_string())?.ino();
         thread::Builder::new()
             .name("counters".into())
             .spawn(move || {
                 let own = fs::metadata("/proc/thread-self/ns/net").map(|own| own.ino()).ok();
-                let is_own = own.is_some() && own == namespace.metadata().map(|other| other.ino()).ok();
+                let is_own = own == Some(inode);
                 let entered = if is_own { Ok(()) } else { setns(&namespace, CloneFlags::CLONE_NEWNET) };
                 let counters = entered
                     .map_err(|error| error.to_string())
@@ -203,7 +223,7 @@ impl NamespaceCounters {
             })
             .map_err(|error| error.to_string())?;
         is_open.recv().map_err(|_| "the thread that reads counters has ended".to_owned())??;
-        Ok(Self { questions })
+        Ok(Self { inode, questions })
     }
 
     /// Asks, and waits for the answer; nothing comes from a thread that has ended.
@@ -234,6 +254,7 @@ fn answer(asked: &Receiver<Question>, mut counters: Counters) {
                 due = None;
                 let _ = answer.send((counters.read(Depth::Light), servers.take()));
             }
+            Ok(Question::Settings(answer)) => drop(answer.send(settings::of_namespace())),
             Err(RecvTimeoutError::Timeout) => {
                 let began = Instant::now();
                 counters.look_at_sockets();

@@ -1,0 +1,87 @@
+//! `net.small_packets`: The same data goes in more packets.
+
+use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::report::Evidence;
+
+use super::{Definition, Known, Page, by_functions, by_levels, cause, quoted};
+
+pub(super) const DEFINITION: Definition = Definition::new(
+    Page {
+        evidence_for: "several times as many packets for each operation carry as many bytes, and the kernel's CPU time grows",
+        evidence_against: "bytes grow as packets do. The packets are few, or the added time is no CPU time",
+        test: "compare `ethtool -k`, `ip link` (MTU) and `ss -ti` (mss) on both sides. Switch segmentation offload on, or raise the MTU, and measure again",
+        remedy: "segmentation offload (TSO, GSO), a larger MTU, or larger writes of the program",
+    },
+    find,
+)
+.where_nothing_else_fits()
+.beyond_the_run();
+
+const ID: CauseId = CauseId::NetSmallPackets;
+/// Packets of IP, where one that the device or a later layer cuts counts once; and segments of TCP, where each counts.
+const PACKETS: [&str; 2] = ["snmp.Ip.OutRequests", "snmp.Ip6.OutRequests"];
+const SEGMENTS: &str = "snmp.Tcp.OutSegs";
+const BYTES: [&str; 2] = ["netstat.IpExt.OutOctets", "snmp.Ip6.OutOctets"];
+/// How many times as many packets there are, beyond what bytes grew by, and the fewest for each operation.
+const TIMES: f64 = 3.0;
+const LEAST: f64 = 1000.0;
+/// From this factor on segments grew as well.
+const ALSO: f64 = 1.5;
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    let of = |names: &[&str]| {
+        let all = known.evidence.iter().filter(|it| names.contains(&by_levels::name(it)));
+        all.max_by(|a, b| ratio(a).total_cmp(&ratio(b)))
+    };
+    let bytes = of(&BYTES).map_or(1.0, ratio);
+    let Some(packets) = of(&PACKETS).filter(|it| it.after >= LEAST && ratio(it) >= TIMES * bytes.max(1.0))
+    else {
+        return Vec::new();
+    };
+    if !by_functions::explains_all(known) {
+        return Vec::new();
+    }
+    let segments = of(&[SEGMENTS]).filter(|it| ratio(it) >= ALSO);
+    // A program that writes less at a time makes smaller packets as well.
+    let (sure, why) = match segments {
+        None => (0.75, "the kernel no longer hands on many segments at once (TSO, GSO)"),
+        Some(_) => (0.55, "each segment carries less (MTU, MSS, or small writes)"),
+    };
+    let title = format!("{}: {why}", ID.title());
+    vec![Cause { title, ..cause(ID, sure, std::iter::once(packets).chain(segments).map(quoted).collect()) }]
+}
+
+fn ratio(of: &Evidence) -> f64 {
+    of.after / of.before.max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::report::{ProfileReport, ProfileSide};
+
+    use super::super::fixture::{grew, profile};
+    use super::super::named;
+    use super::*;
+
+    #[test]
+    fn more_packets_for_as_many_bytes_are_named_with_whether_segments_grew() {
+        let of = |figures: &[(&str, f64, f64)]| {
+            let evidence: Vec<Evidence> = figures
+                .iter()
+                .map(|(name, before, after)| grew("here", &format!("{name} (per run)"), *before, *after))
+                .collect();
+            let before = profile().before;
+            let after =
+                ProfileSide { cpu_us: before.cpu_us + 9e5, kernel_us: before.kernel_us + 9e5, ..before };
+            let profile = ProfileReport { after, grew: true, ..profile() };
+            let took_us = Some((1e6, 2e6));
+            let known = Known { profile: Some(&profile), evidence: &evidence, took_us, ..Known::default() };
+            named(&known).into_iter().find(|cause| cause.id == ID).map(|cause| cause.title)
+        };
+        let packets = ("snmp.Ip.OutRequests", 18_000.0, 725_000.0);
+        assert!(of(&[packets]).unwrap().contains("GSO"));
+        assert!(of(&[packets, ("snmp.Tcp.OutSegs", 18_000.0, 725_000.0)]).unwrap().contains("MTU"));
+        assert_eq!(of(&[packets, ("netstat.IpExt.OutOctets", 1e8, 4e9)]), None, "as many more bytes");
+        assert_eq!(of(&[("snmp.Ip.OutRequests", 2.0, 30.0)]), None, "few packets");
+    }
+}
