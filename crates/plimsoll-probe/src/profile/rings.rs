@@ -192,8 +192,9 @@ impl Rings {
                     }
                     Ok(Record::Lost(lost)) => sampled.lost += lost.lost,
                     Ok(Record::LostSamples(lost)) => sampled.lost += lost.lost,
-                    // Others were not asked for; one that cannot be read is none of ours.
-                    Ok(_) | Err(_) => {}
+                    // Others were not asked for.
+                    Ok(_) => {}
+                    Err(_) => sampled.lost += 1,
                 }
             }
         }
@@ -311,7 +312,8 @@ fn sampling<E: Event + Clone>(
     with_code: bool,
 ) -> std::io::Result<Vec<Sampler>> {
     let mut parts = SampleFlag::TID | SampleFlag::TIME | SampleFlag::CALLCHAIN;
-    parts.set(SampleFlag::STACK_USER, stack_bytes > 0);
+    // Samples of idle CPUs and of the kernel's threads have an empty user stack, which the parser cannot read at the end of a record. This field follows it.
+    parts.set(SampleFlag::STACK_USER | SampleFlag::TRANSACTION, stack_bytes > 0);
     let sampler = |&cpu: &usize| {
         Builder::new(event.clone())
             .any_pid()

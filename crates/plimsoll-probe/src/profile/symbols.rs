@@ -161,7 +161,7 @@ impl Symbols {
                     let owner = owner(&stack.process, hosts);
                     let is_of_the_run = self.trusts_hosts && owner.kind == FrameKind::Host;
                     whole.push(owner);
-                    whole.push(Frame::new(FrameKind::Process, name(&stack.process)));
+                    whole.push(Frame::new(FrameKind::Process, role(&stack.process)));
                     let is_interpreted = stack.user.iter().any(|(file, _)| jit::is_map(file));
                     let user = stack.user.iter().rev().map(|(file, offset)| {
                         if rare.contains(file) {

@@ -68,6 +68,15 @@ fn a_program_that_only_asks_the_kernel_for_zeros_is_found_there() {
 }
 
 #[test]
+fn every_sample_is_read_also_of_idle_cpus_and_of_threads_of_the_kernel() {
+    let profile = profiled(|| thread::sleep(Duration::from_secs(1)));
+    let read = profile.samples() + profile.idle;
+    let cpus = cpus().unwrap().len() as u64;
+    assert_eq!(profile.lost, 0, "{read} were read");
+    assert!(2 * read >= u64::from(HERTZ) * cpus, "{read} samples of {cpus} CPUs in 1 s");
+}
+
+#[test]
 fn children_that_are_gone_at_once_are_told_by_the_program_that_they_ran() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("shortlived");
