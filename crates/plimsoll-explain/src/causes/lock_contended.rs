@@ -45,11 +45,22 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     };
     let waits = by_seen::waits(known, WaitFor::Lock);
     let held: Vec<&GrownWait> = waits.iter().filter(is_held).copied().collect();
-    let slept = held.first().map(|first| {
-        let title = format!("`{}` waits for a lock that another process holds", first.who.process);
+    let slept = held.first().filter(|_| by_seen::explain(known, &held)).map(|first| {
+        let file = file_of(first).map_or_else(String::new, |file| format!(" on {file}"));
+        let title = format!("`{}` waits for a lock{file} that another process holds", first.who.process);
         Cause { title, ..cause(ID, 0.8, by_seen::wait_evidence(known, &held)) }
     });
     by_functions::named(ID, &FUNCTIONS, known).into_iter().chain(slept).collect()
+}
+
+/// The file whose lock a thread waits for, where the kernel tells it.
+fn file_of(wait: &GrownWait) -> Option<&str> {
+    match &wait.site {
+        WaitSite::Sleep { call: Some(call), .. } => {
+            call.split_once(WaitSite::OF_A_FILE).map(|(_, file)| file)
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -67,11 +78,12 @@ mod tests {
             let profile = ProfileReport { waits, ..profile() };
             named(&Known { profile: Some(&profile), ..Known::default() })
         };
-        let causes = of("flock_lock_inode_wait", "flock");
+        let causes = of("flock_lock_inode_wait", "flock of /srv/sess");
         assert_eq!(causes[0].id, ID);
+        assert_eq!(causes[0].title, "`relay` waits for a lock on /srv/sess that another process holds");
         assert_eq!(
             causes[0].evidence[0].metric,
-            "relay/relay waited: flock_lock_inode_wait in flock (per connection)"
+            "relay/relay waited: flock_lock_inode_wait in flock of /srv/sess (per connection)"
         );
         assert!(of("futex_do_wait", "futex").is_empty());
     }

@@ -165,6 +165,8 @@ impl WaitSite {
     pub const TIMEOUT_ALONE: &str = " without descriptors";
     /// The end of the call's name where the program says in its title that it waits for a lock.
     pub const FOR_A_LOCK: &str = " for a lock";
+    /// What stands between the call's name and the file whose lock it waits for.
+    pub const OF_A_FILE: &str = " of ";
 
     /// Where it is, in words: `jbd2_log_wait_commit in fsync`.
     pub fn title(&self) -> String {

@@ -31,6 +31,9 @@ pub(super) enum WaitSite {
 /// System calls that wait for descriptors, of which they may have none; and where the number of them stands among the arguments.
 const WAIT_FOR_DESCRIPTORS: [(&str, usize); 4] = [("select", 0), ("pselect6", 0), ("poll", 1), ("ppoll", 1)];
 
+/// System calls that wait for a lock on the file that is their first argument.
+const LOCK_FILES: [&str; 2] = ["flock", "fcntl"];
+
 /// Programs that say in their title that they wait for a lock, and the call that they sleep in meanwhile (PostgreSQL, "Standard Unix Tools": `UPDATE waiting`).
 const TITLED: [(&str, &str); 2] = [("postgres", "epoll_wait"), ("postgres", "poll")];
 
@@ -121,15 +124,22 @@ impl Thread {
     }
 
     /// The reason of its sleep in this call, where the kernel's functions do not tell it: the end of the call's name.
-    fn reason(&self, call: &str, program: &str) -> Option<&'static str> {
+    fn reason(&self, call: &str, program: &str) -> Option<String> {
         let (pid, tid) = self.ids;
         if TITLED.contains(&(program, call)) {
             let title = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            return waits_for_lock(&title).then_some(Site::FOR_A_LOCK);
+            return waits_for_lock(&title).then(|| Site::FOR_A_LOCK.to_owned());
+        }
+        let argument = |at: usize| {
+            let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
+            u64::from_str_radix(text.split_ascii_whitespace().nth(1 + at)?.strip_prefix("0x")?, 16).ok()
+        };
+        if LOCK_FILES.contains(&call) {
+            let file = fs::read_link(format!("/proc/{pid}/fd/{}", argument(0)?)).ok()?;
+            return Some(format!("{}{}", Site::OF_A_FILE, file.display()));
         }
         let (_, at) = WAIT_FOR_DESCRIPTORS.iter().find(|(name, _)| *name == call)?;
-        let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
-        (text.split_ascii_whitespace().nth(1 + at) == Some("0x0")).then_some(Site::TIMEOUT_ALONE)
+        (argument(*at)? == 0).then(|| Site::TIMEOUT_ALONE.to_owned())
     }
 }
 
@@ -173,21 +183,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_select_without_descriptors_waits_for_its_timeout_alone() {
-        let of = |sets: &str| {
-            let script = format!("import select; print(flush=True); select.select({sets}, [], [], 60)");
+    fn a_wait_ends_with_its_timeout_alone_or_with_the_lock_of_a_file() {
+        let locked = tempfile::NamedTempFile::new().unwrap();
+        let path = locked.path().to_str().unwrap();
+        let of = |call: &str, script: &str| {
+            let script = format!("import fcntl, select; print(flush=True); {script}");
             let mut child = std::process::Command::new("python3");
             let (stdin, stdout) = (std::process::Stdio::piped(), std::process::Stdio::piped());
             let mut child = child.args(["-c", &script]).stdin(stdin).stdout(stdout).spawn().unwrap();
             io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
             std::thread::sleep(std::time::Duration::from_millis(200));
             let thread = Thread::open(child.id(), child.id(), 0, &mut 8).unwrap();
-            let reason = thread.reason("pselect6", "python3");
+            let reason = thread.reason(call, "python3");
             child.kill().unwrap();
             child.wait().unwrap();
             reason
         };
-        assert_eq!((of("[]"), of("[0]")), (Some(Site::TIMEOUT_ALONE), None));
+        let select = |sets| of("pselect6", &format!("select.select({sets}, [], [], 60)"));
+        assert_eq!((select("[]"), select("[0]")), (Some(Site::TIMEOUT_ALONE.to_owned()), None));
+        let wait = format!("fcntl.flock(open('{path}'), fcntl.LOCK_EX)");
+        let script = format!("held = open('{path}'); fcntl.flock(held, fcntl.LOCK_EX); {wait}");
+        assert_eq!(of("flock", &script), Some(format!("{}{path}", Site::OF_A_FILE)));
     }
 
     #[test]
