@@ -1,10 +1,11 @@
 //! Two commands that were run in turns: what sets the worse one apart.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_explain::causes::Measured;
 pub use plimsoll_explain::causes::READY;
+use plimsoll_explain::causes::{Dependency, Measured};
 use plimsoll_explain::profile::{Sampled, contrast, contrast_from};
+use plimsoll_explain::seen::{grown_kernel_work, kernel_work};
 use plimsoll_model::observation::{Frame, FrameKind, Profile, ProfileBuilder, ServiceMember, program_of};
 use plimsoll_model::report::{Evidence, GrownWait, WaitFor};
 
@@ -21,6 +22,14 @@ pub const CPU_TIME: &str = "command.cpu_time";
 const MOST: f64 = 0.4;
 /// The part of accounted growth that samples must show: they scatter.
 const SEEN: f64 = 0.4;
+/// Begins the name of the sum over looks of the connections on which a program waited for another one.
+const ASKED: &str = "served.";
+/// How often sockets were looked at.
+const LOOKS: &str = "listen.looks";
+/// Begins the names of the counters of block devices.
+const DISKS: &str = "machine.diskstats.";
+/// Ratio of a device's requests on the two sides from which on one side uses it alone.
+const ALONE: f64 = 10.0;
 /// What counters are divided by where the figure counts nothing.
 const RUN: &str = "run";
 /// What they are divided by where it does: units of the figure, small enough for the runs to count many of them.
@@ -58,26 +67,36 @@ impl Command {
         self.runs.iter().map(of).sum()
     }
 
-    /// Whether a block device carried out requests while the command ran.
-    fn uses(&self, device: &str) -> bool {
-        let moved = |field: &str| {
-            let name = format!("machine.diskstats.{device}.{field}");
-            self.runs.iter().any(|run| run.counters.get(&name).is_some_and(|moved| *moved > 0.0))
-        };
-        moved("reads") || moved("writes")
+    /// The requests that each block device carried out in a run, on average.
+    fn requests(&self) -> BTreeMap<&str, f64> {
+        let mut requests = BTreeMap::new();
+        for (name, moved) in self.runs.iter().flat_map(|run| &run.counters) {
+            let device = name.strip_prefix(DISKS).and_then(|rest| rest.rsplit_once('.'));
+            if let Some((device, "reads" | "writes")) = device.filter(|_| *moved > 0.0) {
+                *requests.entry(device).or_default() += moved / self.runs.len() as f64;
+            }
+        }
+        requests
     }
 
-    /// The profile, of these processes alone where they are given.
-    fn sampled(&self, part: Option<f64>, processes: Option<&[String]>) -> Option<Sampled> {
-        let profile = self.profile.as_ref()?.of_the_run();
+    fn sampled(&self, part: Option<f64>) -> Option<Sampled> {
         Some(Sampled {
-            profile: match processes {
-                Some(processes) => of_processes(&profile, processes),
-                None => profile,
-            },
+            profile: self.profile.as_ref()?.of_the_run(),
             operations: self.operations(part).round() as u64,
             seconds: self.runs.iter().map(|run| run.seconds).sum(),
         })
+    }
+
+    /// On how many connections programs waited for others, on average, by the names of both.
+    fn asked(&self) -> BTreeMap<(&str, &str), f64> {
+        let mut asked = BTreeMap::new();
+        let looks: f64 = self.runs.iter().filter_map(|run| run.counters.get(LOOKS)).sum();
+        for (name, sum) in self.runs.iter().flat_map(|run| &run.counters) {
+            if let Some(both) = name.strip_prefix(ASKED).and_then(|both| both.split_once('>')) {
+                *asked.entry(both).or_default() += sum / looks.max(1.0);
+            }
+        }
+        asked
     }
 
     /// The parts of services that were seen while it ran.
@@ -86,13 +105,22 @@ impl Command {
     }
 }
 
-/// Without the stacks, waits and failures of processes that are not measured: what those do all the time grows with the length of a run.
-fn of_processes(profile: &Profile, measured: &[String]) -> Profile {
+/// The name of the sum over looks of the connections on which a program waited for another one.
+#[must_use]
+pub fn asked(client: &str, server: &str) -> String {
+    format!("{ASKED}{client}>{server}")
+}
+
+/// Without the stacks, waits and failures of processes that are not measured: what those do all the time grows with the length of a run. Threads of the
+/// kernel work for everybody, and count with what they do more of in each second.
+fn of_processes(profile: &Profile, measured: &[String], work: &BTreeSet<String>) -> Profile {
     let is_measured = |stack: &[&Frame]| match stack {
-        [owner, Frame { kind: FrameKind::Process, name }, ..] => {
-            !matches!(owner.kind, FrameKind::Host | FrameKind::Others) || measured.contains(name)
-        }
-        _ => true,
+        [
+            Frame { kind: FrameKind::Host | FrameKind::Others, .. },
+            Frame { kind: FrameKind::Process, name },
+            ..,
+        ] => measured.contains(name),
+        _ => kernel_work(stack).is_none_or(|it| work.contains(it)),
     };
     let mut own = ProfileBuilder::new(profile.arm, profile.clock, profile.hertz);
     for (stack, samples) in profile.stacks().filter(|(stack, _)| is_measured(stack)) {
@@ -107,6 +135,41 @@ fn of_processes(profile: &Profile, measured: &[String]) -> Profile {
     own.build()
 }
 
+/// The runs of the better command, with the name of the worse one's block device where each has one for itself: both may do the same on two disks.
+fn on_one_device(better: &Command, worse: &Command) -> Vec<CommandRun> {
+    let requests = [better, worse].map(Command::requests);
+    let alone = |side: usize| {
+        let of = |device: &str| requests[1 - side].get(device).copied().unwrap_or(0.0);
+        let mut alone = requests[side].iter().filter(|(device, own)| **own >= ALONE * of(device));
+        alone.next().filter(|_| alone.next().is_none()).map(|(device, _)| format!("{DISKS}{device}."))
+    };
+    let mut runs = better.runs.clone();
+    if let (Some(before), Some(after)) = (alone(0), alone(1)) {
+        let renamed = |name: String| match (name.strip_prefix(&before), name.strip_prefix(&after)) {
+            (Some(field), _) => format!("{after}{field}"),
+            (_, Some(field)) => format!("{before}{field}"),
+            _ => name,
+        };
+        for run in &mut runs {
+            let counters = std::mem::take(&mut run.counters).into_iter();
+            run.counters = counters.map(|(name, value)| (renamed(name), value)).collect();
+        }
+    }
+    runs
+}
+
+/// Who waited for whom on the worse side, and for how long on both.
+fn dependencies(better: &Command, worse: &Command) -> Vec<Dependency> {
+    let was = better.asked();
+    let both = |((client, server), after): ((&str, &str), f64)| Dependency {
+        client: client.to_owned(),
+        server: server.to_owned(),
+        before: was.get(&(client, server)).copied().unwrap_or(0.0),
+        after,
+    };
+    worse.asked().into_iter().map(both).collect()
+}
+
 /// Whose work the commands do, and where it was looked at.
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
@@ -116,11 +179,13 @@ pub struct Scene {
     pub host: String,
     /// Whether it has strangers as well, as the machine itself has.
     pub is_beside_strangers: bool,
+    /// Whether the figure is a time, or a rate: then nothing explains it that did not take longer.
+    pub is_of_time: bool,
 }
 
 /// What sets the worse of two commands apart, for each operation that the figure counts, or for each run.
 pub fn explain(better: &Command, worse: &Command, scene: Scene) -> Explained {
-    let Scene { programs, host, is_beside_strangers } = scene;
+    let Scene { programs, host, is_beside_strangers, is_of_time } = scene;
     let least = better.least().zip(worse.least()).map(|(better, worse)| better.min(worse));
     let (part, per) = match least {
         Some(least) => {
@@ -129,14 +194,23 @@ pub fn explain(better: &Command, worse: &Command, scene: Scene) -> Explained {
         }
         None => (None, RUN),
     };
-    let runs = [better.runs.as_slice(), worse.runs.as_slice()];
+    let renamed = on_one_device(better, worse);
+    let runs = [renamed.as_slice(), worse.runs.as_slice()];
     let mut moved = evidence::of_commands(runs, part, per);
     moved.extend(evidence::levels_of_commands(runs));
     moved.extend(evidence::differing_settings(runs));
     let programs = measured(&programs, worse.is_complete, better.members().chain(worse.members()));
     let alone = (is_beside_strangers || worse.is_complete).then_some(programs.as_slice());
     let took_us = better.us_of_one(part).zip(worse.us_of_one(part));
-    let sampled = better.sampled(part, alone).zip(worse.sampled(part, alone));
+    // Who uses more memory may take less time.
+    let took_us = took_us.filter(|(before, after)| is_of_time || after > before);
+    let mut sampled = better.sampled(part).zip(worse.sampled(part));
+    if let (Some((better, worse)), Some(programs)) = (&mut sampled, alone) {
+        let work = grown_kernel_work(better, worse);
+        for side in [better, worse] {
+            side.profile = of_processes(&side.profile, programs, &work);
+        }
+    }
     let mut profile = sampled.as_ref().and_then(|(better, worse)| contrast(better, worse, None, per));
     // Short commands have few samples. The kernel accounts their CPU time to the microsecond.
     if let Some((better, worse)) = sampled.filter(|_| profile.as_ref().is_some_and(|it| !it.grew))
@@ -145,7 +219,8 @@ pub fn explain(better: &Command, worse: &Command, scene: Scene) -> Explained {
         profile = contrast_from(SEEN * least, &better, &worse, per);
     }
     if let Some(profile) = &mut profile {
-        profile.io_limits.retain(|limit| worse.uses(&limit.device));
+        let used = worse.requests();
+        profile.io_limits.retain(|limit| used.contains_key(limit.device.as_str()));
     }
     let waits_for_disk = profile.as_ref().is_some_and(|profile| {
         let own_syncs = profile.calls.iter().any(|call| programs.contains(&call.process));
@@ -158,6 +233,7 @@ pub fn explain(better: &Command, worse: &Command, scene: Scene) -> Explained {
         hosts: vec![evidence::HERE.to_owned(), host],
         is_beside_strangers,
         waits_for_disk,
+        dependencies: dependencies(better, worse),
         ..Measured::default()
     };
     let mut explained = Explained::of(moved, profile, &measured, took_us);
@@ -312,7 +388,7 @@ mod tests {
         let of = |worse: &Command| explain(&side(100, 900, 1.0), worse, scene()).profile.unwrap();
         assert!(!of(&side(100, 9000, 10.0)).grew);
         let grown = of(&side(2000, 900, 10.0));
-        assert!(grown.grew && grown.after.samples == 2009, "{:?}", grown.after);
+        assert!(grown.grew && grown.after.samples == 2000, "{:?}", grown.after);
     }
 
     #[test]
@@ -337,12 +413,82 @@ mod tests {
 
     #[test]
     fn a_device_is_used_where_its_counters_moved() {
-        assert!(!busy(9.0).uses("vda"), "its counters of requests stand still");
+        assert!(busy(9.0).requests().is_empty(), "its counters of requests stand still");
         let counters = [("machine.diskstats.vda.writes".to_owned(), 7.0)].into();
         let run = CommandRun { counters, seconds: 1.0, operations: None };
         let writer = Command { runs: vec![run], ..Command::default() };
-        assert!(writer.uses("vda") && !writer.uses("vdb"));
+        assert_eq!(writer.requests(), [("vda", 7.0)].into());
         assert_eq!(writer.us_of_one(None), Some(1e6));
+    }
+
+    #[test]
+    fn two_commands_that_do_the_same_on_two_disks_differ_in_nothing() {
+        let on = |device: &str, queue: f64| {
+            let counters = [
+                (format!("{DISKS}{device}.writes"), 160.0),
+                (format!("{DISKS}{device}.queue_time"), queue),
+                // The journal of the other disk is written now and then.
+                (format!("{DISKS}loop1.writes"), if device == "loop1" { 160.0 } else { 2.0 }),
+            ];
+            let run = CommandRun { counters: counters.into(), seconds: 1.0, operations: None };
+            Command { runs: vec![run; 5], ..Command::default() }
+        };
+        let of = |queue| {
+            let found = explain(&on("loop0", 9e4), &on("loop1", queue), Scene::default()).evidence;
+            let queues = found.into_iter().filter(|it| it.metric.contains("queue_time"));
+            queues.map(|it| (it.metric, it.before)).collect::<Vec<_>>()
+        };
+        assert!(of(9e4).is_empty());
+        assert_eq!(of(9e5), [("machine.diskstats.loop1.queue_time (per run)".to_owned(), 9e4)]);
+    }
+
+    #[test]
+    fn what_took_no_longer_is_explained_by_nothing() {
+        let of = |seconds, is_of_time| {
+            let scene = Scene { is_of_time, ..Scene::default() };
+            explain(&command(0.0, 1000.0, 1.0), &command(30.0, 1000.0, seconds), scene).causes.len()
+        };
+        assert_eq!((of(1.5, true), of(0.9, true)), (1, 0));
+        assert_eq!(of(0.9, false), 1, "more memory, or an error");
+    }
+
+    #[test]
+    fn threads_of_the_kernel_count_with_what_they_do_more_of_in_each_second() {
+        let side = |compress: u64, flush: u64, seconds: f64| {
+            let mut profile = ProfileBuilder::new(Arm::Control, ProfileClock::CpuClock, 99);
+            for (work, samples) in [("btrfs_work_helper", compress), ("wb_workfn", flush)] {
+                let functions = ["kthread", "process_one_work", work];
+                let functions = functions.map(|it| Frame::new(FrameKind::Kernel, it));
+                let owner =
+                    [Frame::new(FrameKind::Shared, "kernel"), Frame::new(FrameKind::Process, "kworker")];
+                profile.add(owner.iter().chain(&functions), samples);
+            }
+            let own = [Frame::new(FrameKind::Host, "host"), Frame::new(FrameKind::Process, "cp (command)")];
+            profile.add(&own, 50);
+            let members = vec![ServiceMember { service: COMMAND.into(), process: "cp (command)".to_owned() }];
+            profile.see(&Seen { looks: 9, members, ..Seen::default() });
+            let run = CommandRun { seconds, ..CommandRun::default() };
+            Command { runs: vec![run; 5], profile: Some(profile.build()), is_complete: false }
+        };
+        let scene = Scene { is_beside_strangers: true, ..Scene::default() };
+        let found = explain(&side(10, 100, 0.5), &side(300, 300, 1.5), scene);
+        // What is written back goes on all the time.
+        assert_eq!(found.profile.unwrap().after.samples, 350);
+        assert!(found.causes[0].title.ends_with("`btrfs_work_helper` of the kernel's own `kworker`"));
+    }
+
+    #[test]
+    fn who_waits_for_whom_is_a_mean_over_looks() {
+        let of = |sum: f64| {
+            let counters = [(asked("ab", "haproxy"), sum), (LOOKS.to_owned(), 10.0)];
+            let run = CommandRun { counters: counters.into(), seconds: 1.0, operations: None };
+            Command { runs: vec![run; 5], ..Command::default() }
+        };
+        let (client, server) = ("ab".to_owned(), "haproxy".to_owned());
+        assert_eq!(
+            dependencies(&of(80.0), &of(160.0)),
+            [Dependency { client, server, before: 8.0, after: 16.0 }]
+        );
     }
 
     #[test]

@@ -222,9 +222,10 @@ const DISKS: &str = "machine.diskstats.";
 const BUSY_US: f64 = 0.8e6;
 
 /// Counters that rise and fall, of which a change during a slice says nothing.
-const GAUGES: [&str; 15] = [
+const GAUGES: [&str; 16] = [
     "dns.",
     "listen.",
+    "served.",
     "neighbour.entries",
     "cgroup.memory.current",
     "machine.vmstat.workingset_nodes",

@@ -3,7 +3,7 @@
 //! All of it are counts, as the samples of a profile are, and their scatter is taken to be that of counts, several times over, since what is seen of
 //! one thread at one time is likely to be seen of it again a little later.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_model::observation::{
     BlockIo, CpuUse, FailedCalls, Frame, FrameKind, IoLimit, ProcessState, ServiceMember, StateKind,
@@ -114,6 +114,40 @@ const STOPPED: [&str; 6] =
 /// When it waits for a time: kernel/time/hrtimer.c.
 const TIMER: [&str; 2] = ["hrtimer_nanosleep", "do_nanosleep"];
 const DATAGRAM: [&str; 2] = ["__skb_wait_for_more_packets", "__skb_recv_udp"];
+
+/// The function of the kernel that carries out what others have put into a queue of work (kernel/workqueue.c).
+const WORK: &str = "process_one_work";
+
+/// What a thread of the kernel works at: the function that was put into its queue, or else the thread's own name. Nothing for other stacks.
+pub fn kernel_work<'f>(stack: &[&'f Frame]) -> Option<&'f str> {
+    match stack {
+        [Frame { kind: FrameKind::Shared, .. }, Frame { kind: FrameKind::Process, name }, functions @ ..] => {
+            let queued = functions.iter().skip_while(|it| it.name != WORK).nth(1);
+            Some(queued.map_or(name, |it| &it.name))
+        }
+        _ => None,
+    }
+}
+
+/// What threads of the kernel worked at for more of each second.
+pub fn grown_kernel_work(before: &Sampled, after: &Sampled) -> BTreeSet<String> {
+    let of = |side: &Sampled| {
+        let mut samples: BTreeMap<String, f64> = BTreeMap::new();
+        for (stack, found) in side.profile.stacks() {
+            if let Some(work) = kernel_work(&stack) {
+                *samples.entry(work.to_owned()).or_default() += found as f64;
+            }
+        }
+        samples
+    };
+    let was = of(before);
+    let seconds = (before.seconds, after.seconds);
+    let grew = |work: &String, after: f64| {
+        let before = was.get(work).copied().unwrap_or(0.0);
+        Counts { before, after }.are_more(seconds, DISPERSION)
+    };
+    of(after).into_iter().filter(|(work, after)| grew(work, *after)).map(|(work, _)| work).collect()
+}
 
 /// What a thread waits for. The functions nearest to the sleep tell first.
 pub fn wait_for(site: &WaitSite) -> WaitFor {

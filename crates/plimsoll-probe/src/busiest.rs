@@ -9,14 +9,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::connections;
+use crate::connections::{self, ANSWER, ASK_INFO, INET_DIAG_INFO};
 
 const AF_INET: u8 = 2;
-/// Bytes of `struct inet_diag_msg`.
-const ANSWER: usize = 72;
-/// The attribute that holds `struct tcp_info`, and the bit that asks for it.
-const INET_DIAG_INFO: u16 = 2;
-const ASK_INFO: u8 = 1 << (INET_DIAG_INFO - 1);
 const ESTABLISHED: u8 = 1;
 const LISTEN: u8 = 10;
 /// The most sockets of each kind that are kept.

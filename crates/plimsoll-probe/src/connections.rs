@@ -148,14 +148,27 @@ pub(crate) fn listening(diagnostics: &Socket) -> io::Result<BTreeMap<SocketAddr,
     sockets_in(diagnostics, 1 << LISTEN).map(|sockets| sockets.listeners)
 }
 
-/// Both ends of the TCP sockets of the calling thread's network namespace that are open and do not listen: the own one and the peer's, by inode.
-/// A socket that no process has yet has the inode 0.
-pub(crate) fn ends() -> io::Result<Vec<(u32, (SocketAddr, SocketAddr))>> {
-    let mut found = Vec::new();
-    diagnose(ALL_STATES & !(1 << LISTEN | 1 << TIME_WAIT), 0, |answer| {
+/// One end of an open TCP connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    /// Its inode; 0 where no process has it yet.
+    pub(crate) inode: u32,
+    /// Whether this side has sent since it received last, as one does that waits for an answer. What it did both in one tick of the kernel counts as well.
+    pub(crate) waits: bool,
+}
+
+/// The ends of the TCP connections of the calling thread's network namespace, by their own address and the peer's. Listening sockets are left out.
+pub(crate) fn ends() -> io::Result<BTreeMap<(SocketAddr, SocketAddr), End>> {
+    let mut found = BTreeMap::new();
+    diagnose(ALL_STATES & !(1 << LISTEN | 1 << TIME_WAIT), ASK_INFO, |answer| {
         let own = end(answer, ANSWER_PORT, ANSWER_ADDRESS);
         let peer = end(answer, ANSWER_PEER_PORT, ANSWER_PEER_ADDRESS);
-        found.extend(number(answer, ANSWER_INODE).zip(own.map(canonical).zip(peer.map(canonical))));
+        let Some(inode) = number(answer, ANSWER_INODE) else { return };
+        let info = answer.get(ANSWER..).and_then(|rest| plimsoll_netlink::attribute(rest, INET_DIAG_INFO));
+        let since = |at| info.and_then(|info| number(info, at));
+        let waits =
+            since(INFO_LAST_SENT).zip(since(INFO_LAST_RECEIVED)).is_some_and(|(sent, got)| sent <= got);
+        found.extend(own.map(canonical).zip(peer.map(canonical)).map(|pair| (pair, End { inode, waits })));
     })?;
     Ok(found)
 }
@@ -185,6 +198,13 @@ const REQUEST_BY_FAMILY: usize = 56;
 const ANSWER_PEER_PORT: usize = 6;
 const ANSWER_PEER_ADDRESS: usize = 24;
 const ANSWER_INODE: usize = 68;
+/// Bytes of `struct inet_diag_msg`, which attributes follow: one of them is `struct tcp_info`, and the bit that asks for it.
+pub(crate) const ANSWER: usize = 72;
+pub(crate) const INET_DIAG_INFO: u16 = 2;
+pub(crate) const ASK_INFO: u8 = 1 << (INET_DIAG_INFO - 1);
+/// Where `struct tcp_info` has the time since data was sent last, and received last (linux/tcp.h).
+const INFO_LAST_SENT: usize = 44;
+const INFO_LAST_RECEIVED: usize = 52;
 /// The port of name servers.
 const DNS: u16 = 53;
 

@@ -1,4 +1,4 @@
-//! Which local programs serve others: they have the other end of a connection, or listen where that was made.
+//! Which local programs serve others: they have the other end of a connection, or listen where that was made. Servers ask others in turn, which serve as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,8 +7,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use crate::connections::{ends, listening_sockets};
+use crate::small_file;
 use crate::tree::ProcessTree;
-use crate::unix_sockets;
+use crate::unix_sockets::{self, UnixSocket};
 
 /// The most processes whose sockets are looked at, and the most open files of each.
 const MOST_CLIENTS: usize = 64;
@@ -17,20 +18,38 @@ const MOST_FILES: usize = 256;
 const INIT: u32 = 1;
 const SERVICE_MANAGER: &str = "systemd";
 
-/// Finds the servers of a process and its children, by the sockets that these have open.
+/// Finds the servers of a process and its children, and the servers of those, by the sockets that these have open.
 #[derive(Clone, Debug)]
 pub struct Servers {
     clients: u32,
     /// Sockets whose owners were asked for.
     known: BTreeSet<u32>,
-    pids: BTreeSet<u32>,
+    servers: BTreeSet<u32>,
+    found: ServerLooks,
+}
+
+/// What looks have found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerLooks {
+    /// Processes that serve and were not known.
+    pub pids: BTreeSet<u32>,
+    /// Connections on which a program waited for an answer of another one, summed over looks, by the names of both. A Unix socket counts while it is open.
+    pub asked: BTreeMap<(String, String), u64>,
+}
+
+/// A socket of a client.
+struct Link {
+    client: u32,
+    /// Sockets that may have its server: the other end, and those that listen there.
+    serving: Vec<u32>,
+    waits: bool,
 }
 
 impl Servers {
     /// None of this process are known yet.
     #[must_use]
     pub fn of(clients: u32) -> Self {
-        Self { clients, known: BTreeSet::new(), pids: BTreeSet::new() }
+        Self { clients, known: BTreeSet::new(), servers: BTreeSet::new(), found: ServerLooks::default() }
     }
 
     /// Looks at the sockets of the calling thread's network namespace. A connection must be there at this moment to be seen.
@@ -38,69 +57,98 @@ impl Servers {
     /// # Errors
     /// The kernel has no socket diagnostics, or refuses them.
     pub fn look(&mut self) -> io::Result<()> {
-        let tree = ProcessTree::take(Path::new("/"), self.clients).pids;
+        let tree = |pid: &u32| ProcessTree::take(Path::new("/"), *pid).pids;
         // The lab's own connections are no part of what it measures.
-        let clients = tree.iter().filter(|pid| **pid != std::process::id()).take(MOST_CLIENTS);
-        let own: BTreeSet<u32> = clients.flat_map(|pid| sockets(*pid)).collect();
+        let is_other = |pid: &u32| *pid != std::process::id();
+        let command = tree(&self.clients);
+        let servers = self.servers.iter().copied().filter(is_other).flat_map(|pid| tree(&pid));
+        let clients = command.iter().copied().filter(is_other).chain(servers).take(MOST_CLIENTS);
+        let own: BTreeMap<u32, u32> =
+            clients.flat_map(|pid| sockets(pid).map(move |socket| (socket, pid))).collect();
         if own.is_empty() {
             return Ok(());
         }
-        let mut serving = by_unix(&own)?;
-        serving.extend(by_tcp(&own)?);
-        serving.retain(|socket| !own.contains(socket) && self.known.insert(*socket));
-        self.pids.extend(owners(&serving).difference(&tree));
+        let mut links = by_unix(&own)?;
+        links.extend(by_tcp(&own)?);
+        let mut unknown = BTreeSet::new();
+        for Link { client, serving, waits } in links {
+            match serving.iter().find_map(|socket| own.get(socket)) {
+                Some(server) if waits => {
+                    let asked = (name(own[&client]), name(*server));
+                    *self.found.asked.entry(asked).or_default() += 1;
+                }
+                None if !serving.iter().any(|socket| self.known.contains(socket)) => unknown.extend(serving),
+                _ => {}
+            }
+        }
+        self.known.extend(&unknown);
+        let found: BTreeSet<u32> = owners(&unknown).difference(&command).copied().collect();
+        self.servers.extend(&found);
+        self.found.pids.extend(found);
         Ok(())
     }
 
-    /// Takes the processes that were found since the last call.
-    pub fn take(&mut self) -> BTreeSet<u32> {
-        std::mem::take(&mut self.pids)
+    /// Takes what was found since the last call.
+    pub fn take(&mut self) -> ServerLooks {
+        std::mem::take(&mut self.found)
     }
 }
 
-/// The sockets at the other end of these Unix sockets, and those that listen under the same name. A client has no name.
-fn by_unix(own: &BTreeSet<u32>) -> io::Result<BTreeSet<u32>> {
+/// The connections of these Unix sockets. A client has no name.
+fn by_unix(own: &BTreeMap<u32, u32>) -> io::Result<Vec<Link>> {
     let all = unix_sockets::all()?;
-    let has_client = |listener: &unix_sockets::UnixSocket| listener.waiting.iter().any(|it| own.contains(it));
-    let listeners = all.iter().filter(|(_, it)| has_client(it)).map(|(inode, _)| *inode);
-    let mut serving: BTreeSet<u32> = listeners.collect();
-    for client in own.iter().filter_map(|inode| all.get(inode)).filter(|it| it.name.is_none()) {
-        let Some(peer) = client.peer else { continue };
-        match all.get(&peer) {
-            // One of a pair, as a parent makes them for its child.
-            Some(server) if server.name.is_none() => {}
-            Some(server) => {
-                let is_listener = |it: &&u32| all[*it].queue.is_some() && all[*it].name == server.name;
-                serving.extend(all.keys().filter(is_listener));
-                serving.insert(peer);
-            }
-            // The server is in another network namespace.
-            None => drop(serving.insert(peer)),
-        }
-    }
-    Ok(serving)
+    let listeners: Vec<(&u32, &UnixSocket)> = all.iter().filter(|(_, it)| it.queue.is_some()).collect();
+    let listening = |is_it: &dyn Fn(&UnixSocket) -> bool| {
+        listeners.iter().filter(|(_, it)| is_it(it)).map(|(inode, _)| **inode).collect::<Vec<u32>>()
+    };
+    let link = |client: &u32| {
+        let socket = all.get(client).filter(|it| it.name.is_none())?;
+        let serving = match socket.peer {
+            // The server has not accepted it.
+            None => listening(&|it| it.waiting.contains(client)),
+            Some(peer) => match all.get(&peer) {
+                // The server is in another network namespace.
+                None => vec![peer],
+                // One of a pair, as a parent makes them for its child.
+                Some(UnixSocket { name: None, .. }) => return None,
+                Some(server) => {
+                    let mut serving = listening(&|it| it.name == server.name);
+                    serving.push(peer);
+                    serving
+                }
+            },
+        };
+        Some(Link { client: *client, serving, waits: true })
+    };
+    Ok(own.keys().filter_map(link).collect())
 }
 
-/// The sockets that listen where these TCP sockets are connected to, if the other end is in this namespace as well.
-fn by_tcp(own: &BTreeSet<u32>) -> io::Result<BTreeSet<u32>> {
+/// The connections of these TCP sockets, if the other end is in this namespace as well.
+fn by_tcp(own: &BTreeMap<u32, u32>) -> io::Result<Vec<Link>> {
     let (listening, ends) = (listening_sockets()?, ends()?);
-    let pairs: BTreeMap<(SocketAddr, SocketAddr), u32> =
-        ends.into_iter().map(|(inode, pair)| (pair, inode)).collect();
-    let (mut serving, listening) = (BTreeSet::new(), &listening);
-    for ((local, remote), _) in pairs.iter().filter(|(_, inode)| own.contains(inode)) {
-        // A listener may be on one address, or on all of a family, and that of IPv6 takes IPv4 as well.
-        let listens_at = |address: SocketAddr| {
-            let of_all = [IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv6Addr::UNSPECIFIED)];
-            let addresses = of_all.into_iter().chain([address.ip()]);
-            let at = addresses.map(move |ip| SocketAddr::new(ip, address.port()));
-            at.filter_map(move |address| listening.get(&address)).flatten()
-        };
-        let is_client = listens_at(*local).next().is_none();
-        if is_client && pairs.contains_key(&(*remote, *local)) {
-            serving.extend(listens_at(*remote));
-        }
-    }
-    Ok(serving)
+    // A listener may be on one address, or on all of a family, and that of IPv6 takes IPv4 as well.
+    let listens_at = |address: &SocketAddr| {
+        let of_all = [IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv6Addr::UNSPECIFIED)];
+        let addresses = of_all.into_iter().chain([address.ip()]);
+        let at = addresses.map(|ip| SocketAddr::new(ip, address.port()));
+        at.filter_map(|address| listening.get(&address)).flatten().copied().collect::<Vec<u32>>()
+    };
+    let link = |(pair, end): (&(SocketAddr, SocketAddr), &crate::connections::End)| {
+        let (local, remote) = pair;
+        let is_client = own.contains_key(&end.inode) && listens_at(local).is_empty();
+        let peer = ends.get(&(*remote, *local)).filter(|_| is_client)?;
+        let mut serving = listens_at(remote);
+        // Who has inherited a connection has no listener.
+        serving.extend((peer.inode != 0 && !serving.is_empty()).then_some(peer.inode));
+        Some(Link { client: end.inode, serving, waits: end.waits })
+    };
+    Ok(ends.iter().filter_map(link).collect())
+}
+
+/// What a process is called; nothing where it has ended.
+fn name(pid: u32) -> String {
+    let name = small_file::text(Path::new(&format!("/proc/{pid}/comm"))).unwrap_or_default();
+    name.trim_end().to_owned()
 }
 
 /// The inodes of the sockets that a process has open.
@@ -120,10 +168,7 @@ fn owners(wanted: &BTreeSet<u32>) -> BTreeSet<u32> {
     }
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let is_manager = |pid: u32| {
-        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        pid == INIT || name.trim_end() == SERVICE_MANAGER
-    };
+    let is_manager = |pid: u32| pid == INIT || name(pid) == SERVICE_MANAGER;
     pids.filter(|pid| sockets(*pid).any(|inode| wanted.contains(&inode)) && !is_manager(*pid)).collect()
 }
 
@@ -145,7 +190,7 @@ mod tests {
     fn servers_of(child: &Child) -> BTreeSet<u32> {
         let mut servers = Servers::of(child.id());
         servers.look().unwrap();
-        servers.take()
+        servers.take().pids
     }
 
     fn end(mut child: Child) {
@@ -202,15 +247,43 @@ mod tests {
     }
 
     #[test]
+    fn the_server_of_a_server_is_found_and_who_waits_for_whom() {
+        let [proxy, database] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let to = |listener: &TcpListener| TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut question = to(&proxy);
+        let (accepted, _) = proxy.accept().unwrap();
+        io::Write::write_all(&mut question, b"?").unwrap();
+        let asking = client(question);
+        let proxying = Command::new("tail")
+            .args(["-f", "/dev/null"])
+            .stdin(OwnedFd::from(accepted))
+            .stdout(OwnedFd::from(proxy))
+            .stderr(OwnedFd::from(to(&database)))
+            .spawn()
+            .unwrap();
+        let mut servers = Servers::of(asking.id());
+        servers.look().unwrap();
+        assert_eq!(servers.take(), ServerLooks { pids: [proxying.id()].into(), ..ServerLooks::default() });
+        servers.look().unwrap();
+        let asked = [(("sleep".to_owned(), "tail".to_owned()), 1)];
+        assert_eq!(servers.take(), ServerLooks { pids: [std::process::id()].into(), asked: asked.into() });
+        [asking, proxying].into_iter().for_each(end);
+    }
+
+    #[test]
     fn a_server_is_reported_once() {
         let listener = TcpListener::bind("[::]:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let child = client(TcpStream::connect(("127.0.0.1", port)).unwrap());
         let mut servers = Servers::of(child.id());
         servers.look().unwrap();
-        assert_eq!(servers.take(), [std::process::id()].into(), "over IPv4 to a listener of both families");
+        assert_eq!(
+            servers.take().pids,
+            [std::process::id()].into(),
+            "over IPv4 to a listener of both families"
+        );
         servers.look().unwrap();
-        assert!(servers.take().is_empty());
+        assert!(servers.take().pids.is_empty());
         end(child);
     }
 }

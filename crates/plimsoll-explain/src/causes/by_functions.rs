@@ -296,7 +296,9 @@ fn asked_for_from(least: f64, known: &Known<'_>, profile: &ProfileReport) -> Opt
     }
     let largest: Vec<_> = others.into_iter().filter(|(_, it)| it.share >= OF_TWO).take(2).collect();
     let names: Vec<&str> = largest.iter().map(|(name, _)| *name).collect();
-    (share(&largest) >= least).then_some(())?;
+    if share(&largest) < least {
+        return by_own_threads(profile);
+    }
     let small = names.contains(&FAULTS) && lost_huge_pages(known).is_some();
     let why = if small { ", which has fewer huge pages" } else { "" };
     Some(format!("{} of `{}`{why}", names.join(" and "), of(largest[0].1)?))
@@ -307,6 +309,21 @@ fn in_kernel(known: &Known<'_>, profile: &ProfileReport) -> Option<String> {
     match (asked_for(known, profile), by_meaning::of_kernel(profile)) {
         (Some(asked), Some(does)) => Some(format!("{asked}: {does}")),
         (asked, does) => asked.or_else(|| does.map(str::to_owned)),
+    }
+}
+
+/// The owner of threads of the kernel.
+const KERNEL: &str = "kernel";
+
+/// What threads of the kernel do for programs, which have asked for it some time before.
+fn by_own_threads(profile: &ProfileReport) -> Option<String> {
+    let is_it = |it: &&GrownFunction| it.kind == FrameKind::Kernel && it.share >= PART;
+    let function = profile.narrowest.iter().chain(&profile.functions).find(is_it)?;
+    match function.owner.as_slice() {
+        [owner, thread] if owner == KERNEL => {
+            Some(format!("`{}` of the kernel's own `{thread}`", function.function))
+        }
+        _ => None,
     }
 }
 

@@ -36,7 +36,7 @@ fn foreign(known: &Known<'_>) -> Option<Cause> {
     let is_other = |it: &GrownWait| foreign.iter().all(|io| io.who != it.who);
     let waits: Vec<&GrownWait> =
         waits.into_iter().filter(|it| known.measured.has(&it.who.process) && is_other(it)).collect();
-    if !known.measured.waits_for_disk || waits.is_empty() {
+    if !known.measured.waits_for_disk || waits.is_empty() || !by_seen::explain(known, &waits) {
         return None;
     }
     // Whoever makes the device flush writes to it as well, and the flushes are what is waited for.

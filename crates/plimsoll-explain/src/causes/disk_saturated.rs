@@ -25,7 +25,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         it.shift > 0.0 && counter.starts_with("machine.diskstats.") && counter.ends_with(".queue_time")
     };
     let queued: Vec<CauseEvidence> = known.evidence.iter().filter(queue).take(2).map(quoted).collect();
-    if waits.is_empty() || queued.is_empty() {
+    if waits.is_empty() || queued.is_empty() || !by_seen::explain(known, &waits) {
         return by_tools(known);
     }
     let mut evidence = by_seen::wait_evidence(known, &waits);

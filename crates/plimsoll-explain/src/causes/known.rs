@@ -52,10 +52,25 @@ pub struct Measured {
     pub waits_for_disk: bool,
     /// The host that the load comes from, and the process there that makes it.
     pub load: Option<(String, String)>,
+    /// Programs that waited for answers of others, as far as their sockets show it.
+    pub dependencies: Vec<Dependency>,
+}
+
+/// A program that waited for answers of another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dependency {
+    /// Who waited.
+    pub client: String,
+    /// Who was to answer.
+    pub server: String,
+    /// On how many connections, on average, on the better side.
+    pub before: f64,
+    /// On how many on the worse side.
+    pub after: f64,
 }
 
 /// The least part of the added time that a cause explains which is known by its time, alone and beside another.
-const ABOUT_HALF: f64 = 0.4;
+pub(super) const ABOUT_HALF: f64 = 0.4;
 const BESIDE: f64 = 0.15;
 /// CPUs that are idle for a smaller share of the time are used up.
 pub(super) const BUSY: f64 = 0.15;
@@ -68,6 +83,11 @@ impl Known<'_> {
         let added_us = self.took_us.map(|(before, after)| after - before).filter(|added_us| *added_us > 0.0);
         let least = if self.is_beside { BESIDE } else { ABOUT_HALF };
         added_us.is_none_or(|added_us| us >= least * added_us)
+    }
+
+    /// Whether nothing took longer, so that nothing explains why.
+    pub(super) fn is_no_slower(&self) -> bool {
+        self.took_us.is_some_and(|(before, after)| after <= before)
     }
 
     /// Counts for each operation, from those for each second; for a second where the time of an operation is unknown.

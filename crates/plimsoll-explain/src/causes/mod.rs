@@ -16,6 +16,7 @@ mod by_ladder;
 mod by_levels;
 mod by_meaning;
 mod by_seen;
+mod by_servers;
 mod by_settings;
 mod by_stalls;
 mod changes;
@@ -25,7 +26,9 @@ mod known;
 mod rank;
 
 pub use cpu_contended::READY;
-pub use known::{BackgroundLoad, CellStalls, CpuTime, Flushing, Known, Ladder, Measured, SavedCpu, Shown};
+pub use known::{
+    BackgroundLoad, CellStalls, CpuTime, Dependency, Flushing, Known, Ladder, Measured, SavedCpu, Shown,
+};
 pub use rank::named;
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};

@@ -17,6 +17,9 @@ const SUREST: f64 = 0.97;
 
 /// The causes that match the observations, the likeliest first. Causes that an intervention confirmed come before observed ones.
 pub fn named(known: &Known<'_>) -> Vec<Cause> {
+    if known.is_no_slower() {
+        return Vec::new();
+    }
     let mut causes = found(known, false);
     let is_alone = causes.is_empty();
     let others = found(known, true);
@@ -80,10 +83,17 @@ fn merge(known: &mut Cause, other: Cause) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
     use plimsoll_model::cause::CauseEvidence;
+    use plimsoll_model::observation::{FrameKind, TracedCall, WaitSite};
+    use plimsoll_model::report::{Evidence, ProfileReport};
     use proptest::prelude::*;
 
     use super::super::cause;
+    use super::super::fixture::{asleep, calls, failing, grew, profile, relay, wait};
     use super::*;
 
     fn of(id: CauseId, confidence: f64, metric: &str, confirmed: bool) -> Cause {
@@ -115,6 +125,67 @@ mod tests {
     #[test]
     fn nothing_that_was_observed_is_no_cause() {
         assert!(named(&Known::default()).is_empty());
+    }
+
+    /// Counters and levels that stand in the sources of causes.
+    fn metrics() -> BTreeSet<String> {
+        let sources = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/causes")).unwrap();
+        let texts = sources.map(|source| fs::read_to_string(source.unwrap().path()).unwrap());
+        let literals = texts.flat_map(|text| {
+            let code = text.split("mod tests {").next().unwrap_or_default();
+            code.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
+        });
+        let is_metric = |it: &String| {
+            it.contains('.') && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'.' || it == b'_')
+        };
+        literals.filter(is_metric).collect()
+    }
+
+    #[test]
+    fn figures_that_fell_name_no_cause() {
+        let of = |before, after| {
+            let figure = |(metric, host): (String, &str)| {
+                grew(host, &format!("{metric} (per operation)"), before, after)
+            };
+            let hosts = ["relay", "machine"].into_iter();
+            let figures = hosts.flat_map(|host| metrics().into_iter().zip(std::iter::repeat(host)));
+            let evidence: Vec<Evidence> = figures.map(figure).collect();
+            let known = Known { evidence: &evidence, measured: relay(), ..Known::default() };
+            named(&known).iter().map(|cause| cause.id).collect::<BTreeSet<_>>()
+        };
+        assert!(of(1.0, 1e6).len() >= 10, "{:?}", of(1.0, 1e6));
+        assert_eq!(of(1e6, 1.0), BTreeSet::new());
+    }
+
+    #[test]
+    fn nothing_explains_what_took_no_longer() {
+        let counted = |name: &str| grew("relay", &format!("netstat.TcpExt.{name}"), 0.0, 0.2);
+        let overflows = ["ListenOverflows", "TCPSynRetrans"].map(counted);
+        let waits = [
+            asleep("jbd2_log_wait_commit", "fsync"),
+            asleep("hrtimer_nanosleep", "clock_nanosleep"),
+            asleep("flock_lock_inode_wait", "flock"),
+            asleep("sk_wait_data", "recvfrom"),
+            WaitSite::Cpu,
+        ];
+        let of_wait = |site: WaitSite| {
+            let waits = vec![wait("relay", site.clone(), crate::seen::wait_for(&site))];
+            ProfileReport { waits, ..profile() }
+        };
+        let killed = [calls(TracedCall::OomKill, FrameKind::Host, "relay")];
+        let mut profiles: Vec<ProfileReport> = waits.into_iter().map(of_wait).collect();
+        profiles.push(failing("relay", "accept4", "EMFILE"));
+        profiles.push(ProfileReport { calls: killed.to_vec(), ..profile() });
+        let of = |profile, took_us| {
+            let took_us = Some(took_us);
+            let known =
+                Known { profile, took_us, evidence: &overflows, measured: relay(), ..Known::default() };
+            named(&known).len()
+        };
+        for profile in profiles.iter().map(Some).chain([None]) {
+            assert!(of(profile, (500.0, 3500.0)) > 0, "{profile:?}");
+            assert_eq!(of(profile, (3500.0, 3400.0)), 0);
+        }
     }
 
     proptest! {

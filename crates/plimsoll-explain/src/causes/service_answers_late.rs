@@ -1,17 +1,17 @@
 //! `service.answers_late`: A program waits for an answer of another.
 
 use plimsoll_model::cause::{Cause, CauseId};
-use plimsoll_model::observation::WaitSite;
+use plimsoll_model::observation::{WaitSite, program_of};
 use plimsoll_model::report::{GrownWait, WaitFor};
 
-use super::{Definition, Known, Page, by_functions, by_seen, cause};
+use super::{Definition, Dependency, Known, Page, by_functions, by_seen, by_servers, cause};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
-        evidence_for: "threads of the program sleep in a call that waits for something to read or for a connection, for most of the added time. Or the kernel has asked another program for them, as a watcher of files (fanotify), a file system in a program (FUSE) or a file server (NFS)",
+        evidence_for: "threads of the program sleep in a call that waits for something to read or for a connection, for most of the added time. Where their sockets show it, the title names the server, and the server that this one waits for. A server that passes few of the questions on to its own servers, and neither computes nor waits for a lock or a disk, has the others in a queue. Or the kernel has asked another program for them, as a watcher of files (fanotify), a file system in a program (FUSE) or a file server (NFS)",
         evidence_against: "a cause in the program that should answer is known. The program waits for input on both sides",
         test: "find whom it waits for (`ss -tnp`, `lsof -p PID`), and look at that program in the same way",
-        remedy: "mend what answers late. Ask several questions at a time, or keep answers that do not change",
+        remedy: "mend what answers late. Allow a server that queues more connections to its own servers (maxconn of HAProxy, max_conns of nginx, a larger pool). Ask several questions at a time, or keep answers that do not change",
     },
     find,
 )
@@ -21,6 +21,8 @@ pub(super) const DEFINITION: Definition = Definition::new(
 const ID: CauseId = CauseId::ServiceAnswersLate;
 /// How sure it is: of five outside cases where it came first, it named the whole fault in none (faults/measured.jsonl).
 const SURE: f64 = 0.2;
+/// How sure it is where the server keeps questions in a queue.
+const SURE_OF_QUEUE: f64 = 0.8;
 /// How sure it is where the kernel itself waits for the answer.
 const SURE_OF_KERNEL: f64 = 0.9;
 /// Functions in which the kernel waits for a program before a call goes on, and for whom it waits: fs/notify/fanotify, fs/fuse, fs/autofs, fs/userfaultfd.c, kernel/seccomp.c, net/sunrpc.
@@ -60,7 +62,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         return of_kernel.into_iter().collect();
     }
     // A service waits for questions on both sides: only who asks in turn waits for answers.
-    if known.took_us.is_none() || by_functions::explains_all(known) {
+    if known.took_us.is_none() {
         return Vec::new();
     }
     let is_it = |it: &&GrownWait| {
@@ -69,10 +71,36 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let kinds = [WaitFor::Other, WaitFor::Datagram, WaitFor::Connection];
     let waits = kinds.into_iter().flat_map(|kind| by_seen::waits(known, kind));
     let waits: Vec<&GrownWait> = waits.filter(is_it).collect();
-    let Some(first) = waits.first().filter(|_| by_seen::explain(known, &waits)) else { return Vec::new() };
+    if !by_seen::explain(known, &waits) {
+        return Vec::new();
+    }
+    let chain_of = |it: &&GrownWait| by_servers::chain(known, program_of(&it.who.process));
+    // Servers wait for questions as well: the program whose server is known is the one that asks.
+    let asking = waits.iter().copied().find(|it| !chain_of(it).is_empty());
+    let Some(first) = asking.or(waits.first().copied()) else { return Vec::new() };
+    let chain = chain_of(&first);
+    let queue = chain.last().and_then(|last| by_servers::queue(known, &last.server));
+    if queue.is_none() && by_functions::explains_all(known) {
+        return Vec::new();
+    }
     let call = call_of(first).unwrap_or_default();
-    let title = format!("{}: `{}` in {call}", ID.title(), first.who.process);
-    vec![Cause { title, ..cause(ID, SURE, by_seen::wait_evidence(known, &waits)) }]
+    let kept = queue.as_ref().map_or_else(String::new, |queue| {
+        format!(", which keeps {:.0} of {:.0} questions in a queue", queue.kept()[1], queue.asked[1])
+    });
+    let title = format!("{}: `{}` in {call}{}{kept}", ID.title(), first.who.process, whom_of(&chain));
+    let evidence = queue.iter().flat_map(by_servers::Queue::evidence);
+    let evidence = evidence.chain(by_seen::wait_evidence(known, &waits));
+    let evidence = evidence.chain(chain.iter().map(|asked| by_servers::evidence(asked)));
+    let work = chain.last().map(|last| by_servers::work(known, &last.server)).unwrap_or_default();
+    let evidence = evidence.chain(work);
+    let sure = if queue.is_some() { SURE_OF_QUEUE } else { SURE };
+    vec![Cause { title, ..cause(ID, sure, evidence.collect()) }]
+}
+
+/// The servers in words: `, for nginx, which waits for php-fpm`.
+fn whom_of(chain: &[&Dependency]) -> String {
+    let links = ["for"].into_iter().chain(std::iter::repeat("which waits for"));
+    chain.iter().zip(links).map(|(asked, link)| format!(", {link} `{}`", asked.server)).collect()
 }
 
 /// Threads for whose calls the kernel asks another program.
@@ -106,10 +134,11 @@ fn call_of(wait: &GrownWait) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::report::ProfileReport;
+    use plimsoll_model::observation::FrameKind;
+    use plimsoll_model::report::{GrownCpuUse, ProfileReport};
 
-    use super::super::fixture::{asleep, profile, relay, wait};
-    use super::super::named;
+    use super::super::fixture::{asleep, profile, relay, wait, who};
+    use super::super::{Measured, named};
     use super::*;
 
     #[test]
@@ -131,6 +160,52 @@ mod tests {
         assert!(found.len() == 1 && found[0].contains("fanotify"), "{found:?}");
         assert!(of("fanotify_handle_event", (500.0, 90_000.0)).is_empty(), "a small part of the time");
         assert!(of("do_sys_openat2", (500.0, 3500.0)).is_empty());
+    }
+
+    fn waits_for(client: &str, server: &str, before: f64, after: f64) -> Dependency {
+        Dependency { client: client.into(), server: server.into(), before, after }
+    }
+
+    /// The title and the sureness where `ab` waits in each run, for 1.1 s more, and these programs waited for each other.
+    fn of_servers(dependencies: Vec<Dependency>, more: impl FnOnce(&mut ProfileReport)) -> (String, f64) {
+        let ab = wait("ab (command)", asleep("do_epoll_wait", "epoll_wait"), WaitFor::Other);
+        let waits = vec![GrownWait { before_us: 665_000.0, after_us: 1_805_000.0, ..ab }];
+        let mut profile = ProfileReport { waits, ..profile() };
+        more(&mut profile);
+        let processes = vec!["ab (command)".to_owned(), "haproxy (served)".to_owned()];
+        let measured = Measured { processes, dependencies, ..relay() };
+        let took_us = Some((780_000.0, 1_920_000.0));
+        let known = Known { profile: Some(&profile), measured, took_us, ..Known::default() };
+        let cause = named(&known).into_iter().find(|cause| cause.id == ID).unwrap();
+        (cause.title, cause.confidence)
+    }
+
+    #[test]
+    fn the_servers_behind_a_server_are_named_as_far_as_they_add_time() {
+        let of = |php: [f64; 2]| {
+            let asked =
+                vec![waits_for("ab", "nginx", 2.6, 2.9), waits_for("nginx", "php-fpm", php[0], php[1])];
+            of_servers(asked, |_| {}).0
+        };
+        assert!(of([2.5, 2.9]).ends_with("in epoll_wait, for `nginx`, which waits for `php-fpm`"));
+        assert!(!of([2.5, 1.1]).contains("php-fpm"), "it answers as fast as before");
+    }
+
+    #[test]
+    fn a_proxy_with_few_connections_to_its_servers_has_a_queue_unless_it_computes() {
+        // HAProxy with maxconn 60 and maxconn 6 for 16 clients.
+        let recorded =
+            || vec![waits_for("ab", "haproxy", 15.1, 15.6), waits_for("haproxy", "python3", 14.6, 5.8)];
+        let (title, sure) = of_servers(recorded(), |_| {});
+        assert!(title.ends_with("for `haproxy`, which keeps 10 of 16 questions in a queue"), "{title}");
+        assert_eq!(sure, SURE_OF_QUEUE);
+        let (_, sure) = of_servers(recorded(), |profile| {
+            let who = who(FrameKind::Host, "haproxy (served)");
+            profile.cpu_use = vec![GrownCpuUse { who, before_cpus: 0.1, after_cpus: 0.97 }];
+        });
+        assert_eq!(sure, SURE, "it computes all the time");
+        let few = vec![waits_for("ab", "haproxy", 0.9, 0.95), waits_for("haproxy", "python3", 0.8, 0.3)];
+        assert_eq!(of_servers(few, |_| {}).1, SURE, "less than one question");
     }
 
     #[test]

@@ -101,6 +101,12 @@ impl Gauge {
         }
     }
 
+    /// Whether a worse figure means that each run, or each operation of a rate, took longer.
+    pub(crate) fn is_of_time(&self) -> bool {
+        let is_time = matches!(self, Self::Used(CommandMetric::Wall | CommandMetric::Elapsed));
+        is_time || !self.lower_is_better()
+    }
+
     /// How many operations a run carried out in these seconds, by its figure. A figure that is better when it is higher is taken for a rate: a
     /// total of runs that all last as long is in proportion to it.
     pub(crate) fn operations(&self, figure: f64, seconds: f64) -> Option<f64> {

@@ -50,7 +50,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let metric = gauge.metric();
     let comparisons = contest.comparisons(metric).map_err(judged)?;
     let (explained, missing) = match &mut meter.observer {
-        Some(observer) => observer.explain(comparisons.first(), gauge.lower_is_better()),
+        Some(observer) => observer.explain(comparisons.first(), gauge.lower_is_better(), gauge.is_of_time()),
         None => (None, Vec::new()),
     };
     let mut answer = Answers {
@@ -106,7 +106,7 @@ fn fails(
     let explained = meter
         .observer
         .as_mut()
-        .map_or((None, Vec::new()), |it| it.explain(Some(&found), gauge.lower_is_better()));
+        .map_or((None, Vec::new()), |it| it.explain(Some(&found), gauge.lower_is_better(), false));
     let document = failing.document(cells, &found, &explained);
     if explained.0.is_some() {
         keep(args, &document);

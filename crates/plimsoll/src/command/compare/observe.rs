@@ -145,11 +145,12 @@ impl Observer {
         })
     }
 
-    /// Why the worse command is worse, where one is; and what a reader must know of how that was found.
+    /// Why the worse command is worse, where one is, by a figure that may be a time; and what a reader must know of how that was found.
     pub(super) fn explain(
         &mut self,
         found: Option<&Comparison>,
         lower_is_better: bool,
+        is_of_time: bool,
     ) -> (Option<Explained>, Vec<String>) {
         let own_share = self.own_share();
         let leans = found.and_then(|found| {
@@ -180,6 +181,7 @@ impl Observer {
             programs: self.programs.iter().cloned().collect(),
             host: self.observed.host(),
             is_beside_strangers: self.observed.is_beside_strangers(),
+            is_of_time,
         };
         let mut explained = commands::explain(&better, &worse, scene);
         let mut notes = std::mem::take(&mut self.missing);

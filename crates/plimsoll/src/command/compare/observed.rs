@@ -10,11 +10,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sched::{CloneFlags, setns};
+use plimsoll_assess::commands;
 use plimsoll_model::observation::Snapshot;
 use plimsoll_probe::Budget;
 use plimsoll_probe::counters::{Counters, Depth};
 use plimsoll_probe::profile::HostNamespaces;
-use plimsoll_probe::serving::Servers;
+use plimsoll_probe::serving::{ServerLooks, Servers};
 use plimsoll_probe::settings;
 
 use crate::args::Observe;
@@ -100,14 +101,14 @@ impl Observed {
     pub(super) fn end(&mut self, before: &[Snapshot]) -> Ended {
         let now = |of: &NamespaceCounters| of.ask(Question::End).unwrap_or_default();
         let known = before.iter().zip(&self.counters).map(|(before, of)| {
-            let (after, servers) = now(of);
-            (before.change(&after), servers)
+            let (after, found) = now(of);
+            (before.change(&after), found)
         });
         let entered = std::mem::take(&mut self.entered).into_iter();
         let (kept, made): (Vec<_>, Vec<_>) = entered.partition(|(inode, _)| outlives_the_run(*inode));
         // A namespace that ends with the command was made by it, and counts from zero.
         let left: Vec<NamespaceCounters> = made.into_iter().map(|(_, of)| of).collect();
-        let made = left.iter().map(now).map(|(after, servers)| (after.values, servers));
+        let made = left.iter().map(now).map(|(after, found)| (after.values, found));
         let moved: Vec<_> = known.chain(made).collect();
         let mut used = std::mem::take(&mut self.used);
         // A command that enters a namespace begins outside of it.
@@ -118,10 +119,12 @@ impl Observed {
         let settings = all.filter(|it| used.contains(&it.inode)).filter_map(|it| it.ask(Question::Settings));
         let settings = settings.flatten().chain(settings::of_machine(Path::new("/"))).collect();
         let mut ended = Ended { settings, ..Ended::default() };
-        for (at, (change, servers)) in moved.into_iter().enumerate() {
-            ended.servers.extend(servers);
+        for (at, (change, ServerLooks { pids, asked })) in moved.into_iter().enumerate() {
+            ended.servers.extend(pids);
             let is_once = |name: &String| at == 0 || !name.starts_with(OF_MACHINE);
-            for (name, value) in change.into_iter().filter(|(name, _)| is_once(name)) {
+            let asked = asked.into_iter();
+            let asked = asked.map(|((client, server), sum)| (commands::asked(&client, &server), sum as f64));
+            for (name, value) in change.into_iter().filter(|(name, _)| is_once(name)).chain(asked) {
                 let is_looks = name == LOOKS;
                 let sum: &mut f64 = ended.counters.entry(name).or_default();
                 // The namespaces are looked at side by side.
@@ -189,7 +192,7 @@ const SOCKETS_EVERY: (Duration, Duration) = (Duration::from_millis(10), Duration
 /// What the thread is asked for, with the way for the answer.
 enum Question {
     Begin(Sender<Snapshot>),
-    End(Sender<(Snapshot, BTreeSet<u32>)>),
+    End(Sender<(Snapshot, ServerLooks)>),
     Settings(Sender<BTreeSet<String>>),
 }
 
