@@ -56,8 +56,10 @@ mod tests {
 
     #[test]
     fn an_interface_is_read_from_its_attributes() {
-        let answer =
-            Attributes::new().text(IFLA_IFNAME, "none-such").number(IFLA_MTU, 600).text(IFLA_QDISC, "netem");
+        let answer = Attributes::new()
+            .text(IFLA_IFNAME, "none-such")
+            .bytes(IFLA_MTU, &600_u32.to_ne_bytes())
+            .text(IFLA_QDISC, "netem");
         let found: Vec<String> = of_interface(answer.as_bytes()).into_iter().collect();
         assert_eq!(found, ["MTU 600", "qdisc netem"]);
     }
