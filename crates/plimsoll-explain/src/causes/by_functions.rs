@@ -762,7 +762,7 @@ mod tests {
             let title = saturated(&of_profile(&busy)).unwrap().title;
             title.split_once(": ").unwrap().1.to_owned()
         };
-        let called = "`[libcrypto.so.3]`, called by `RSA_sign`, of `relay`";
+        let called = "`[libcrypto.so.3]`, called by `RSA_sign`, of `relay`: public-key operations of TLS handshakes, as with RSA";
         assert_eq!(of(&["main", "RSA_sign", "[libssl.so.3]"], 0.2), called);
         assert_eq!(of(&["main", "RSA_sign"], 0.5), "`memcpy` of `relay`", "about as large, and has a name");
         assert_eq!(of(&["_start", "main"], 0.02), "`[libcrypto.so.3]` of `relay`");
