@@ -78,7 +78,7 @@ pub(super) fn named(id: CauseId, signature: &Signature, known: &Known<'_>) -> Op
 
 /// Whose time used the CPUs up, the kernel's or the programs'. That names no more than a layer.
 pub(super) fn saturated(known: &Known<'_>) -> Option<Cause> {
-    let profile = known.profile.filter(|profile| profile.grew)?;
+    let profile = known.profile.filter(|profile| grew(known, profile))?;
     let runs_all_the_time = |(_, us): (f64, f64)| profile.after.cpu_us >= WHOLE * us;
     let (added, of_kernel) = profile.added_us();
     // A program that waits for another one in between, as for a handshake, leaves CPUs idle.
@@ -264,10 +264,15 @@ fn loses_alike(known: &Known<'_>, profile: &ProfileReport) -> bool {
     before_us <= 0.0 || profile.added_us().0 / before_us >= ALIKE * slower
 }
 
+/// Whether more CPU time is used for sure: by all that is measured, or by one function where operations are known to take longer.
+fn grew(known: &Known<'_>, profile: &ProfileReport) -> bool {
+    profile.grew || known.took_us.is_some() && profile.tells()
+}
+
 /// Whether the added CPU time of all that is measured explains the added time.
 pub(super) fn explains_all(known: &Known<'_>) -> bool {
     known.profile.is_some_and(|profile| {
-        profile.grew && known.is_explained_by_cpu(profile.added_us().0) && loses_alike(known, profile)
+        grew(known, profile) && known.is_explained_by_cpu(profile.added_us().0) && loses_alike(known, profile)
     })
 }
 
