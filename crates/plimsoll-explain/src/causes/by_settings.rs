@@ -30,10 +30,9 @@ const COMMON: [&str; 2] = ["library /usr/lib/", "library /lib/"];
 const MOST: usize = 3;
 /// The longest value of an option that is no name of a file.
 const LONGEST_VALUE: usize = 16;
-/// How sure a setting is that is named by itself, beside other causes, and where only arguments differ.
+/// How sure a setting is that is named by itself, and beside other causes.
 const ALONE: f64 = 0.45;
 const BESIDE: f64 = 0.3;
-const ARGUMENTS: f64 = 0.15;
 /// Which causes settings of file systems, and those of the machine may lead to, by the beginnings of their ids.
 const BY_FILES: [&str; 4] = ["disk.", "memory.", "cpu.kernel", "kernel."];
 const BY_MACHINE: [&str; 6] = ["net.", "name.", "memory.", "disk.", "cpu.kernel", "kernel."];
@@ -184,13 +183,11 @@ pub(super) fn differences(known: &Known<'_>) -> Vec<Difference> {
     found
 }
 
-/// The cause that consists in these settings.
+/// The cause that consists in these settings. Files, and arguments that may name one, are none: each side has its own.
 pub(super) fn named(differences: &[Difference]) -> Option<Cause> {
-    let first = differences.first()?;
-    let sure = if first.is_operand() { ARGUMENTS } else { ALONE };
-    let title = format!("{}: {}", ID.title(), first.text());
-    let evidence = differences.iter().take(MOST).map(Difference::evidence).collect();
-    Some(Cause { title, ..cause(ID, sure, evidence) })
+    let mut settings = differences.iter().filter(|it| !it.is_operand()).take(MOST).peekable();
+    let title = format!("{}: {}", ID.title(), settings.peek()?.text());
+    Some(Cause { title, ..cause(ID, ALONE, settings.map(Difference::evidence).collect()) })
 }
 
 /// Adds settings to the causes that they may have to do with. What is left is less sure beside these.
@@ -208,7 +205,6 @@ pub(super) fn attach(known: &Known<'_>, causes: &mut Vec<Cause>) {
         causes.extend(named(&left));
         return;
     }
-    left.retain(|it| !it.is_operand());
     causes.extend(named(&left).map(|cause| Cause { confidence: BESIDE, ..cause }));
 }
 

@@ -32,6 +32,7 @@ mod tests {
         let of = |what: &str, before, after| ids(&[grew("here", &format!("{SETTING}{what}"), before, after)]);
         assert_eq!(of("web: MALLOC_PERTURB_=9", 0.0, 100.0), [CauseId::ServiceOtherSettings]);
         assert_eq!(of("files: mount option noatime", 100.0, 0.0), [CauseId::ServiceOtherSettings]);
+        assert!(of("curl: argument /tmp/list2", 0.0, 100.0).is_empty(), "each side has its own files");
         assert!(ids(&[grew("here", "files.open_share of /etc/hosts (level)", 90.0, 100.0)]).is_empty());
     }
 }
