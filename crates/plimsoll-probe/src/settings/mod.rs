@@ -52,10 +52,12 @@ fn sysctls(root: &Path, folder: &Path, depth: usize) -> BTreeSet<String> {
     found
 }
 
-/// Whether a file holds no setting, but a count, something random or a key.
+/// Whether a file holds no setting, but a count, something random or a key. A read of `vm.stat_refresh` makes all CPUs sum up their counts.
 fn is_state(file: &Path) -> bool {
     let name = file.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
-    ["count", "-nr", "-state", "random", "key", "secret", "last_pid"].iter().any(|part| name.contains(part))
+    ["count", "-nr", "-state", "stat_refresh", "random", "key", "secret", "last_pid"]
+        .iter()
+        .any(|part| name.contains(part))
 }
 
 /// Whether a folder holds settings of all interfaces: `net/ipv4/conf/all`, and not `net/ipv4/conf/eth0`.
