@@ -38,7 +38,9 @@ impl Bench {
 
     fn plimsoll(&self, args: &[&str]) -> Printed {
         let mut command = Command::cargo_bin("plimsoll").expect("the program was built");
-        let output = command.current_dir(self.path()).args(args).output().expect("the program can be run");
+        // The user's own store may be of another version.
+        command.current_dir(self.path()).args(args).env("XDG_STATE_HOME", self.path().join("state"));
+        let output = command.output().expect("the program can be run");
         Printed {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).expect("results are UTF-8"),
