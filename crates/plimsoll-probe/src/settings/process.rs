@@ -1,16 +1,22 @@
 //! Settings of one process: environment, arguments, libraries, name servers, limits and control groups.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
+
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 
 use super::shortened;
 use crate::small_file;
 
-/// Parts of names whose values are nobody's business.
+/// Parts of names and values that mark a secret.
 const SECRET: [&str; 7] = ["PASS", "TOKEN", "SECRET", "KEY", "AUTH", "CREDENTIAL", "COOKIE"];
 /// Variables that a shell keeps for itself.
 const OF_SHELLS: [&str; 4] = ["_", "PWD", "OLDPWD", "SHLVL"];
+/// The configuration of a process's resolver, and the most that is read of it, in bytes.
+const RESOLVER: &str = "etc/resolv.conf";
+const LONGEST_RESOLVER: u64 = 64 << 10;
 /// The most arguments of a process.
 const MOST_ARGUMENTS: usize = 40;
 /// Files of control groups that limit or weigh, of both versions (Documentation/admin-guide/cgroup-v1, cgroup-v2.rst).
@@ -45,12 +51,23 @@ pub fn of_process(root: &Path, pid: u32) -> BTreeSet<String> {
     found.extend(arguments(&fs::read(folder.join("cmdline")).unwrap_or_default()));
     found.extend(libraries(&fs::read_to_string(folder.join("maps")).unwrap_or_default()));
     found.extend(limits(&small_file::text(&folder.join("limits")).unwrap_or_default()));
-    let resolver = small_file::text(&folder.join("root/etc/resolv.conf")).unwrap_or_default();
+    let resolver = resolver(&folder.join("root")).unwrap_or_default();
     let lines = resolver.lines().map(str::trim).filter(|it| !it.is_empty() && !it.starts_with(['#', ';']));
     found.extend(lines.map(|line| shortened(&format!("resolv.conf {line}"))));
     let groups = small_file::text(&folder.join("cgroup")).unwrap_or_default();
     found.extend(groups.lines().flat_map(|line| of_group(root, line)));
     found
+}
+
+/// The resolver's configuration in the file system that a process sees. Links lead nowhere else, and a FIFO holds nobody up.
+fn resolver(root: &Path) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+    let file = File::from(openat2(File::open(root).ok()?, RESOLVER, flags, Mode::empty(), inside).ok()?);
+    let mut text = String::new();
+    file.metadata().ok()?.is_file().then_some(())?;
+    file.take(LONGEST_RESOLVER).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = String> {
@@ -149,6 +166,26 @@ mod tests {
         assert_eq!(all(environment(text)), ["GOGC=5", "LC_ALL=C"]);
         let text = b"sort\0-u\0--password\0hu/sh\0--token=x\0-S\0big\0-c\0a/b\0";
         assert_eq!(all(arguments(text)), ["argument -S big", "argument -c", "argument -u", "argument a/b"]);
+    }
+
+    #[test]
+    fn the_resolver_is_read_inside_the_root_of_the_process_alone() {
+        let outer = tempfile::tempdir().unwrap();
+        let (root, file) = (outer.path().join("root"), outer.path().join("root").join(RESOLVER));
+        fs::create_dir_all(root.join("etc")).unwrap();
+        fs::write(outer.path().join("outside"), "nameserver 192.0.2.1\n").unwrap();
+        let points_at = |target: &Path| {
+            let _ = fs::remove_file(&file);
+            std::os::unix::fs::symlink(target, &file).unwrap();
+            resolver(&root)
+        };
+        assert_eq!(points_at(Path::new("../../outside")), None);
+        assert_eq!(points_at(&outer.path().join("outside")), None);
+        fs::write(root.join("inside"), "nameserver 192.0.2.2\n").unwrap();
+        assert_eq!(points_at(Path::new("/inside")).as_deref(), Some("nameserver 192.0.2.2\n"));
+        fs::remove_file(&file).unwrap();
+        nix::unistd::mkfifo(&file, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert_eq!(resolver(&root), None);
     }
 
     #[test]
