@@ -472,7 +472,7 @@ mod tests {
         };
         let scene = Scene { is_beside_strangers: true, ..Scene::default() };
         let found = explain(&side(10, 100, 0.5), &side(300, 300, 1.5), scene);
-        // What is written back goes on all the time.
+        // Writeback goes on all the time.
         assert_eq!(found.profile.unwrap().after.samples, 350);
         assert!(found.causes[0].title.ends_with("`btrfs_work_helper` of the kernel's own `kworker`"));
     }

@@ -153,7 +153,7 @@ pub(crate) fn listening(diagnostics: &Socket) -> io::Result<BTreeMap<SocketAddr,
 pub(crate) struct End {
     /// Its inode; 0 where no process has it yet.
     pub(crate) inode: u32,
-    /// Whether this side has sent since it received last, as one does that waits for an answer. What it did both in one tick of the kernel counts as well.
+    /// Whether this side waits for a reply: it sent last. A send and a receive within one tick of the kernel count as a wait.
     pub(crate) waits: bool,
 }
 

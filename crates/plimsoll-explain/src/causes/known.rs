@@ -29,7 +29,7 @@ pub struct Known<'a> {
     pub probes: Option<(f64, CauseEvidence)>,
     /// What other tools wrote down of the CPUs' time.
     pub saved: Vec<SavedCpu>,
-    /// Whether a cause is named already, and others beside it are looked for: each of two explains a smaller part.
+    /// Whether the search is for a second cause beside a named one. Each of two explains a smaller part.
     pub is_beside: bool,
 }
 

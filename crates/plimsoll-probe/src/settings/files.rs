@@ -26,7 +26,7 @@ struct Mount<'m> {
 pub fn of_files(root: &Path, pid: u32, files: &BTreeSet<String>) -> BTreeSet<String> {
     let text = fs::read_to_string(root.join(format!("proc/{pid}/mountinfo"))).unwrap_or_default();
     let mounts: Vec<Mount<'_>> = text.lines().filter_map(mount).collect();
-    // What is mounted last hides what is below.
+    // A later mount on the same folder hides the earlier one.
     let holder = |file: &String| {
         let holds = |it: &&Mount<'_>| Path::new(file).starts_with(it.place);
         mounts.iter().filter(holds).max_by_key(|it| it.place.len())

@@ -1,4 +1,4 @@
-//! Settings that programs run under, each as one text: `LC_ALL=C`, `net.ipv4.tcp_sack 0`, `mount option sync`.
+//! Settings of running programs, one text for each: `LC_ALL=C`, `net.ipv4.tcp_sack 0`, `mount option sync`.
 //!
 //! They say nothing by themselves. Where two programs of one name are compared, the settings that only one of them has are what an engineer
 //! looks at first.

@@ -135,7 +135,7 @@ fn open_files(pid: u32) -> impl Iterator<Item = String> {
 /// The fewest digits that make a number which may differ from run to run, as that of a process does. A version has fewer.
 const LEAST_DIGITS: usize = 3;
 
-/// Replaces each long number of a path with N, so that numbered temporary files count as one file.
+/// Replaces each long number in a path by `N`: temporary files differ only in their numbers.
 fn without_numbers(path: &str) -> String {
     let mut plain = String::with_capacity(path.len());
     for part in path.chars().collect::<Vec<_>>().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()) {
