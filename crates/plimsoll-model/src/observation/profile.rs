@@ -151,7 +151,7 @@ pub struct Profile {
     pub hertz: u32,
     /// Samples that the kernel had no room for.
     pub lost: u64,
-    /// Samples that found a CPU idle.
+    /// Idle time of CPUs, as the samples that busy CPUs would have had in it.
     pub idle: u64,
     /// The frames that occur.
     pub frames: Vec<Frame>,

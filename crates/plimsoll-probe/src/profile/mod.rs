@@ -30,7 +30,7 @@ mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -48,6 +48,8 @@ use self::symbols::Symbols;
 pub(crate) use self::tracefs::TraceFs;
 use self::waits::Looker;
 use crate::budget::Budget;
+use crate::counters::cpu_time;
+use crate::small_file;
 
 /// Samples per second and CPU. Not a round number, so that they do not fall in step with what happens 100 or 250 times a second.
 pub const HERTZ: u32 = 99;
@@ -63,6 +65,9 @@ struct Cadence {
     /// Whether processes are asked which service of a run they are.
     asks_for_services: bool,
 }
+
+/// Where idle time and time of waiting for disks stand in `/proc/stat` (proc_stat(5)), after the name `cpu` and user, nice and system time.
+const IDLE_AT: usize = 4;
 
 /// How long the kernel goes on sampling after a slice. Turning samples on or off interrupts each CPU, and slices may be short.
 const DISABLED_AFTER: Duration = Duration::from_millis(100);
@@ -311,6 +316,8 @@ struct Worker {
     is_enabled: bool,
     /// When it was started last.
     began: Instant,
+    /// For how long CPUs had been idle then.
+    idle_before: Duration,
     emptied: Instant,
     now: rings::Sampled,
     sampled: BTreeMap<Arm, rings::Sampled>,
@@ -327,6 +334,7 @@ impl Worker {
             is_on: false,
             is_enabled: false,
             began: Instant::now(),
+            idle_before: Duration::ZERO,
             emptied: Instant::now(),
             now: rings::Sampled::default(),
             sampled: BTreeMap::new(),
@@ -400,6 +408,7 @@ impl Worker {
         self.hosts.extend(hosts.clone());
         self.of_now = hosts;
         self.began = Instant::now();
+        self.idle_before = idle_time();
         if let Some((rings, windows)) = &mut self.sampling {
             rings.begin(self.is_enabled);
             self.is_enabled = true;
@@ -422,6 +431,7 @@ impl Worker {
     fn stop(&mut self, arm: Arm) {
         if let Some((rings, windows)) = &mut self.sampling {
             self.now.lasted = self.began.elapsed();
+            self.now.idle = idle_time().saturating_sub(self.idle_before);
             rings.empty_into(&mut self.now);
             let mut failures = Failures::default();
             windows.end(&mut failures);
@@ -449,6 +459,14 @@ impl Worker {
         }
         named
     }
+}
+
+/// For how long all CPUs have been idle since the machine started, together. Samples do not show it: cycles do not count on an idle CPU, and timers
+/// need not fire there.
+fn idle_time() -> Duration {
+    let text = small_file::text(Path::new("/proc/stat")).unwrap_or_default();
+    let ticks = text.split_whitespace().skip(IDLE_AT).take(2).filter_map(|ticks| ticks.parse::<f64>().ok());
+    Duration::from_micros(cpu_time::ticks(ticks.sum()) as u64)
 }
 
 #[cfg(test)]

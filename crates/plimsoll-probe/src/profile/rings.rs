@@ -64,6 +64,8 @@ pub(super) struct Sampled {
     pub(super) watched: Duration,
     /// For how long stacks were sampled.
     pub(super) lasted: Duration,
+    /// For how long CPUs were idle meanwhile, all of them together.
+    pub(super) idle: Duration,
 }
 
 impl Sampled {
@@ -88,6 +90,7 @@ impl Sampled {
         }
         self.watched += other.watched;
         self.lasted += other.lasted;
+        self.idle += other.idle;
     }
 }
 

@@ -138,7 +138,6 @@ impl Symbols {
         hosts: &HostNamespaces,
         mut into: ProfileBuilder,
     ) -> Profile {
-        let mut idle = 0;
         let rare = if self.trusts_hosts { HashSet::new() } else { rare_programs(sampled) };
         for (stack, samples) in &sampled.stacks {
             let kernel: Vec<Frame> =
@@ -148,7 +147,6 @@ impl Symbols {
                 && softirq.is_none()
                 && !kernel.iter().any(is_interrupt)
             {
-                idle += samples;
                 continue;
             }
             let mut whole = Vec::new();
@@ -190,9 +188,11 @@ impl Symbols {
                 count: *count,
             });
         }
-        into.miss(sampled.lost, idle);
+        into.miss(sampled.lost, 0);
         into.see(&seen(sampled, hosts));
-        into.build()
+        let mut profile = into.build();
+        profile.idle = (sampled.idle.as_secs_f64() * f64::from(profile.hertz)).round() as u64;
+        profile
     }
 
     /// The nearest caller with a name, where no function of a program has one: without frame pointers its calls are found among the words of its stack.
