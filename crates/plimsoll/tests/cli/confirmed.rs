@@ -15,7 +15,7 @@ privileged = true
 env = { QUOTA = "-1", RULES = "0", GROUP = "/sys/fs/cgroup/cpu/plimsoll-test-both" }
 [factors.quota]
 set = "services.beside.env.QUOTA"
-levels = ["-1", "6000"]
+levels = ["-1", "12000"]
 [factors.rules]
 set = "services.beside.env.RULES"
 levels = ["0", "4000"]
@@ -23,7 +23,7 @@ levels = ["0", "4000"]
 quota = "-1"
 rules = "0"
 [[cells]]
-quota = "6000"
+quota = "12000"
 rules = "4000"
 [[claims]]
 difference = { phase = "visits", against = { quota = "-1", rules = "0" }, metric = "connections_per_second", expect = "slower" }
@@ -38,7 +38,9 @@ fn of_two_faults_at_once_each_has_its_share_of_the_loss_and_both_together_all_of
         "services.web.web.model=prefork",
         "services.web.web.clients=16",
         "loads.visitors.http.concurrency=4",
-        "loads.visitors.http.duration=1s",
+        // Long enough for many samples of the throttled server. The other one needs more ports for that.
+        "loads.visitors.http.duration=1500ms",
+        "hosts.client.sysctls.\"net.ipv4.ip_local_port_range\"=5000 65535",
     ];
     let mut args = vec!["run", &file, "--yes", "--format", "json"];
     args.extend(settings.iter().flat_map(|setting| ["--set", setting]));
