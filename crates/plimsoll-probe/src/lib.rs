@@ -11,6 +11,7 @@ mod children;
 pub mod clock;
 pub mod connections;
 pub mod counters;
+mod cpu_time;
 mod netlink;
 pub mod profile;
 pub mod quiet;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use plimsoll_model::observation::Snapshot;
 
-use crate::counters::cpu_time;
+use crate::cpu_time;
 use crate::small_file;
 
 /// CPU time of an interval, as shares (0 to 1) of the time of all CPUs.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::children;
-use crate::counters::cpu_time;
+use crate::cpu_time;
 use crate::small_file;
 
 /// A process and all that descend from it, at a moment.

@@ -2,9 +2,9 @@
 
 use plimsoll_model::counters::DISK_FIELDS;
 
-use super::cpu_time;
 use super::table::{Rows, Table};
 use super::text::{decimal, hexadecimal, lines, name, words};
+use crate::cpu_time;
 
 const CPU_FIELDS: [&str; 10] =
     ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"];

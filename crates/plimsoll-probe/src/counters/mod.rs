@@ -66,7 +66,6 @@
 //! the CPU's caches. So a series reads three files at its full rate, the next group once a second, and the rest when
 //! asked. `lab/examples/sampling_cost.rs` measures each file.
 
-pub(crate) mod cpu_time;
 mod drops;
 mod filesystems;
 mod group;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::cpu_time;
+use crate::cpu_time;
 use crate::small_file;
 use plimsoll_inventory::Absence;
 

@@ -48,7 +48,7 @@ use self::symbols::Symbols;
 pub(crate) use self::tracefs::TraceFs;
 use self::waits::Looker;
 use crate::budget::Budget;
-use crate::counters::cpu_time;
+use crate::cpu_time;
 use crate::small_file;
 
 /// Samples per second and CPU. Not a round number, so that they do not fall in step with what happens 100 or 250 times a second.
