@@ -1,6 +1,6 @@
 //! `net.small_packets`: The same data goes in more packets.
 
-use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::report::Evidence;
 
 use super::{Definition, Known, Page, by_functions, by_levels, cause, quoted};
@@ -22,6 +22,7 @@ const ID: CauseId = CauseId::NetSmallPackets;
 const PACKETS: [&str; 2] = ["snmp.Ip.OutRequests", "snmp.Ip6.OutRequests"];
 const SEGMENTS: &str = "snmp.Tcp.OutSegs";
 const BYTES: [&str; 2] = ["netstat.IpExt.OutOctets", "snmp.Ip6.OutOctets"];
+const OFFLOAD: &str = "the kernel no longer hands on many segments at once (TSO, GSO)";
 /// How many times as many packets there are, beyond what bytes grew by, and the fewest for each operation.
 const TIMES: f64 = 3.0;
 const LEAST: f64 = 1000.0;
@@ -29,26 +30,55 @@ const LEAST: f64 = 1000.0;
 const ALSO: f64 = 1.5;
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
+    if !by_functions::explains_all(known) {
+        return Vec::new();
+    }
+    by_layers(known).or_else(|| by_devices(known)).into_iter().collect()
+}
+
+/// More packets of IP.
+fn by_layers(known: &Known<'_>) -> Option<Cause> {
     let of = |names: &[&str]| {
         let all = known.evidence.iter().filter(|it| names.contains(&by_levels::name(it)));
         all.max_by(|a, b| ratio(a).total_cmp(&ratio(b)))
     };
     let bytes = of(&BYTES).map_or(1.0, ratio);
-    let Some(packets) = of(&PACKETS).filter(|it| it.after >= LEAST && ratio(it) >= TIMES * bytes.max(1.0))
-    else {
-        return Vec::new();
-    };
-    if !by_functions::explains_all(known) {
-        return Vec::new();
-    }
+    let packets = of(&PACKETS).filter(|it| it.after >= LEAST && ratio(it) >= TIMES * bytes.max(1.0))?;
     let segments = of(&[SEGMENTS]).filter(|it| ratio(it) >= ALSO);
     // A program that writes less at a time makes smaller packets as well.
     let (sure, why) = match segments {
-        None => (0.75, "the kernel no longer hands on many segments at once (TSO, GSO)"),
+        None => (0.75, OFFLOAD),
         Some(_) => (0.55, "each segment carries less (MTU, MSS, or small writes)"),
     };
-    let title = format!("{}: {why}", ID.title());
-    vec![Cause { title, ..cause(ID, sure, std::iter::once(packets).chain(segments).map(quoted).collect()) }]
+    Some(titled(why, sure, std::iter::once(packets).chain(segments).map(quoted).collect()))
+}
+
+/// More packets of network devices, which the kernel cuts on the way to one without segmentation offload. Each side may use another device, and counts
+/// of both ends of a pair of devices are those of one.
+fn by_devices(known: &Known<'_>) -> Option<Cause> {
+    let of = |kind: &str| {
+        let is_it = |it: &&Evidence| {
+            let name = by_levels::name(it).strip_prefix("dev.").and_then(|it| it.split_once('.'));
+            name.is_some_and(|(device, what)| device != "lo" && what == kind)
+        };
+        let all = known.evidence.iter().filter(is_it);
+        all.fold([0.0; 2], |[before, after], it| [before + it.before, after + it.after])
+    };
+    let [packets, bytes] = ["tx_packets", "tx_bytes"].map(of);
+    let grew = |[before, after]: [f64; 2]| after / before.max(1.0);
+    // Each packet has headers of its own.
+    let is_cut = packets[1] >= LEAST && grew(packets) >= TIMES * grew(bytes).max(1.0);
+    let count = CauseEvidence {
+        metric: "packets sent by network devices".to_owned(),
+        before: packets[0],
+        after: packets[1],
+        unit: "count".to_owned(),
+    };
+    is_cut.then(|| titled(OFFLOAD, 0.75, vec![count]))
+}
+
+fn titled(why: &str, sure: f64, evidence: Vec<CauseEvidence>) -> Cause {
+    Cause { title: format!("{}: {why}", ID.title()), ..cause(ID, sure, evidence) }
 }
 
 fn ratio(of: &Evidence) -> f64 {
@@ -83,5 +113,11 @@ mod tests {
         assert!(of(&[packets, ("snmp.Tcp.OutSegs", 18_000.0, 725_000.0)]).unwrap().contains("MTU"));
         assert_eq!(of(&[packets, ("netstat.IpExt.OutOctets", 1e8, 4e9)]), None, "as many more bytes");
         assert_eq!(of(&[("snmp.Ip.OutRequests", 2.0, 30.0)]), None, "few packets");
+        let devices = [("dev.a1.tx_packets", 18_000.0, 0.0), ("dev.a2.tx_packets", 0.0, 725_000.0)];
+        let bytes = [("dev.a1.tx_bytes", 1e9, 0.0), ("dev.a2.tx_bytes", 0.0, 1.05e9)];
+        assert!(of(&[devices, bytes].concat()).unwrap().contains("GSO"));
+        let more = [("dev.a1.tx_bytes", 1e9, 0.0), ("dev.a2.tx_bytes", 0.0, 40e9)];
+        assert_eq!(of(&[devices, more].concat()), None, "as many more bytes");
+        assert_eq!(of(&[("dev.lo.tx_packets", 18_000.0, 725_000.0)]), None, "of no device of its own");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::small_file;
@@ -9,6 +10,9 @@ use crate::small_file;
 /// Files of a block device's queue (Documentation/ABI/stable/sysfs-block).
 const QUEUE: [&str; 6] =
     ["scheduler", "read_ahead_kb", "nr_requests", "max_sectors_kb", "write_cache", "nomerges"];
+
+/// Where files of devices are. The file system there holds no data.
+const DEVICES: &str = "/dev/";
 
 /// File systems in which the kernel shows itself.
 const OF_KERNEL: [&str; 2] = ["proc", "sysfs"];
@@ -21,7 +25,7 @@ struct Mount<'m> {
     options: BTreeSet<&'m str>,
 }
 
-/// How the file systems of these files are mounted, as a process sees them, and how their devices are set.
+/// How the file systems of these files are mounted, as a process sees them, and how their devices are set; and those that are block devices.
 #[must_use]
 pub fn of_files(root: &Path, pid: u32, files: &BTreeSet<String>) -> BTreeSet<String> {
     let text = fs::read_to_string(root.join(format!("proc/{pid}/mountinfo"))).unwrap_or_default();
@@ -32,12 +36,23 @@ pub fn of_files(root: &Path, pid: u32, files: &BTreeSet<String>) -> BTreeSet<Str
         mounts.iter().filter(holds).max_by_key(|it| it.place.len())
     };
     let mut found = BTreeSet::new();
-    for mount in files.iter().filter_map(holder).filter(|it| !OF_KERNEL.contains(&it.kind)) {
+    let (devices, files): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.starts_with(DEVICES));
+    for device in devices.into_iter().filter_map(|file| block_device(root, pid, file)) {
+        found.extend(of_queue(root, &device));
+    }
+    for mount in files.into_iter().filter_map(holder).filter(|it| !OF_KERNEL.contains(&it.kind)) {
         found.insert(format!("file system {}", mount.kind));
         found.extend(mount.options.iter().map(|option| format!("mount option {option}")));
         found.extend(of_queue(root, mount.device));
     }
     found
+}
+
+/// The number of a block device, as a process sees it.
+fn block_device(root: &Path, pid: u32, file: &str) -> Option<String> {
+    let device = fs::metadata(root.join(format!("proc/{pid}/root{file}"))).ok()?;
+    let number = device.rdev();
+    device.file_type().is_block_device().then(|| format!("{}:{}", libc::major(number), libc::minor(number)))
 }
 
 fn mount(line: &str) -> Option<Mount<'_>> {

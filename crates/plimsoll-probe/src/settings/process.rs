@@ -6,6 +6,8 @@ use std::io::Read;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::pipe::fcntl_getpipe_size;
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use super::shortened;
 use crate::small_file;
@@ -17,6 +19,8 @@ const OF_SHELLS: [&str; 4] = ["_", "PWD", "OLDPWD", "SHLVL"];
 /// The configuration of a process's resolver, and the most that is read of it, in bytes.
 const RESOLVER: &str = "etc/resolv.conf";
 const LONGEST_RESOLVER: u64 = 64 << 10;
+/// The most open files of a process that are looked at for pipes.
+const MOST_PIPES: usize = 32;
 /// The most arguments of a process.
 const MOST_ARGUMENTS: usize = 40;
 /// Files of control groups that limit or weigh, of both versions (Documentation/admin-guide/cgroup-v1, cgroup-v2.rst).
@@ -54,6 +58,7 @@ pub fn of_process(root: &Path, pid: u32) -> BTreeSet<String> {
     let resolver = resolver(&folder.join("root")).unwrap_or_default();
     let lines = resolver.lines().map(str::trim).filter(|it| !it.is_empty() && !it.starts_with(['#', ';']));
     found.extend(lines.map(|line| shortened(&format!("resolv.conf {line}"))));
+    found.extend(pipe_sizes(&folder, pid).into_iter().map(|bytes| format!("pipe_size={bytes}")));
     let groups = small_file::text(&folder.join("cgroup")).unwrap_or_default();
     found.extend(groups.lines().flat_map(|line| of_group(root, line)));
     found
@@ -68,6 +73,23 @@ fn resolver(root: &Path) -> Option<String> {
     file.metadata().ok()?.is_file().then_some(())?;
     file.take(LONGEST_RESOLVER).read_to_string(&mut text).ok()?;
     Some(text)
+}
+
+/// How many bytes the pipes of a process hold. A user who has many pipes open gets small ones (fs.pipe-user-pages-soft, pipe(7)).
+fn pipe_sizes(folder: &Path, pid: u32) -> BTreeSet<usize> {
+    let entries = fs::read_dir(folder.join("fd")).into_iter().flatten().take(MOST_PIPES).flatten();
+    let is_pipe = |path: &Path| fs::read_link(path).is_ok_and(|it| it.to_string_lossy().starts_with("pipe:"));
+    let mut pipes = entries.filter(|entry| is_pipe(&entry.path())).peekable();
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).filter(|_| pipes.peek().is_some());
+    let Some(process) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
+        return BTreeSet::new();
+    };
+    // A copy of the descriptor is kept only for a moment, so that no end of a pipe stays open.
+    let size = |entry: fs::DirEntry| {
+        let number = entry.file_name().to_str()?.parse().ok()?;
+        fcntl_getpipe_size(pidfd_getfd(&process, number, PidfdGetfdFlags::empty()).ok()?).ok()
+    };
+    pipes.filter_map(size).collect()
 }
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = String> {
@@ -154,6 +176,8 @@ fn of_group(root: &Path, line: &str) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     fn all(found: BTreeSet<String>) -> Vec<String> {
@@ -166,6 +190,20 @@ mod tests {
         assert_eq!(all(environment(text)), ["GOGC=5", "LC_ALL=C"]);
         let text = b"sort\0-u\0--password\0hu/sh\0--token=x\0-S\0big\0-c\0a/b\0";
         assert_eq!(all(arguments(text)), ["argument -S big", "argument -c", "argument -u", "argument a/b"]);
+    }
+
+    #[test]
+    fn pipes_have_their_size_and_stay_closed_where_they_were() {
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        rustix::pipe::fcntl_setpipe_size(&writer, 8192).unwrap();
+        let mut child = Command::new("sleep").arg("30").stdin(reader).spawn().unwrap();
+        let folder = Path::new("/proc").join(child.id().to_string());
+        assert!(pipe_sizes(&folder, child.id()).contains(&8192));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let error = rustix::io::write(&writer, b"x").unwrap_err();
+        assert_eq!(error, rustix::io::Errno::PIPE, "nobody keeps the reading end open");
+        assert!(pipe_sizes(&folder, child.id()).is_empty());
     }
 
     #[test]

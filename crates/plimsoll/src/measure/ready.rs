@@ -103,7 +103,7 @@ fn settings_of(
         return;
     }
     let root = Path::new("/");
-    let files = open_files(pid).collect();
+    let files = open_paths(pid).collect();
     found.entry(FILES.to_owned()).or_default().extend(settings::of_files(root, pid, &files));
     found.entry(name).or_default().extend(settings::of_process(root, pid));
 }
@@ -122,14 +122,30 @@ fn threads(pid: u32) -> impl Iterator<Item = Pid> {
     entries.filter_map(|entry| Some(Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?)))
 }
 
-/// The files that a process has open, without devices and what has no name.
+/// The files that a process has open, without devices. Long numbers are left out of their names.
 fn open_files(pid: u32) -> impl Iterator<Item = String> {
-    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().take(MOST_FILES);
-    let paths = entries
-        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok()?.into_os_string().into_string().ok());
-    let paths = paths
-        .filter(|path| path.starts_with('/') && !path.starts_with("/dev/") && !path.ends_with(" (deleted)"));
-    paths.map(|path| without_numbers(&path))
+    open_paths(pid).filter(|path| !path.starts_with("/dev/")).map(|path| without_numbers(&path))
+}
+
+/// What a process has open that has a name, without the script that it runs.
+fn open_paths(pid: u32) -> impl Iterator<Item = String> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().take(MOST_FILES).flatten();
+    let paths = entries.filter_map(move |entry| {
+        let path = fs::read_link(entry.path()).ok()?.into_os_string().into_string().ok()?;
+        let may_be_script = entry.file_name().to_str().is_some_and(|it| SCRIPTS.contains(&it));
+        (!may_be_script || !runs(pid, &path)).then_some(path)
+    });
+    paths.filter(|path| path.starts_with('/') && !path.ends_with(" (deleted)"))
+}
+
+/// Descriptors of the script that a shell runs: of bash, and of dash and busybox.
+const SCRIPTS: [&str; 2] = ["255", "10"];
+
+/// Whether this file is the first operand of a process, as a script is of its shell.
+fn runs(pid: u32, file: &str) -> bool {
+    let arguments = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let operand = arguments.split('\0').skip(1).find(|it| !it.starts_with('-'));
+    operand.is_some_and(|it| Path::new(it).file_name() == Path::new(file).file_name())
 }
 
 /// The fewest digits that make a number which may differ from run to run, as that of a process does. A version has fewer.
@@ -176,6 +192,24 @@ mod tests {
         assert_eq!(without_numbers("/db/base/pgsql_tmp/pgsql_tmp41231.0"), "/db/base/pgsql_tmp/pgsql_tmpN.0");
         assert_eq!(without_numbers("/usr/lib/python3.11/x86_64"), "/usr/lib/python3.11/x86_64");
         assert_eq!(without_numbers(""), "");
+    }
+
+    #[test]
+    fn a_script_is_no_open_file_of_the_shell_that_runs_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let [script, data] = ["script", "data"].map(|name| folder.path().join(name));
+        fs::write(&script, "exec 3< $1; sleep 2; :").unwrap();
+        fs::write(&data, "").unwrap();
+        for shell in ["bash", "dash"] {
+            let mut child = Command::new(shell).args([&script, &data]).spawn().unwrap();
+            let opens = |file: &Path| open_paths(child.id()).any(|it| Path::new(&it) == file);
+            while !opens(&data) {
+                thread::sleep(Duration::from_millis(5));
+            }
+            assert!(!opens(&script), "{shell}: {:?}", open_paths(child.id()).collect::<Vec<_>>());
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
     }
 
     #[test]
