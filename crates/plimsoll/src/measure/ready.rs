@@ -132,14 +132,16 @@ fn open_paths(pid: u32) -> impl Iterator<Item = String> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().take(MOST_FILES).flatten();
     let paths = entries.filter_map(move |entry| {
         let path = fs::read_link(entry.path()).ok()?.into_os_string().into_string().ok()?;
-        let may_be_script = entry.file_name().to_str().is_some_and(|it| SCRIPTS.contains(&it));
-        (!may_be_script || !runs(pid, &path)).then_some(path)
+        let number = entry.file_name().to_str()?.parse().ok()?;
+        (!may_be_script(number) || !runs(pid, &path)).then_some(path)
     });
     paths.filter(|path| path.starts_with('/') && !path.ends_with(" (deleted)"))
 }
 
-/// Descriptors of the script that a shell runs: of bash, and of dash and busybox.
-const SCRIPTS: [&str; 2] = ["255", "10"];
+/// Whether a shell may have its script open there: bash at 255, dash and busybox at the first free number from 10 on.
+fn may_be_script(number: u32) -> bool {
+    matches!(number, 10..20 | 255)
+}
 
 /// Whether this file is the first operand of a process, as a script is of its shell.
 fn runs(pid: u32, file: &str) -> bool {
