@@ -34,6 +34,20 @@ pub(super) fn any_above<'e>(
     evidence.iter().filter(is_it).max_by(|a, b| a.after.total_cmp(&b.after))
 }
 
+/// Sum of a count over all devices but this one, before and after: `dev.eth0.tx_packets`. Each side may use another device.
+pub(super) fn of_all_devices(
+    (start, end): (&str, &str),
+    except: Option<&str>,
+    evidence: &[Evidence],
+) -> [f64; 2] {
+    let is_it = |it: &&Evidence| {
+        let device = name(it).strip_prefix(start).and_then(|rest| rest.split_once('.'));
+        device.is_some_and(|(device, what)| what == end && Some(device) != except)
+    };
+    let all = evidence.iter().filter(is_it);
+    all.fold([0.0; 2], |[before, after], it| [before + it.before, after + it.after])
+}
+
 /// A setting of the kernel that was lowered, by the name of its sysctl.
 pub(super) fn lowered<'e>(sysctl: &str, evidence: &'e [Evidence]) -> Option<&'e Evidence> {
     let is_it = |it: &&Evidence| {

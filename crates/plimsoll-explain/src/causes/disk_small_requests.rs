@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::plan::intervention::Change;
-use plimsoll_model::report::{Evidence, GrownBlockIo, Who};
+use plimsoll_model::report::{GrownBlockIo, Who};
 use serde_json::json;
 
 use super::{Definition, Known, Page, by_levels, by_seen, cause, changes};
@@ -77,28 +77,16 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     if of_programs.is_empty() { by_devices(known).into_iter().collect() } else { of_programs }
 }
 
-/// What all devices did of this kind for each operation, before and after.
-fn of_devices(known: &Known<'_>, kind: &str) -> [f64; 2] {
-    let is_it = |it: &&Evidence| {
-        let name = by_levels::name(it).strip_prefix("machine.diskstats.");
-        name.and_then(|it| it.split_once('.')).is_some_and(|(_, what)| what == kind)
-    };
-    known
-        .evidence
-        .iter()
-        .filter(is_it)
-        .fold([0.0; 2], |[before, after], it| [before + it.before, after + it.after])
-}
-
 /// Smaller requests of devices for as much data. The kernel splits those of a program at `max_sectors_kb`.
 fn by_devices(known: &Known<'_>) -> Option<Cause> {
-    let [busy_before, busy_after] = of_devices(known, "busy");
+    let of = |count: &str| by_levels::of_all_devices(("machine.diskstats.", count), None, known.evidence);
+    let [busy_before, busy_after] = of("busy");
     if known.took_us.is_none() || !known.is_explained_by(busy_after - busy_before) {
         return None;
     }
     let (verb, [before, after], evidence) = ["read", "write"].into_iter().find_map(|verb| {
-        let requests = of_devices(known, &format!("{verb}s"));
-        let bytes = of_devices(known, &format!("{verb}_bytes"));
+        let requests = of(&format!("{verb}s"));
+        let bytes = of(&format!("{verb}_bytes"));
         let [before, after] = [0, 1].map(|side| bytes[side] / requests[side] / KIB);
         let is_split =
             requests[1] >= LEAST_SPLIT && bytes[1] <= AS_MUCH * bytes[0] && after <= SMALLER * before;

@@ -36,7 +36,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     by_layers(known).or_else(|| by_devices(known)).into_iter().collect()
 }
 
-/// More packets of IP.
+/// More IP packets for as many bytes.
 fn by_layers(known: &Known<'_>) -> Option<Cause> {
     let of = |names: &[&str]| {
         let all = known.evidence.iter().filter(|it| names.contains(&by_levels::name(it)));
@@ -53,17 +53,9 @@ fn by_layers(known: &Known<'_>) -> Option<Cause> {
     Some(titled(why, sure, std::iter::once(packets).chain(segments).map(quoted).collect()))
 }
 
-/// More packets of network devices, which the kernel cuts on the way to one without segmentation offload. Each side may use another device, and counts
-/// of both ends of a pair of devices are those of one.
+/// More packets of network devices for as many bytes: the kernel cuts segments in software where a device lacks offload. `lo` leads to no device.
 fn by_devices(known: &Known<'_>) -> Option<Cause> {
-    let of = |kind: &str| {
-        let is_it = |it: &&Evidence| {
-            let name = by_levels::name(it).strip_prefix("dev.").and_then(|it| it.split_once('.'));
-            name.is_some_and(|(device, what)| device != "lo" && what == kind)
-        };
-        let all = known.evidence.iter().filter(is_it);
-        all.fold([0.0; 2], |[before, after], it| [before + it.before, after + it.after])
-    };
+    let of = |count| by_levels::of_all_devices(("dev.", count), Some("lo"), known.evidence);
     let [packets, bytes] = ["tx_packets", "tx_bytes"].map(of);
     let grew = |[before, after]: [f64; 2]| after / before.max(1.0);
     // Each packet has headers of its own.

@@ -25,7 +25,7 @@ struct Mount<'m> {
     options: BTreeSet<&'m str>,
 }
 
-/// How the file systems of these files are mounted, as a process sees them, and how their devices are set; and those that are block devices.
+/// Mount options of the file systems that hold these files, as a process sees them, and queue settings of their devices and of opened block devices.
 #[must_use]
 pub fn of_files(root: &Path, pid: u32, files: &BTreeSet<String>) -> BTreeSet<String> {
     let text = fs::read_to_string(root.join(format!("proc/{pid}/mountinfo"))).unwrap_or_default();

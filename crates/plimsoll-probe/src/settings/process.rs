@@ -64,7 +64,7 @@ pub fn of_process(root: &Path, pid: u32) -> BTreeSet<String> {
     found
 }
 
-/// The resolver's configuration in the file system that a process sees. Links lead nowhere else, and a FIFO holds nobody up.
+/// The resolver's configuration as a process sees it. Symbolic links resolve inside the process's root, and opening a FIFO does not block.
 fn resolver(root: &Path) -> Option<String> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
@@ -84,7 +84,7 @@ fn pipe_sizes(folder: &Path, pid: u32) -> BTreeSet<usize> {
     let Some(process) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
         return BTreeSet::new();
     };
-    // A copy of the descriptor is kept only for a moment, so that no end of a pipe stays open.
+    // Each copy of a descriptor closes at once, so that the other end of its pipe still sees the end of file.
     let size = |entry: fs::DirEntry| {
         let number = entry.file_name().to_str()?.parse().ok()?;
         fcntl_getpipe_size(pidfd_getfd(&process, number, PidfdGetfdFlags::empty()).ok()?).ok()
@@ -202,7 +202,7 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         let error = rustix::io::write(&writer, b"x").unwrap_err();
-        assert_eq!(error, rustix::io::Errno::PIPE, "nobody keeps the reading end open");
+        assert_eq!(error, rustix::io::Errno::PIPE, "the reading end is closed");
         assert!(pipe_sizes(&folder, child.id()).is_empty());
     }
 

@@ -127,7 +127,7 @@ fn open_files(pid: u32) -> impl Iterator<Item = String> {
     open_paths(pid).filter(|path| !path.starts_with("/dev/")).map(|path| without_numbers(&path))
 }
 
-/// What a process has open that has a name, without the script that it runs.
+/// Paths of the files that a process has open, without the script that a shell runs.
 fn open_paths(pid: u32) -> impl Iterator<Item = String> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().take(MOST_FILES).flatten();
     let paths = entries.filter_map(move |entry| {
