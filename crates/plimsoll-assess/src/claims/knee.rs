@@ -1,6 +1,6 @@
 //! The claim about the loss of datagrams: from cells to the judge's points, and back to a verdict.
 
-use plimsoll_judge::models::knee::{Knee, KneePoint, NoKnee, find_knee, lost};
+use plimsoll_judge::models::knee::{Knee, NoKnee, find_knee, lost};
 use plimsoll_model::experiment::claim::knee::{KneeClaim, KneeDetails, KneePointReport};
 
 use crate::claims::prelude::*;
@@ -37,25 +37,20 @@ fn finding(claim: &KneeClaim, cell: BTreeMap<String, String>, trials: &[TrialRec
         return Finding::bare(verdict);
     }
     let knee = found.ok().and_then(Result::ok);
-    let reports = points.iter().map(|point| KneePointReport {
-        offered_bits_per_second: point.offered,
-        arrived_bits_per_second: point.offered * (1.0 - point.loss),
-        loss: point.loss,
-    });
     let details = KneeDetails {
         cell,
         phase: claim.phase.clone(),
         knee_bits_per_second: knee.map(|knee| knee.rate),
         interval: knee.map(|knee| knee.interval),
         curve: knee.map_or_else(Vec::new, |knee| drawn(&knee, &points)),
-        points: reports.collect(),
+        points,
     };
     Finding::new(verdict, details)
 }
 
 /// The curve from the least to the highest rate that was offered, with its knee.
-fn drawn(knee: &Knee, points: &[KneePoint]) -> Vec<[f64; 2]> {
-    let rates = points.iter().map(|point| point.offered);
+fn drawn(knee: &Knee, points: &[KneePointReport]) -> Vec<[f64; 2]> {
+    let rates = points.iter().map(|point| point.offered_bits_per_second);
     let (least, most) = (rates.clone().fold(f64::INFINITY, f64::min), rates.fold(0.0, f64::max));
     let mut at: Vec<f64> = (0..=DRAWN)
         .map(|n| least + (most - least) * f64::from(n) / f64::from(DRAWN))
@@ -66,14 +61,14 @@ fn drawn(knee: &Knee, points: &[KneePoint]) -> Vec<[f64; 2]> {
 }
 
 /// A point for each slice, by rising rate.
-fn points(claim: &KneeClaim, trials: &[&TrialRecord]) -> Vec<KneePoint> {
-    let mut points: Vec<KneePoint> = slices::of_sound(trials, &claim.phase)
+fn points(claim: &KneeClaim, trials: &[&TrialRecord]) -> Vec<KneePointReport> {
+    let mut points: Vec<KneePointReport> = slices::of_sound(trials, &claim.phase)
         .into_iter()
         .filter_map(|slice| {
             let offered = slice.result.offered_bits_per_second()?;
-            Some(KneePoint { offered, loss: Metric::LossShare.of(&slice.result)? })
+            Some(KneePointReport::new(offered, Metric::LossShare.of(&slice.result)?))
         })
         .collect();
-    points.sort_by(|a, b| a.offered.total_cmp(&b.offered));
+    points.sort_by(|a, b| a.offered_bits_per_second.total_cmp(&b.offered_bits_per_second));
     points
 }

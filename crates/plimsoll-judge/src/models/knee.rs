@@ -8,8 +8,8 @@ use crate::input::{JudgeError, between, positive};
 use crate::stats::rng::SmallRng;
 use crate::stats::{median, middle, sorted};
 use crate::wording::figure;
+use plimsoll_model::experiment::claim::knee::KneePointReport;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
-use serde::Serialize;
 
 const CONFIDENCE: f64 = 0.95;
 const RESAMPLES: usize = 400;
@@ -20,24 +20,8 @@ const BEYOND: f64 = 0.01;
 /// A point that is further off the curve than this, in share of loss, does not follow it.
 const FOLLOWS: f64 = 0.05;
 
-/// One measured point.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct KneePoint {
-    /// The offered rate, in bit/s.
-    pub offered: f64,
-    /// The share that did not arrive, 0 to 1.
-    pub loss: f64,
-}
-
-impl KneePoint {
-    /// Arrived rate, in bit/s.
-    fn arrived(self) -> f64 {
-        self.offered * (1.0 - self.loss)
-    }
-}
-
 /// The knee.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knee {
     /// The offered rate at which it is, in bit/s.
     pub rate: f64,
@@ -75,8 +59,8 @@ pub fn lost(offered: f64, knee: f64, base: f64) -> f64 {
 ///
 /// # Errors
 /// Too few rates, a rate that is not above 0, or a loss that is no share.
-pub fn find_knee(points: &[KneePoint], seed: u64) -> Result<Result<Knee, NoKnee>, JudgeError> {
-    let offered: Vec<f64> = points.iter().map(|point| point.offered).collect();
+pub fn find_knee(points: &[KneePointReport], seed: u64) -> Result<Result<Knee, NoKnee>, JudgeError> {
+    let offered: Vec<f64> = points.iter().map(|point| point.offered_bits_per_second).collect();
     positive("offered", &offered)?;
     for point in points {
         if point.loss != 0.0 && point.loss != 1.0 {
@@ -84,7 +68,7 @@ pub fn find_knee(points: &[KneePoint], seed: u64) -> Result<Result<Knee, NoKnee>
         }
     }
     let mut points = points.to_vec();
-    points.sort_by(|a, b| a.offered.total_cmp(&b.offered));
+    points.sort_by(|a, b| a.offered_bits_per_second.total_cmp(&b.offered_bits_per_second));
     let mut rates = sorted(&offered);
     rates.dedup_by(|a, b| (*a / *b - 1.0).abs() < 0.01);
     if rates.len() < LEAST_RATES {
@@ -93,7 +77,7 @@ pub fn find_knee(points: &[KneePoint], seed: u64) -> Result<Result<Knee, NoKnee>
     Ok(of_sorted(&points, seed))
 }
 
-fn of_sorted(points: &[KneePoint], seed: u64) -> Result<Knee, NoKnee> {
+fn of_sorted(points: &[KneePointReport], seed: u64) -> Result<Knee, NoKnee> {
     let base = base(points);
     // Loss at a rate below another without loss is chance, not the knee.
     let until = points.iter().rposition(|point| !is_beyond(*point, base)).map_or(0, |last| last + 1);
@@ -103,53 +87,61 @@ fn of_sorted(points: &[KneePoint], seed: u64) -> Result<Knee, NoKnee> {
     };
     if beyond.is_empty() {
         let worst = points.iter().map(|point| point.loss - base).fold(0.0, f64::max);
-        return Err(if worst > FOLLOWS { NoKnee::Other(worst) } else { NoKnee::Above(highest.offered) });
+        return Err(if worst > FOLLOWS {
+            NoKnee::Other(worst)
+        } else {
+            NoKnee::Above(highest.offered_bits_per_second)
+        });
     }
     // One point alone that loses, too, may be on either side.
     let last_before = before.last().filter(|_| base <= BEYOND || before.len() > 1);
-    let Some(last_before) = last_before else { return Err(NoKnee::Below(lowest.arrived())) };
+    let Some(last_before) = last_before else { return Err(NoKnee::Below(lowest.arrived_bits_per_second)) };
     let rate = rate(beyond, base);
-    let off: Vec<f64> = points.iter().map(|point| point.loss - lost(point.offered, rate, base)).collect();
+    let off: Vec<f64> =
+        points.iter().map(|point| point.loss - lost(point.offered_bits_per_second, rate, base)).collect();
     let worst = off.iter().fold(0.0_f64, |worst, off| worst.max(off.abs()));
     if worst > FOLLOWS {
         return Err(NoKnee::Other(worst));
     }
     let mut rng = SmallRng::new(seed);
     let mut replicate = || {
-        let drawn: Vec<KneePoint> = beyond.iter().map(|_| beyond[rng.below(beyond.len())]).collect();
+        let drawn: Vec<KneePointReport> = beyond.iter().map(|_| beyond[rng.below(beyond.len())]).collect();
         self::rate(&drawn, base)
     };
     let mut interval = middle(&(0..RESAMPLES).map(|_| replicate()).collect::<Vec<_>>(), CONFIDENCE);
     if beyond.len() < 3 {
         // So few points scatter by luck: the knee lies between the rates on both sides of it.
-        interval = Interval(interval.lo().min(last_before.arrived()), interval.hi().max(beyond[0].offered));
+        interval = Interval(
+            interval.lo().min(last_before.arrived_bits_per_second),
+            interval.hi().max(beyond[0].offered_bits_per_second),
+        );
     }
     Ok(Knee {
         rate,
         interval,
         base,
         error: rms(&off),
-        first_beyond: beyond[0].offered,
-        last_before: last_before.offered,
+        first_beyond: beyond[0].offered_bits_per_second,
+        last_before: last_before.offered_bits_per_second,
         n: points.len(),
     })
 }
 
 /// The share that is lost at low rates: the median of the lower half, but no more than the lowest of all.
-fn base(points: &[KneePoint]) -> f64 {
+fn base(points: &[KneePointReport]) -> f64 {
     let half = &points[..points.len().div_ceil(2)];
     let middle = median(&half.iter().map(|point| point.loss).collect::<Vec<_>>());
     let least = half.iter().map(|point| point.loss).fold(f64::INFINITY, f64::min);
     if middle - least > BEYOND { least } else { middle }
 }
 
-fn is_beyond(point: KneePoint, base: f64) -> bool {
+fn is_beyond(point: KneePointReport, base: f64) -> bool {
     point.loss > base + BEYOND
 }
 
 /// Rate of arrivals beyond the knee, which would have been offered at it.
-fn rate(beyond: &[KneePoint], base: f64) -> f64 {
-    median(&beyond.iter().map(|point| point.arrived() / (1.0 - base)).collect::<Vec<_>>())
+fn rate(beyond: &[KneePointReport], base: f64) -> f64 {
+    median(&beyond.iter().map(|point| point.arrived_bits_per_second / (1.0 - base)).collect::<Vec<_>>())
 }
 
 impl Knee {
@@ -200,13 +192,13 @@ mod tests {
     use super::*;
 
     /// Offered rates in Mbit/s over a link that carries so much and loses a share at any rate, with some scatter.
-    fn points(rates: &[f64], carries: f64, base: f64, scatter: f64) -> Vec<KneePoint> {
+    fn points(rates: &[f64], carries: f64, base: f64, scatter: f64) -> Vec<KneePointReport> {
         let mut rng = SmallRng::new(3);
         rates
             .iter()
             .map(|rate| {
                 let loss = lost(rate * 1e6, carries * 1e6, base) + scatter * rng.normal();
-                KneePoint { offered: rate * 1e6, loss: loss.clamp(0.0, 1.0) }
+                KneePointReport::new(rate * 1e6, loss.clamp(0.0, 1.0))
             })
             .collect()
     }
@@ -228,7 +220,7 @@ mod tests {
     #[test]
     fn a_burst_of_loss_at_a_low_rate_is_not_the_knee() {
         let mut points = points(&RATES, 46.0, 0.0, 0.0);
-        points[0].loss = 0.03;
+        points[0] = KneePointReport::new(10e6, 0.03);
         let knee = find_knee(&points, 1).unwrap().unwrap();
         assert!((knee.rate / 46e6 - 1.0).abs() < 0.01, "{knee:?}");
         assert!(knee.interval.lo() > 40e6, "{knee:?}");
@@ -249,10 +241,8 @@ mod tests {
 
     #[test]
     fn losses_that_are_not_those_of_a_full_queue_have_no_knee() {
-        let odd: Vec<KneePoint> = RATES
-            .iter()
-            .map(|rate| KneePoint { offered: rate * 1e6, loss: 0.4 * (rate / 100.0).powi(2) })
-            .collect();
+        let odd: Vec<KneePointReport> =
+            RATES.iter().map(|rate| KneePointReport::new(rate * 1e6, 0.4 * (rate / 100.0).powi(2))).collect();
         assert!(matches!(find_knee(&odd, 1).unwrap(), Err(NoKnee::Other(_))));
     }
 
@@ -262,7 +252,7 @@ mod tests {
         let mut bad = points(&RATES, 46.0, 0.0, 0.0);
         bad[2].loss = 1.5;
         assert!(find_knee(&bad, 1).is_err());
-        bad[2] = KneePoint { offered: 0.0, loss: 0.0 };
+        bad[2] = KneePointReport::new(0.0, 0.0);
         assert!(find_knee(&bad, 1).is_err());
     }
 }

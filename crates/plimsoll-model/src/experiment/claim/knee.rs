@@ -61,3 +61,14 @@ pub struct KneePointReport {
     /// The share that did not arrive.
     pub loss: f64,
 }
+
+impl KneePointReport {
+    /// A rate in bit/s, of which a share did not arrive.
+    pub fn new(offered_bits_per_second: f64, loss: f64) -> Self {
+        Self {
+            offered_bits_per_second,
+            arrived_bits_per_second: offered_bits_per_second * (1.0 - loss),
+            loss,
+        }
+    }
+}
