@@ -52,9 +52,7 @@ impl ClaimKind for DeliveryClaim {
         format!("{does} whole at {sink} within {within} after the last phase")
     }
 
-    fn expected(&self) -> Option<Expected> {
-        Some(self.expect.into())
-    }
+    follows_from!(expect);
 }
 
 /// Fate of the mail, over all trials.

@@ -42,13 +42,9 @@ impl ClaimKind for DiagnoseClaim {
         format!("the path of {} {is} good enough for TCP as its load wants it", self.phase)
     }
 
-    fn expected(&self) -> Option<Expected> {
-        Some(self.expect.into())
-    }
+    follows_from!(expect);
 
-    fn phases_mut(&mut self) -> Vec<&mut String> {
-        vec![&mut self.phase]
-    }
+    follows_from!(phase);
 }
 
 /// Diagnosis of a path that shall carry TCP at a rate.

@@ -46,9 +46,7 @@ impl ClaimKind for GrowthClaim {
         format!("how the time of {} grows with the number of workers, over {over}", self.phase)
     }
 
-    fn phases_mut(&mut self) -> Vec<&mut String> {
-        vec![&mut self.phase]
-    }
+    follows_from!(phase);
 }
 
 /// The time of messaging over the number of workers.

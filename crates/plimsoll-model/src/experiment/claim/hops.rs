@@ -29,9 +29,7 @@ impl ClaimKind for HopsClaim {
         format!("the hops that {} probes can be distinguished, each rate within {}", self.phase, self.within)
     }
 
-    fn phases_mut(&mut self) -> Vec<&mut String> {
-        vec![&mut self.phase]
-    }
+    follows_from!(phase);
 }
 
 /// The hops of a path, as probes found them.

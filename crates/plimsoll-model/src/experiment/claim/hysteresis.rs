@@ -58,25 +58,13 @@ impl ClaimKind for HysteresisClaim {
         format!("{} in {} {does} {}", self.metric.name(), self.phase, self.margin)
     }
 
-    fn expected(&self) -> Option<Expected> {
-        Some(self.expect.into())
-    }
+    follows_from!(expect);
 
-    fn metric_mut(&mut self) -> Option<&mut Metric> {
-        Some(&mut self.metric)
-    }
-
-    fn figures(&self) -> Vec<(&str, Metric)> {
-        vec![(&self.phase, self.metric)]
-    }
+    follows_from!(metric of phase);
 
     /// A loop has two ways: no single figure of it stands for a run.
     fn between_runs(&self) -> Vec<(&str, Metric)> {
         Vec::new()
-    }
-
-    fn phases_mut(&mut self) -> Vec<&mut String> {
-        vec![&mut self.phase]
     }
 }
 

@@ -29,9 +29,7 @@ impl ClaimKind for KneeClaim {
         format!("datagrams of {} are lost from a rate on, over {}", self.phase, self.over.join(" and "))
     }
 
-    fn phases_mut(&mut self) -> Vec<&mut String> {
-        vec![&mut self.phase]
-    }
+    follows_from!(phase);
 }
 
 /// The loss of datagrams over the rate that was offered.

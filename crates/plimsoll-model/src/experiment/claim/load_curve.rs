@@ -38,9 +38,7 @@ impl ClaimKind for LoadCurveClaim {
         format!("the CPUs of {} behave in {} as a queue that theory knows", self.host, self.phase)
     }
 
-    fn phases_mut(&mut self) -> Vec<&mut String> {
-        vec![&mut self.phase]
-    }
+    follows_from!(phase);
 }
 
 /// The load of a host's CPUs over the share of their time that was used.

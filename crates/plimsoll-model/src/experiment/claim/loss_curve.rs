@@ -31,9 +31,7 @@ impl ClaimKind for LossCurveClaim {
         format!("TCP in {} follows the formulas over {}", self.phase, self.over.join(" and "))
     }
 
-    fn phases_mut(&mut self) -> Vec<&mut String> {
-        vec![&mut self.phase]
-    }
+    follows_from!(phase);
 }
 
 /// TCP's rate over the loss of a path.

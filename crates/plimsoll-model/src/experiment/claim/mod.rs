@@ -53,20 +53,38 @@ macro_rules! each_claim {
     };
 }
 
-/// Answers of a claim that compares one figure of one phase between cells.
-macro_rules! compares_one_figure {
-    () => {
+/// Answers of a claim that its fields of these names give.
+macro_rules! follows_from {
+    (expect) => {
         fn expected(&self) -> Option<$crate::verdict::Expected> {
             Some(self.expect.into())
         }
-
+    };
+    (phase) => {
+        fn phases_mut(&mut self) -> Vec<&mut String> {
+            vec![&mut self.phase]
+        }
+    };
+    (metric of $($phase:ident),+) => {
         fn metric_mut(&mut self) -> Option<&mut $crate::experiment::Metric> {
             Some(&mut self.metric)
         }
 
         fn figures(&self) -> Vec<(&str, $crate::experiment::Metric)> {
-            vec![(&self.phase, self.metric)]
+            vec![$((&self.$phase, self.metric)),+]
         }
+
+        fn phases_mut(&mut self) -> Vec<&mut String> {
+            vec![$(&mut self.$phase),+]
+        }
+    };
+}
+
+/// Answers of a claim that compares one figure of one phase between cells.
+macro_rules! compares_one_figure {
+    () => {
+        follows_from!(expect);
+        follows_from!(metric of phase);
 
         fn complete(&mut self, experiment: &$crate::experiment::Experiment, says: &dyn Fn(&str) -> bool) {
             $crate::experiment::claim::usual_metric(&mut self.metric, &self.phase, experiment, says);
@@ -74,10 +92,6 @@ macro_rules! compares_one_figure {
 
         fn compares_cells(&self) -> bool {
             true
-        }
-
-        fn phases_mut(&mut self) -> Vec<&mut String> {
-            vec![&mut self.phase]
         }
     };
 }

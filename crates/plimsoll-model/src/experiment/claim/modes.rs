@@ -56,21 +56,9 @@ impl ClaimKind for ModesClaim {
         format!("{} in {} gathers {gathers}", self.metric.name(), self.phase)
     }
 
-    fn expected(&self) -> Option<Expected> {
-        Some(self.expect.into())
-    }
+    follows_from!(expect);
 
-    fn metric_mut(&mut self) -> Option<&mut Metric> {
-        Some(&mut self.metric)
-    }
-
-    fn figures(&self) -> Vec<(&str, Metric)> {
-        vec![(&self.phase, self.metric)]
-    }
-
-    fn phases_mut(&mut self) -> Vec<&mut String> {
-        vec![&mut self.phase]
-    }
+    follows_from!(metric of phase);
 }
 
 /// Results of a claim about modes.

@@ -61,24 +61,12 @@ impl ClaimKind for RecoveryClaim {
         format!("{metric} {does} back in {after} to what it was in {baseline}: {than} than {margin} worse")
     }
 
-    fn expected(&self) -> Option<Expected> {
-        Some(self.expect.into())
-    }
+    follows_from!(expect);
 
-    fn metric_mut(&mut self) -> Option<&mut Metric> {
-        Some(&mut self.metric)
-    }
-
-    fn figures(&self) -> Vec<(&str, Metric)> {
-        vec![(&self.baseline, self.metric), (&self.after, self.metric)]
-    }
+    follows_from!(metric of baseline, after);
 
     fn complete(&mut self, experiment: &Experiment, says: &dyn Fn(&str) -> bool) {
         usual_metric(&mut self.metric, &self.baseline, experiment, says);
-    }
-
-    fn phases_mut(&mut self) -> Vec<&mut String> {
-        vec![&mut self.baseline, &mut self.after]
     }
 }
 

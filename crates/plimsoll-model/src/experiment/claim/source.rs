@@ -32,9 +32,7 @@ impl ClaimKind for SourceClaim {
         vec![(&self.phase, Metric::MegabytesPerSecond)]
     }
 
-    fn phases_mut(&mut self) -> Vec<&mut String> {
-        vec![&mut self.phase]
-    }
+    follows_from!(phase);
 }
 
 /// Where what was read came from.

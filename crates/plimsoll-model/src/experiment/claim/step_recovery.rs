@@ -56,13 +56,9 @@ impl ClaimKind for StepRecoveryClaim {
         )
     }
 
-    fn expected(&self) -> Option<Expected> {
-        Some(self.expect.into())
-    }
+    follows_from!(expect);
 
-    fn phases_mut(&mut self) -> Vec<&mut String> {
-        vec![&mut self.phase]
-    }
+    follows_from!(phase);
 }
 
 /// How the load fared after the step, each time that it was done.
