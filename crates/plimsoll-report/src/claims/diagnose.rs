@@ -11,20 +11,22 @@ impl Shown for DiagnoseClaim {
     type Details = DiagnoseDetails;
     const TITLE: &'static str = "Is the path good enough?";
 
-    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
-        found.iter().map(section).collect()
+    /// Table of a path's diagnosis.
+    fn section(found: &Judged<'_, Self::Details>) -> Option<Section> {
+        let found = found.details;
+        let titles = COLUMNS;
+        let columns = [
+            left(titles[0]),
+            left(titles[1]),
+            right(titles[2]),
+            right(titles[3]),
+            left(titles[4]).expendable(1),
+        ];
+        let rows =
+            found.checks.iter().map(|check| Row::of(cells(check)).faint_if(check.passes == Some(true)));
+        let advised = found.checks.iter().filter(|check| !check.advice.is_empty());
+        Some(Section::new(title(found)).table(columns, rows).say(carried(found)).say_all(advised.map(advice)))
     }
-}
-
-/// Table of a path's diagnosis.
-fn section(found: &Judged<'_, DiagnoseDetails>) -> Section {
-    let found = found.details;
-    let titles = COLUMNS;
-    let columns =
-        [left(titles[0]), left(titles[1]), right(titles[2]), right(titles[3]), left(titles[4]).expendable(1)];
-    let rows = found.checks.iter().map(|check| Row::of(cells(check)).faint_if(check.passes == Some(true)));
-    let advised = found.checks.iter().filter(|check| !check.advice.is_empty());
-    Section::new(title(found)).table(columns, rows).say(carried(found)).say_all(advised.map(advice))
 }
 
 /// The columns of the table.

@@ -15,36 +15,37 @@ impl Shown for GrowthClaim {
     type Details = GrowthDetails;
     const TITLE: &'static str = "Time over workers";
 
-    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
-        found.iter().map(section).collect()
+    /// The time by the number of workers, and what they need.
+    fn section(found: &Judged<'_, Self::Details>) -> Option<Section> {
+        let growth = found.details;
+        let columns = [
+            right("workers"),
+            right("trials"),
+            right("ms"),
+            right("least ms"),
+            right("most ms"),
+            right("memory MB"),
+        ];
+        let rows = growth.points.iter().map(|point| {
+            Row::of([
+                count(point.workers),
+                count(point.trials as u64),
+                figure(point.ms),
+                figure(point.least_ms),
+                figure(point.most_ms),
+                point.memory_bytes.map_or_else(String::new, |bytes| figure(bytes / 1e6)),
+            ])
+        });
+        let needed = growth.bytes_per_worker.map(|bytes| {
+            format!("Each further worker needs {} KB, of its own and of the kernel's.", figure(bytes / 1e3))
+        });
+        Some(
+            Section::new(title(growth))
+                .chart(chart(found.number, growth))
+                .table(columns, rows)
+                .say_all(needed),
+        )
     }
-}
-
-/// The time by the number of workers, and what they need.
-fn section(found: &Judged<'_, GrowthDetails>) -> Section {
-    let growth = found.details;
-    let columns = [
-        right("workers"),
-        right("trials"),
-        right("ms"),
-        right("least ms"),
-        right("most ms"),
-        right("memory MB"),
-    ];
-    let rows = growth.points.iter().map(|point| {
-        Row::of([
-            count(point.workers),
-            count(point.trials as u64),
-            figure(point.ms),
-            figure(point.least_ms),
-            figure(point.most_ms),
-            point.memory_bytes.map_or_else(String::new, |bytes| figure(bytes / 1e6)),
-        ])
-    });
-    let needed = growth.bytes_per_worker.map(|bytes| {
-        format!("Each further worker needs {} KB, of its own and of the kernel's.", figure(bytes / 1e3))
-    });
-    Section::new(title(growth)).chart(chart(found.number, growth)).table(columns, rows).say_all(needed)
 }
 
 fn title(growth: &GrowthDetails) -> String {

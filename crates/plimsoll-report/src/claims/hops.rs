@@ -16,19 +16,17 @@ impl Shown for HopsClaim {
     type Details = HopsDetails;
     const TITLE: &'static str = "Hops";
 
-    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
-        found.iter().map(section).collect()
+    /// The hops of a path.
+    fn section(found: &Judged<'_, Self::Details>) -> Option<Section> {
+        let path = found.details;
+        let rows = path.hops.iter().map(|hop| Row::of(cells(hop)).faint_if(hop.address.is_none()));
+        Some(
+            Section::new(title(path))
+                .chart(chart(found.number, path))
+                .table(COLUMNS.map(right), rows)
+                .say(how_to_read(path)),
+        )
     }
-}
-
-/// The hops of a path.
-fn section(found: &Judged<'_, HopsDetails>) -> Section {
-    let path = found.details;
-    let rows = path.hops.iter().map(|hop| Row::of(cells(hop)).faint_if(hop.address.is_none()));
-    Section::new(title(path))
-        .chart(chart(found.number, path))
-        .table(COLUMNS.map(right), rows)
-        .say(how_to_read(path))
 }
 
 /// The columns of the table.

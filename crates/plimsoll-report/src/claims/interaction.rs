@@ -22,9 +22,8 @@ impl Shown for InteractionClaim {
         if is_share(verdict) { vec![-margin, margin] } else { vec![1.0 / (1.0 + margin), 1.0 + margin] }
     }
 
-    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
-        let section = |chart: Figure| Section::new(chart.title.clone()).chart(chart);
-        found.iter().filter_map(chart).map(section).collect()
+    fn section(found: &Judged<'_, Self::Details>) -> Option<Section> {
+        chart(found).map(|chart| Section::new(chart.title.clone()).chart(chart))
     }
 }
 

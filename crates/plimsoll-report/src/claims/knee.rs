@@ -15,23 +15,19 @@ impl Shown for KneeClaim {
     type Details = KneeDetails;
     const TITLE: &'static str = "Loss over rate";
 
-    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
-        found.iter().map(section).collect()
+    /// The loss of datagrams at each rate.
+    fn section(found: &Judged<'_, Self::Details>) -> Option<Section> {
+        let knee = found.details;
+        let columns = [right("offered Mbit/s"), right("arrived Mbit/s"), right("lost %")];
+        let rows = knee.points.iter().map(|point| {
+            Row::of([
+                figure(point.offered_bits_per_second / 1e6),
+                figure(point.arrived_bits_per_second / 1e6),
+                percent(point.loss),
+            ])
+        });
+        Some(Section::new(title(knee)).chart(chart(found.number, knee)).table(columns, rows))
     }
-}
-
-/// The loss of datagrams at each rate.
-fn section(found: &Judged<'_, KneeDetails>) -> Section {
-    let knee = found.details;
-    let columns = [right("offered Mbit/s"), right("arrived Mbit/s"), right("lost %")];
-    let rows = knee.points.iter().map(|point| {
-        Row::of([
-            figure(point.offered_bits_per_second / 1e6),
-            figure(point.arrived_bits_per_second / 1e6),
-            percent(point.loss),
-        ])
-    });
-    Section::new(title(knee)).chart(chart(found.number, knee)).table(columns, rows)
 }
 
 fn title(knee: &KneeDetails) -> String {

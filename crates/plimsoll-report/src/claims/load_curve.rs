@@ -15,28 +15,26 @@ impl Shown for LoadCurveClaim {
     type Details = LoadCurveDetails;
     const TITLE: &'static str = "Load against CPU";
 
-    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
-        found.iter().map(section).collect()
+    /// The load of a host's CPUs at each step, and what each model makes of it.
+    fn section(found: &Judged<'_, Self::Details>) -> Option<Section> {
+        let curve = found.details;
+        let columns = [right("offered/s"), right("CPU %"), right("load"), right("best model")];
+        let best = curve.fits.first();
+        let rows = curve.points.iter().enumerate().map(|(n, point)| {
+            let residual = best.and_then(|fit| fit.residuals.get(n)).copied();
+            let modelled = residual.map(|residual| figure((point.load.ln_1p() - residual).exp_m1()));
+            let measured = [point.offered_per_second, 100.0 * point.utilisation, point.load].map(figure);
+            Row::of(measured.into_iter().chain([modelled.unwrap_or_default()]).collect::<Vec<_>>())
+        });
+        let fit = |fit: &LoadFit| format!("{} {} %", fit.model, figure(100.0 * fit.left_out_error));
+        let errors: Vec<String> = curve.fits.iter().map(fit).collect();
+        Some(
+            Section::new(title(curve))
+                .chart(chart(found.number, curve))
+                .table(columns, rows)
+                .say(format!("Error at points left out of the fit, of 1 + load: {}.", errors.join(", "))),
+        )
     }
-}
-
-/// The load of a host's CPUs at each step, and what each model makes of it.
-fn section(found: &Judged<'_, LoadCurveDetails>) -> Section {
-    let curve = found.details;
-    let columns = [right("offered/s"), right("CPU %"), right("load"), right("best model")];
-    let best = curve.fits.first();
-    let rows = curve.points.iter().enumerate().map(|(n, point)| {
-        let residual = best.and_then(|fit| fit.residuals.get(n)).copied();
-        let modelled = residual.map(|residual| figure((point.load.ln_1p() - residual).exp_m1()));
-        let measured = [point.offered_per_second, 100.0 * point.utilisation, point.load].map(figure);
-        Row::of(measured.into_iter().chain([modelled.unwrap_or_default()]).collect::<Vec<_>>())
-    });
-    let fit = |fit: &LoadFit| format!("{} {} %", fit.model, figure(100.0 * fit.left_out_error));
-    let errors: Vec<String> = curve.fits.iter().map(fit).collect();
-    Section::new(title(curve))
-        .chart(chart(found.number, curve))
-        .table(columns, rows)
-        .say(format!("Error at points left out of the fit, of 1 + load: {}.", errors.join(", ")))
 }
 
 fn title(curve: &LoadCurveDetails) -> String {

@@ -15,26 +15,22 @@ impl Shown for LossCurveClaim {
     type Details = LossCurveDetails;
     const TITLE: &'static str = "Rate over loss";
 
-    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
-        found.iter().map(section).collect()
+    /// TCP's rate at each loss, and what the formulas make of it.
+    fn section(found: &Judged<'_, Self::Details>) -> Option<Section> {
+        let curve = found.details;
+        let columns = [right("loss %"), right("RTT ms"), right("Mbit/s"), right("Mathis"), right("Padhye")];
+        let mega = |rate: Option<f64>| rate.map_or_else(String::new, |rate| figure(rate / 1e6));
+        let rows = curve.points.iter().map(|point| {
+            Row::of([
+                figure(100.0 * point.loss),
+                figure(point.rtt_ms),
+                mega(Some(point.bits_per_second)),
+                mega(point.mathis),
+                mega(point.padhye),
+            ])
+        });
+        Some(Section::new(title(curve)).chart(chart(found.number, curve)).table(columns, rows))
     }
-}
-
-/// TCP's rate at each loss, and what the formulas make of it.
-fn section(found: &Judged<'_, LossCurveDetails>) -> Section {
-    let curve = found.details;
-    let columns = [right("loss %"), right("RTT ms"), right("Mbit/s"), right("Mathis"), right("Padhye")];
-    let mega = |rate: Option<f64>| rate.map_or_else(String::new, |rate| figure(rate / 1e6));
-    let rows = curve.points.iter().map(|point| {
-        Row::of([
-            figure(100.0 * point.loss),
-            figure(point.rtt_ms),
-            mega(Some(point.bits_per_second)),
-            mega(point.mathis),
-            mega(point.padhye),
-        ])
-    });
-    Section::new(title(curve)).chart(chart(found.number, curve)).table(columns, rows)
 }
 
 fn title(curve: &LossCurveDetails) -> String {

@@ -81,9 +81,14 @@ trait Shown {
         Vec::new()
     }
 
-    /// Charts, tables and sentences beside the verdicts.
-    fn sections(_found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
-        Vec::new()
+    /// Charts, tables and sentences beside one verdict.
+    fn section(_found: &Judged<'_, Self::Details>) -> Option<Section> {
+        None
+    }
+
+    /// Charts, tables and sentences beside all verdicts.
+    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
+        found.iter().filter_map(Self::section).collect()
     }
 
     /// The figures that the answers rest on; nothing where those of the phases say enough.

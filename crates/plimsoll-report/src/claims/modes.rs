@@ -16,8 +16,10 @@ impl Shown for ModesClaim {
     type Details = ModesDetails;
     const TITLE: &'static str = "Modes";
 
-    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
-        found.iter().map(section).collect()
+    fn section(found: &Judged<'_, Self::Details>) -> Option<Section> {
+        let facts = found.details;
+        let section = Section::new(wording::titled(&format!("Modes, {}", facts.phase), &facts.cell));
+        Some(charts(found.number, facts).into_iter().fold(section, Section::chart))
     }
 
     fn basis(found: &[Judged<'_, Self::Details>]) -> Option<Table> {
@@ -37,12 +39,6 @@ impl Shown for ModesClaim {
         });
         Section::new("").table(columns, rows).first_table()
     }
-}
-
-fn section(found: &Judged<'_, ModesDetails>) -> Section {
-    let facts = found.details;
-    let section = Section::new(wording::titled(&format!("Modes, {}", facts.phase), &facts.cell));
-    charts(found.number, facts).into_iter().fold(section, Section::chart)
 }
 
 const HEIGHT: usize = 320;

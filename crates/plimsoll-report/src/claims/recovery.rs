@@ -53,12 +53,9 @@ impl Shown for RecoveryClaim {
         quotient(found, &cells.iter().find(|cell| cell.cell == found.details.cell)?.rows)
     }
 
-    fn sections(found: &[Judged<'_, Self::Details>]) -> Vec<Section> {
-        let section = |found: &Judged<'_, RecoveryDetails>| {
-            let title = wording::titled("Cycles", &found.details.cell);
-            chart(found).map(|chart| Section::new(title).chart(chart))
-        };
-        found.iter().filter_map(section).collect()
+    fn section(found: &Judged<'_, Self::Details>) -> Option<Section> {
+        let title = wording::titled("Cycles", &found.details.cell);
+        chart(found).map(|chart| Section::new(title).chart(chart))
     }
 }
 
