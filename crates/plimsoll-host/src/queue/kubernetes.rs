@@ -2,13 +2,12 @@
 //!
 //! Each task has a Job of its own in place of an indexed one: so tasks fail independently in any version (`backoffLimitPerIndex` is of 1.33).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::Command;
 
 use nix::unistd::{getegid, geteuid};
 use plimsoll_model::experiment::Kubernetes;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{KUBECTL, Queue, QueueError, Task, TaskState, Work, output};
@@ -144,133 +143,68 @@ impl KubernetesQueue {
     }
 }
 
-/// Output of kubectl, as far as it matters here. Missing parts are empty.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct ObjectList {
-    items: Vec<Object>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Object {
-    kind: String,
-    metadata: Metadata,
-    spec: Spec,
-    status: Status,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Metadata {
-    name: String,
-    labels: BTreeMap<String, String>,
-    deletion_timestamp: Option<String>,
-    owner_references: Vec<Owner>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Owner {
-    name: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Spec {
-    node_name: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Status {
-    phase: String,
-    conditions: Vec<Condition>,
-    container_statuses: Vec<Container>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Condition {
-    r#type: String,
-    status: String,
-    message: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Container {
-    state: State,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct State {
-    waiting: Option<Waiting>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Waiting {
-    reason: String,
-    message: String,
-}
-
 /// The unfinished tasks in a list of Jobs and pods.
 fn tasks(listed: &str) -> Result<Vec<Task>, serde_json::Error> {
-    let listed: ObjectList = serde_json::from_str(listed)?;
-    let (jobs, pods): (Vec<Object>, Vec<Object>) =
-        listed.items.into_iter().partition(|object| object.kind == "Job");
-    let pods: HashMap<&str, &Object> = pods
-        .iter()
-        .filter_map(|pod| Some((pod.metadata.owner_references.first()?.name.as_str(), pod)))
+    let listed: Value = serde_json::from_str(listed)?;
+    let (jobs, pods): (Vec<&Value>, Vec<&Value>) =
+        each(&listed["items"]).partition(|object| object["kind"] == "Job");
+    let pods: HashMap<&str, &Value> = pods
+        .into_iter()
+        .filter_map(|pod| Some((pod["metadata"]["ownerReferences"][0]["name"].as_str()?, pod)))
         .collect();
-    let task = |job: &Object| {
-        let number = job.metadata.labels.get(TASK)?.parse().ok()?;
-        if job.is_over() {
+    let task = |job: &Value| {
+        let number = job["metadata"]["labels"][TASK].as_str()?.parse().ok()?;
+        if is_over(job) {
             return None;
         }
-        let state = match pods.get(job.metadata.name.as_str()) {
-            Some(pod) => pod.state()?,
+        let state = match pods.get(text(&job["metadata"]["name"])) {
+            Some(pod) => state(pod)?,
             None => TaskState::Waiting(String::new()),
         };
         Some(Task { number, state })
     };
-    Ok(jobs.iter().filter_map(task).collect())
+    Ok(jobs.into_iter().filter_map(task).collect())
 }
 
-impl Object {
-    /// Whether a Job has ended.
-    fn is_over(&self) -> bool {
-        let conditions = &self.status.conditions;
-        self.metadata.deletion_timestamp.is_some()
-            || conditions.iter().any(|one| one.status == "True" && OVER.contains(&one.r#type.as_str()))
-    }
+/// Whether a Job has ended.
+fn is_over(job: &Value) -> bool {
+    let is_end = |one: &Value| one["status"] == "True" && OVER.contains(&text(&one["type"]));
+    is_removed(job) || each(&job["status"]["conditions"]).any(is_end)
+}
 
-    /// State of a pod; `None` if it has ended or is being removed, as after the loss of its node.
-    fn state(&self) -> Option<TaskState> {
-        if self.metadata.deletion_timestamp.is_some() {
-            return None;
-        }
-        match self.status.phase.as_str() {
-            "Succeeded" | "Failed" => None,
-            "Running" => Some(TaskState::Running(self.spec.node_name.clone().unwrap_or_default())),
-            _ => Some(TaskState::Waiting(self.why_it_waits())),
-        }
-    }
+fn is_removed(object: &Value) -> bool {
+    !object["metadata"]["deletionTimestamp"].is_null()
+}
 
-    fn why_it_waits(&self) -> String {
-        let waiting =
-            self.status.container_statuses.iter().find_map(|container| container.state.waiting.as_ref());
-        let unmet =
-            self.status.conditions.iter().find(|one| one.status == "False" && !one.message.is_empty());
-        match (waiting, unmet) {
-            (Some(Waiting { reason, message }), _) if message.is_empty() => reason.clone(),
-            (Some(Waiting { reason, message }), _) => format!("{reason}: {message}"),
-            (None, Some(condition)) => condition.message.clone(),
-            (None, None) => String::new(),
-        }
+/// State of a pod; `None` if it has ended or is being removed, as after the loss of its node.
+fn state(pod: &Value) -> Option<TaskState> {
+    match text(&pod["status"]["phase"]) {
+        "Succeeded" | "Failed" => None,
+        _ if is_removed(pod) => None,
+        "Running" => Some(TaskState::Running(text(&pod["spec"]["nodeName"]).to_owned())),
+        _ => Some(TaskState::Waiting(why_it_waits(&pod["status"]))),
     }
+}
+
+fn why_it_waits(status: &Value) -> String {
+    let mut waiting = each(&status["containerStatuses"]).map(|it| &it["state"]["waiting"]);
+    if let Some(waiting) = waiting.find(|waiting| !waiting.is_null()) {
+        return match (text(&waiting["reason"]), text(&waiting["message"])) {
+            (reason, "") => reason.to_owned(),
+            (reason, message) => format!("{reason}: {message}"),
+        };
+    }
+    let unmet = each(&status["conditions"]).filter(|it| it["status"] == "False");
+    unmet.map(|it| text(&it["message"])).find(|message| !message.is_empty()).unwrap_or_default().to_owned()
+}
+
+/// The members of a list; none where a part is missing.
+fn each(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 #[cfg(test)]
