@@ -14,19 +14,17 @@ const HUGE: usize = 9;
 
 fn read(section: &Section<'_>, out: &mut Out) {
     let (mut all, mut huge) = (0.0, 0.0);
-    for (index, line) in section.numbered() {
+    section.each(out, |line, _| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let blocks: Option<Vec<f64>> = words.iter().skip(4).map(|word| count(word)).collect();
-        let Some(blocks) = blocks.filter(|blocks| !blocks.is_empty() && words[0] == "Node") else {
-            out.unread.note(index, line);
-            continue;
-        };
+        let blocks = blocks.filter(|blocks| !blocks.is_empty() && words[0] == "Node")?;
         for (order, blocks) in blocks.iter().enumerate() {
             let pages = blocks * (1_u64 << order.min(63)) as f64;
             all += pages;
             huge += if order >= HUGE { pages } else { 0.0 };
         }
-    }
+        Some(())
+    });
     if all > 0.0 {
         out.reading.level("memory.free_in_pieces_share", 100.0 * (1.0 - huge / all));
     }

@@ -22,26 +22,22 @@ fn is_call(command: &str, options: &[&str]) -> bool {
 
 /// A line for each CPU; the old version of the tool has names and numbers of `/proc/net/stat` alike.
 fn statistics(section: &Section<'_>, out: &mut Out) {
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         let pairs = line.split_ascii_whitespace().filter_map(|word| word.split_once('='));
-        let mut any = false;
+        let mut any = None;
         for (name, value) in pairs.filter(|(name, _)| *name != "cpu") {
             if let Some(value) = count(value) {
-                out.reading.add_total(format!("nf_conntrack.{name}"), value);
-                any = true;
+                reading.add_total(format!("nf_conntrack.{name}"), value);
+                any = Some(());
             }
         }
-        if !any {
-            out.unread.note(index, line);
-        }
-    }
+        any
+    });
 }
 
 fn entries(section: &Section<'_>, out: &mut Out) {
-    for (index, line) in section.numbered() {
-        match count(line.trim()) {
-            Some(value) => out.reading.level("nf_conntrack.count", value),
-            None => out.unread.note(index, line),
-        }
-    }
+    section.each(out, |line, reading| {
+        reading.level("nf_conntrack.count", count(line.trim())?);
+        Some(())
+    });
 }

@@ -22,10 +22,8 @@ fn name(command: &str) -> Option<&'static str> {
 
 fn read(section: &Section<'_>, out: &mut Out) {
     let Some(name) = name(section.command) else { return };
-    for (index, line) in section.numbered() {
-        match count(line.trim()) {
-            Some(value) => out.reading.level(name, value),
-            None => out.unread.note(index, line),
-        }
-    }
+    section.each(out, |line, reading| {
+        reading.level(name, count(line.trim())?);
+        Some(())
+    });
 }

@@ -22,17 +22,15 @@ const CONTROLLERS: [&str; 6] = ["cpu,cpuacct", "cpuacct,cpu", "cpu", "cpuacct", 
 fn read(section: &Section<'_>, out: &mut Out) {
     let (_, keys) = FILES.iter().find(|(file, _)| is_file(section.command, file)).unwrap_or(&FILES[0]);
     let group = group(section.command);
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         let line = line.trim();
         let (key, value) = line.split_once(' ').unwrap_or(("", line));
-        let Some(value) = count(value.trim()) else {
-            out.unread.note(index, line);
-            continue;
-        };
+        let value = count(value.trim())?;
         if let Some((_, counter)) = keys.iter().find(|(known, _)| *known == key) {
-            out.reading.add_total(format!("machine.group.{group}.{counter}"), value);
+            reading.add_total(format!("machine.group.{group}.{counter}"), value);
         }
-    }
+        Some(())
+    });
 }
 
 /// The path of the group within its hierarchy, as the recorder writes it.

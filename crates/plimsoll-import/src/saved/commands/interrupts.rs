@@ -26,20 +26,17 @@ fn cpus(line: &str) -> Option<Vec<&str>> {
 
 fn softirqs(section: &Section<'_>, out: &mut Out) {
     let mut names: Vec<&str> = Vec::new();
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         if let Some(found) = cpus(line) {
             names = found;
-            continue;
+            return Some(());
         }
-        let Some((kind, values)) = row(line, names.len()).filter(|(_, values)| values.len() == names.len())
-        else {
-            out.unread.note(index, line);
-            continue;
-        };
+        let (kind, values) = row(line, names.len()).filter(|(_, values)| values.len() == names.len())?;
         for (cpu, value) in names.iter().zip(values) {
-            out.reading.total(format!("machine.softirqs.{kind}.{}", cpu.to_lowercase()), value);
+            reading.total(format!("machine.softirqs.{kind}.{}", cpu.to_lowercase()), value);
         }
-    }
+        Some(())
+    });
 }
 
 fn row(line: &str, cpus: usize) -> Option<(&str, Vec<f64>)> {
@@ -50,25 +47,22 @@ fn row(line: &str, cpus: usize) -> Option<(&str, Vec<f64>)> {
 
 fn interrupts(section: &Section<'_>, out: &mut Out) {
     let mut names: Vec<&str> = Vec::new();
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         if let Some(found) = cpus(line) {
             names = found;
-            continue;
+            return Some(());
         }
         // ERR and MIS have one number for all CPUs.
-        let Some((line_number, values)) = row(line, names.len()).filter(|(_, values)| !values.is_empty())
-        else {
-            out.unread.note(index, line);
-            continue;
-        };
+        let (line_number, values) = row(line, names.len()).filter(|(_, values)| !values.is_empty())?;
         let is_device = line_number.bytes().all(|byte| byte.is_ascii_digit());
         let device = line.split_ascii_whitespace().last().filter(|_| is_device);
         let device = device.map_or_else(String::new, |device| format!(".{device}"));
-        out.reading.total(format!("machine.interrupts.{line_number}{device}"), values.iter().sum());
+        reading.total(format!("machine.interrupts.{line_number}{device}"), values.iter().sum());
         if is_device && values.len() == names.len() {
             for (cpu, value) in names.iter().zip(values) {
-                out.reading.add_total(format!("machine.irq.{}", cpu.to_lowercase()), value);
+                reading.add_total(format!("machine.irq.{}", cpu.to_lowercase()), value);
             }
         }
-    }
+        Some(())
+    });
 }

@@ -58,7 +58,7 @@ fn column(direction: &str, name: &str) -> Option<&'static str> {
 fn ip(section: &Section<'_>, out: &mut Out) {
     let mut interface = "";
     let mut heading: Option<(&str, Vec<&str>)> = None;
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         let text = line.trim();
         if let Some(name) = link(line) {
             interface = name;
@@ -70,38 +70,32 @@ fn ip(section: &Section<'_>, out: &mut Out) {
         } else if let Some((direction, names)) = heading.take() {
             let values: Vec<Option<f64>> = text.split_ascii_whitespace().map(count).collect();
             if interface.is_empty() || values.len() != names.len() {
-                out.unread.note(index, line);
-                continue;
+                return None;
             }
             for (name, value) in names.iter().zip(values) {
                 if let Some((column, value)) = column(direction, name).zip(value) {
-                    out.reading.total(format!("dev.{interface}.{column}"), value);
+                    reading.total(format!("dev.{interface}.{column}"), value);
                 }
             }
-        } else if !text.starts_with("link/")
-            && !text.starts_with("altname")
-            && !text.starts_with("inet")
-            && !text.starts_with("valid_lft")
-        {
-            out.unread.note(index, line);
+        } else if !["link/", "altname", "inet", "valid_lft"].iter().any(|start| text.starts_with(start)) {
+            return None;
         }
-    }
+        Some(())
+    });
 }
 
 /// Names are the driver's own. The interface stands in the command alone.
 fn ethtool(section: &Section<'_>, out: &mut Out) {
     let interface = section.command.split_ascii_whitespace().last().filter(|word| *word != "-S");
     let interface = interface.unwrap_or("nic");
-    for (index, line) in section.numbered().filter(|(_, line)| line.trim_end() != "NIC statistics:") {
-        let found =
-            line.trim().rsplit_once(": ").and_then(|(name, value)| Some((name, count(value.trim())?)));
-        match found {
-            Some((name, value)) => {
-                out.reading.total(format!("nic.{interface}.{}", name.trim().replace(' ', "_")), value);
-            }
-            None => out.unread.note(index, line),
+    section.each(out, |line, reading| {
+        if line.trim_end() != "NIC statistics:" {
+            let (name, value) = line.trim().rsplit_once(": ")?;
+            let name = format!("nic.{interface}.{}", name.trim().replace(' ', "_"));
+            reading.total(name, count(value.trim())?);
         }
-    }
+        Some(())
+    });
 }
 
 fn tc(section: &Section<'_>, out: &mut Out) {

@@ -20,11 +20,9 @@ fn kind(line: &str) -> Option<&str> {
 
 fn read(section: &Section<'_>, out: &mut Out) {
     out.reading.add_level("locks.held", 0.0);
-    for (index, line) in section.numbered() {
-        match kind(line) {
-            Some(_) if line.contains("->") => out.reading.add_level("locks.blocked", 1.0),
-            Some(_) => out.reading.add_level("locks.held", 1.0),
-            None => out.unread.note(index, line),
-        }
-    }
+    section.each(out, |line, reading| {
+        kind(line)?;
+        reading.add_level(if line.contains("->") { "locks.blocked" } else { "locks.held" }, 1.0);
+        Some(())
+    });
 }

@@ -49,6 +49,15 @@ impl<'t> Section<'t> {
         let all = self.lines.iter().enumerate().map(move |(at, line)| (first + at, *line));
         all.filter(|(_, line)| !line.trim().is_empty())
     }
+
+    /// Hands each line on to be read. Lines that are not known are noted.
+    fn each(&self, out: &mut Out, mut read: impl FnMut(&'t str, &mut Reading) -> Option<()>) {
+        for (index, line) in self.numbered() {
+            if read(line, &mut out.reading).is_none() {
+                out.unread.note(index, line);
+            }
+        }
+    }
 }
 
 /// Output of a reader.

@@ -1,6 +1,6 @@
 //! `netstat -s` (net-tools), today's wording and that of 2001: net-tools `statistics.c`.
 
-use super::{Format, Out, Section, command_words, count};
+use super::{Format, Out, Reading, Section, command_words, count};
 
 pub(super) const FORMAT: Format = Format {
     program: "netstat -s",
@@ -129,7 +129,7 @@ const LEVELS: [&str; 2] = ["CurrEstab", "Forwarding"];
 fn read(section: &Section<'_>, out: &mut Out) {
     let mut protocol = "";
     let mut histogram = false;
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         let text = line.trim().trim_end_matches('.');
         let title = text.strip_suffix(':');
         if let Some(name) = title.filter(|_| !line.starts_with(' ')) {
@@ -139,30 +139,31 @@ fn read(section: &Section<'_>, out: &mut Out) {
         } else {
             // The kinds of messages of ICMP are not needed.
             let is_kind = histogram && line.starts_with("        ");
-            if !is_kind && !one(protocol, text, out) {
-                out.unread.note(index, line);
+            if !is_kind {
+                return one(protocol, text, reading);
             }
         }
-    }
+        Some(())
+    });
 }
 
-/// Takes the number of a line of a protocol. Whether the line is known.
-fn one(protocol: &str, text: &str, out: &mut Out) -> bool {
-    let Some(file) = file(protocol) else { return false };
+/// Takes the number of a line of a protocol; nothing where the line is not known.
+fn one(protocol: &str, text: &str, reading: &mut Reading) -> Option<()> {
+    let file = file(protocol)?;
     let by_name = text.split_once(": ").filter(|(name, _)| !name.contains(' '));
     let found = match by_name {
         Some((name, value)) => count(value).map(|value| (name, value)),
         None => sentence(protocol, text),
     };
     // "Forwarding is enabled" and "RTO algorithm is other" have no number.
-    let Some((field, value)) = found else { return text.split_once(" is ").is_some() };
+    let Some((field, value)) = found else { return text.contains(" is ").then_some(()) };
     let name = format!("{file}.{protocol}.{field}");
     if LEVELS.contains(&field) {
-        out.reading.level(name, value);
+        reading.level(name, value);
     } else {
-        out.reading.total(name, value);
+        reading.total(name, value);
     }
-    true
+    Some(())
 }
 
 fn file(protocol: &str) -> Option<&'static str> {

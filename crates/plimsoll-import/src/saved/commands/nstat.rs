@@ -14,14 +14,13 @@ const OF_SNMP: [&str; 6] = ["IcmpMsg", "Icmp", "UdpLite", "Udp", "Tcp", "Ip"];
 const OF_NETSTAT: [&str; 3] = ["TcpExt", "IpExt", "MPTcpExt"];
 
 fn read(section: &Section<'_>, out: &mut Out) {
-    for (index, line) in section.numbered().filter(|(_, line)| !line.starts_with('#')) {
-        let mut words = line.split_ascii_whitespace();
-        let (name, value) = (words.next().unwrap_or_default(), words.next().and_then(count));
-        match name_of(name).zip(value) {
-            Some((name, value)) => out.reading.total(name, value),
-            None => out.unread.note(index, line),
+    section.each(out, |line, reading| {
+        if !line.starts_with('#') {
+            let mut words = line.split_ascii_whitespace();
+            reading.total(words.next().and_then(name_of)?, words.next().and_then(count)?);
         }
-    }
+        Some(())
+    });
 }
 
 fn name_of(name: &str) -> Option<String> {

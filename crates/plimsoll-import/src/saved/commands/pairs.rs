@@ -47,69 +47,58 @@ fn is_amount(name: &str) -> bool {
 }
 
 fn vmstat(section: &Section<'_>, out: &mut Out) {
-    for (index, line) in section.numbered() {
-        let found = line.split_once(' ').and_then(|(name, value)| Some((name, count(value.trim())?)));
-        match found {
-            Some((name, value)) if is_amount(name) => {
-                out.reading.level(format!("machine.vmstat.{name}"), value);
-            }
-            Some((name, value)) => out.reading.total(format!("machine.vmstat.{name}"), value),
-            None => out.unread.note(index, line),
+    section.each(out, |line, reading| {
+        let (name, value) = line.split_once(' ')?;
+        let (field, value) = (format!("machine.vmstat.{name}"), count(value.trim())?);
+        if is_amount(name) {
+            reading.level(field, value);
+        } else {
+            reading.total(field, value);
         }
-    }
+        Some(())
+    });
 }
 
 fn meminfo(section: &Section<'_>, out: &mut Out) {
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        let value = words.get(1).and_then(|word| count(word));
+        let (name, value) = (words[0].strip_suffix(':')?, count(words.get(1)?)?);
         let scale = if words.get(2) == Some(&"kB") { 1024.0 } else { 1.0 };
-        match (words[0].strip_suffix(':'), value) {
-            (Some(name), Some(value)) => out.reading.level(format!("machine.meminfo.{name}"), value * scale),
-            _ => out.unread.note(index, line),
-        }
-    }
+        reading.level(format!("machine.meminfo.{name}"), value * scale);
+        Some(())
+    });
 }
 
 fn sockstat(section: &Section<'_>, out: &mut Out) {
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        let Some(protocol) = words[0].strip_suffix(':') else {
-            out.unread.note(index, line);
-            continue;
-        };
+        let protocol = words[0].strip_suffix(':')?;
         for pair in words[1..].chunks_exact(2) {
             // Memory, orphans and allocated sockets are counted over all namespaces (net/ipv4/proc.c).
             let machine = matches!((protocol, pair[0]), ("TCP", "alloc" | "mem" | "orphan") | ("UDP", "mem"));
             let prefix = if machine { "machine." } else { "" };
             if let Some(value) = count(pair[1]) {
-                out.reading.level(format!("{prefix}sockstat.{protocol}.{}", pair[0]), value);
+                reading.level(format!("{prefix}sockstat.{protocol}.{}", pair[0]), value);
             }
         }
-    }
+        Some(())
+    });
 }
 
 fn uptime(section: &Section<'_>, out: &mut Out) {
-    for (index, line) in section.numbered() {
-        let first = line.split_ascii_whitespace().next().and_then(decimal);
-        match first.filter(|_| out.reading.at.is_none()) {
-            Some(at) => out.reading.at = Some(at),
-            None => out.unread.note(index, line),
-        }
-    }
+    section.each(out, |line, reading| {
+        let at = line.split_ascii_whitespace().next().and_then(decimal)?;
+        reading.at.is_none().then(|| reading.at = Some(at))
+    });
 }
 
 fn pressure(section: &Section<'_>, out: &mut Out) {
     let of_path = RESOURCES.iter().find(|it| is_file(section.command, &format!("pressure/{it}")));
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         let mut words = line.split_ascii_whitespace();
-        let kind = words.next().unwrap_or_default();
-        let total = words.find_map(|word| count(word.strip_prefix("total=")?));
-        match (of_path, total) {
-            (Some(resource), Some(total)) if matches!(kind, "some" | "full") => {
-                out.reading.total(format!("machine.pressure.{resource}.{kind}"), total);
-            }
-            _ => out.unread.note(index, line),
-        }
-    }
+        let kind = words.next().filter(|kind| matches!(*kind, "some" | "full"))?;
+        let total = words.find_map(|word| count(word.strip_prefix("total=")?))?;
+        reading.total(format!("machine.pressure.{}.{kind}", of_path?), total);
+        Some(())
+    });
 }

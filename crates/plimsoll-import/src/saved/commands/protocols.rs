@@ -21,28 +21,25 @@ const LEVELS: [&str; 7] =
 
 fn read(file: &str, section: &Section<'_>, out: &mut Out) {
     let mut above: Option<Vec<&str>> = None;
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let is_header =
             words.iter().skip(1).all(|word| word.starts_with(|first: char| first.is_ascii_alphabetic()));
         if is_header && words.len() > 1 && words[0].ends_with(':') {
             above = Some(words);
-            continue;
+            return Some(());
         }
-        let Some(names) = above.take().filter(|names| names[0] == words[0] && names.len() == words.len())
-        else {
-            out.unread.note(index, line);
-            continue;
-        };
+        let names = above.take().filter(|names| names[0] == words[0] && names.len() == words.len())?;
         let protocol = names[0].trim_end_matches(':');
         for (field, value) in names.iter().zip(&words).skip(1) {
             let name = format!("{file}.{protocol}.{field}");
             match count(value) {
-                Some(value) if LEVELS.contains(field) => out.reading.level(name, value),
-                Some(value) => out.reading.total(name, value),
+                Some(value) if LEVELS.contains(field) => reading.level(name, value),
+                Some(value) => reading.total(name, value),
                 // `MaxConn` is -1 where there is no limit.
                 None => {}
             }
         }
-    }
+        Some(())
+    });
 }

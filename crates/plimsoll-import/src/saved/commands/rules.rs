@@ -39,7 +39,7 @@ fn is_iptables(program: &str) -> bool {
 fn nft(section: &Section<'_>, out: &mut Out) {
     let mut opened: Vec<&str> = Vec::new();
     let mut rules = 0.0;
-    for (index, line) in section.numbered() {
+    section.each(out, |line, _| {
         let text = line.trim();
         if text.ends_with('{') {
             opened.push(text.split(' ').next().unwrap_or_default());
@@ -49,15 +49,16 @@ fn nft(section: &Section<'_>, out: &mut Out) {
             // A chain's own head has its hook and policy.
             rules += if text.starts_with("type ") || text.starts_with("policy ") { 0.0 } else { 1.0 };
         } else if opened.is_empty() && !text.starts_with('#') {
-            out.unread.note(index, line);
+            return None;
         }
-    }
+        Some(())
+    });
     out.reading.level("rules.nftables", rules);
 }
 
 fn saved(section: &Section<'_>, out: &mut Out) {
     let mut rules = 0.0;
-    for (index, line) in section.numbered() {
+    section.each(out, |line, _| {
         // With counters, `[12:34]` stands before the rule.
         let rule = line.trim_start_matches(|c: char| matches!(c, '[' | ']' | ':') || c.is_ascii_digit());
         if rule.trim_start().starts_with("-A ") {
@@ -67,9 +68,10 @@ fn saved(section: &Section<'_>, out: &mut Out) {
             && !line.starts_with("-N ")
             && line != "COMMIT"
         {
-            out.unread.note(index, line);
+            return None;
         }
-    }
+        Some(())
+    });
     out.reading.level("rules.iptables", rules);
 }
 

@@ -30,15 +30,15 @@ fn is_of_packets(columns: &[f64]) -> bool {
 }
 
 fn read(section: &Section<'_>, out: &mut Out) {
-    for (number, (index, line)) in section.numbered().enumerate() {
-        let Some(columns) = columns(line) else {
-            out.unread.note(index, line);
-            continue;
-        };
-        let cpu = columns.get(CPU).copied().unwrap_or(number as f64);
+    let mut numbers = 0_u32..;
+    section.each(out, |line, reading| {
+        let number = numbers.next().map(f64::from);
+        let columns = columns(line)?;
+        let cpu = columns.get(CPU).copied().or(number)?;
         for (field, at) in FIELDS {
-            out.reading.total(format!("machine.softnet.cpu{cpu}.{field}"), columns[at]);
-            out.reading.add_total(format!("machine.softnet.{field}"), columns[at]);
+            reading.total(format!("machine.softnet.cpu{cpu}.{field}"), columns[at]);
+            reading.add_total(format!("machine.softnet.{field}"), columns[at]);
         }
-    }
+        Some(())
+    });
 }

@@ -34,23 +34,24 @@ fn summary(section: &Section<'_>, out: &mut Out) {
         ("synrecv", "tcp.syn_recv"),
         ("timewait", "tcp.time_wait"),
     ];
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         if let Some((_, states)) = line.strip_prefix("TCP:").and_then(|rest| rest.split_once('(')) {
             for part in states.trim_end_matches([')', ' ']).split(", ") {
                 let Some((state, value)) = part.split_once(' ') else { continue };
                 let value = value.split('/').next().and_then(count);
                 let known = STATES.iter().find(|(known, _)| *known == state);
                 if let Some(((_, name), value)) = known.zip(value) {
-                    out.reading.level(*name, value);
+                    reading.level(*name, value);
                 }
             }
         } else if !["Total:", "Transport", "RAW", "UDP", "TCP", "INET", "FRAG", "*"]
             .iter()
             .any(|start| line.starts_with(start))
         {
-            out.unread.note(index, line);
+            return None;
         }
-    }
+        Some(())
+    });
 }
 
 /// The places of the columns, where a line is the heading.
@@ -79,39 +80,35 @@ fn sockets(section: &Section<'_>, out: &mut Out) {
     let mut columns = None;
     let mut listeners: BTreeMap<String, Vec<Listener>> = BTreeMap::new();
     let mut details = Details::default();
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         if let Some(found) = heading(line) {
             columns = Some(found);
             // A table without rows says that there is no socket.
-            out.reading.add_level("sockets.unsent_bytes", 0.0);
-            continue;
+            reading.add_level("sockets.unsent_bytes", 0.0);
+            return Some(());
         }
         if line.starts_with([' ', '\t']) {
             details.add(line);
-            continue;
+            return Some(());
         }
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let at = |place: usize| words.get(place).copied();
-        let Some((receive, send)) = columns
-            .as_ref()
-            .and_then(|of| Some((at(of.receive).and_then(count)?, at(of.send).and_then(count)?)))
-        else {
-            out.unread.note(index, line);
-            continue;
-        };
-        let state = columns.as_ref().and_then(|of| of.state).and_then(at).unwrap_or("ESTAB");
-        out.reading.add_level(format!("tcp.{}", state_name(state)), 1.0);
+        let of = columns.as_ref()?;
+        let (receive, send) = (at(of.receive).and_then(count)?, at(of.send).and_then(count)?);
+        let state = of.state.and_then(at).unwrap_or("ESTAB");
+        reading.add_level(format!("tcp.{}", state_name(state)), 1.0);
         if state == "LISTEN" {
-            let address = columns.as_ref().and_then(|of| at(of.send + 1)).unwrap_or_default();
+            let address = at(of.send + 1).unwrap_or_default();
             let listener = Listener { waiting: receive, backlog: send };
             listeners.entry(address.to_owned()).or_default().push(listener);
         } else {
-            out.reading.add_level("sockets.unread_bytes", receive);
-            out.reading.add_level("sockets.unsent_bytes", send);
+            reading.add_level("sockets.unread_bytes", receive);
+            reading.add_level("sockets.unsent_bytes", send);
         }
         // Newer versions can put the details into the same line.
         details.add(line);
-    }
+        Some(())
+    });
     of_listeners(&listeners, out);
     details.put(out);
 }

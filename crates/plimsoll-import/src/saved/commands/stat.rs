@@ -17,20 +17,21 @@ const LEVELS: [&str; 2] = ["procs_running", "procs_blocked"];
 const TOTALS: [&str; 4] = ["ctxt", "intr", "processes", "softirq"];
 
 fn read(section: &Section<'_>, out: &mut Out) {
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let values: Vec<f64> = words.iter().skip(1).map_while(|word| count(word)).collect();
         let name = format!("machine.stat.{}", words[0]);
         match (words[0], values.first()) {
             (key, Some(_)) if key.starts_with("cpu") => {
                 for (field, value) in CPU_FIELDS.iter().zip(&values) {
-                    out.reading.total(format!("{name}.{field}"), value * TICK);
+                    reading.total(format!("{name}.{field}"), value * TICK);
                 }
             }
-            ("btime", Some(value)) => out.reading.level("machine.boot", *value),
-            (key, Some(value)) if LEVELS.contains(&key) => out.reading.level(name, *value),
-            (key, Some(value)) if TOTALS.contains(&key) => out.reading.total(name, *value),
-            _ => out.unread.note(index, line),
+            ("btime", Some(value)) => reading.level("machine.boot", *value),
+            (key, Some(value)) if LEVELS.contains(&key) => reading.level(name, *value),
+            (key, Some(value)) if TOTALS.contains(&key) => reading.total(name, *value),
+            _ => return None,
         }
-    }
+        Some(())
+    });
 }

@@ -15,33 +15,27 @@ pub(super) const FORMAT: Format = Format {
 /// `% time     seconds  usecs/call     calls    errors syscall`: the cell of errors is empty where there are none.
 fn read(section: &Section<'_>, out: &mut Out) {
     let mut calls_of: Vec<(&str, f64)> = Vec::new();
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         if words[0] == "%" || words[0].starts_with("---") || words.last() == Some(&"total") {
-            continue;
+            return Some(());
         }
-        let [share, seconds, mean, calls, rest @ ..] = words.as_slice() else {
-            out.unread.note(index, line);
-            continue;
+        let [share, seconds, mean, calls, rest @ ..] = words.as_slice() else { return None };
+        let (call, errors) = match rest {
+            [call] => (*call, 0.0),
+            [errors, call] => (*call, count(errors)?),
+            _ => return None,
         };
-        let numbers =
-            decimal(share).zip(decimal(mean)).zip(count(calls)).filter(|_| decimal(seconds).is_some());
-        let named = match rest {
-            [call] => Some((*call, 0.0)),
-            [errors, call] => count(errors).map(|errors| (*call, errors)),
-            _ => None,
-        };
-        let Some((((share, mean), calls), (call, errors))) = numbers.zip(named) else {
-            out.unread.note(index, line);
-            continue;
-        };
-        out.reading.level(format!("syscall.{call}.mean_us"), mean);
-        out.reading.level(format!("syscall.{call}.time_share"), share);
+        decimal(seconds)?;
+        let (share, mean, calls) = (decimal(share)?, decimal(mean)?, count(calls)?);
+        reading.level(format!("syscall.{call}.mean_us"), mean);
+        reading.level(format!("syscall.{call}.time_share"), share);
         if calls > 0.0 {
-            out.reading.level(format!("syscall.{call}.failed_share"), 100.0 * errors / calls);
+            reading.level(format!("syscall.{call}.failed_share"), 100.0 * errors / calls);
             calls_of.push((call, calls));
         }
-    }
+        Some(())
+    });
     let all: f64 = calls_of.iter().map(|(_, calls)| calls).sum();
     for (call, calls) in calls_of {
         out.reading.level(format!("syscall.{call}.call_share"), 100.0 * calls / all);

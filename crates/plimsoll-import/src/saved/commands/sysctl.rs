@@ -38,24 +38,21 @@ fn setting(line: &str) -> Option<(&str, &str)> {
 
 fn read(section: &Section<'_>, out: &mut Out) {
     let path = of_path(section.command);
-    for (index, line) in section.numbered() {
-        let found = match &path {
-            Some(name) => Some((name.as_str(), line.trim())),
-            None => setting(line),
-        };
-        let Some((name, value)) = found else {
-            out.unread.note(index, line);
-            continue;
+    section.each(out, |line, reading| {
+        let (name, value) = match &path {
+            Some(name) => (name.as_str(), line.trim()),
+            None => setting(line)?,
         };
         // Of several numbers the first takes the name, and the others are numbered from 2; text is no number.
         let values: Vec<f64> = value.split_ascii_whitespace().map_while(decimal).collect();
         for (number, value) in (1..).zip(&values).skip(1) {
-            out.reading.level(format!("sysctl.{name}.{number}"), *value);
+            reading.level(format!("sysctl.{name}.{number}"), *value);
         }
-        let Some(value) = values.first().copied() else { continue };
+        let Some(value) = values.first().copied() else { return Some(()) };
         match AMOUNTS.iter().find(|(known, _)| *known == name) {
-            Some((_, amount)) => out.reading.level(*amount, value),
-            None => out.reading.level(format!("sysctl.{name}"), value),
+            Some((_, amount)) => reading.level(*amount, value),
+            None => reading.level(format!("sysctl.{name}"), value),
         }
-    }
+        Some(())
+    });
 }

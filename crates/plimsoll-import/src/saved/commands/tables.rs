@@ -37,42 +37,38 @@ fn device(line: &str) -> Option<(&str, Vec<f64>)> {
 }
 
 fn diskstats(section: &Section<'_>, out: &mut Out) {
-    for (index, line) in section.numbered() {
-        let Some((name, values)) = device(line) else {
-            out.unread.note(index, line);
-            continue;
-        };
+    section.each(out, |line, reading| {
+        let (name, values) = device(line)?;
         for ((field, scale), value) in DISK_FIELDS.iter().zip(values) {
             let name = format!("machine.diskstats.{name}.{field}");
             if *field == "in_flight" {
-                out.reading.level(name, value);
+                reading.level(name, value);
             } else {
-                out.reading.total(name, value * scale);
+                reading.total(name, value * scale);
             }
         }
-    }
+        Some(())
+    });
 }
 
 fn hexadecimal(prefix: &str, section: &Section<'_>, out: &mut Out) {
     let mut names: Vec<&str> = Vec::new();
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         if words[0] == "entries" {
             names = words;
-            continue;
+            return Some(());
         }
         let values: Option<Vec<u64>> = words.iter().map(|word| u64::from_str_radix(word, 16).ok()).collect();
-        let Some(values) = values.filter(|values| values.len() == names.len()) else {
-            out.unread.note(index, line);
-            continue;
-        };
+        let values = values.filter(|values| values.len() == names.len())?;
         for (name, value) in names.iter().zip(values) {
             // Each line repeats the number of entries.
             if *name == "entries" {
-                out.reading.levels.insert(format!("{prefix}.entries"), vec![value as f64]);
+                reading.levels.insert(format!("{prefix}.entries"), vec![value as f64]);
             } else {
-                out.reading.add_total(format!("{prefix}.{name}"), value as f64);
+                reading.add_total(format!("{prefix}.{name}"), value as f64);
             }
         }
-    }
+        Some(())
+    });
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Format, Out, Section, command_words, decimal};
+use super::{Format, Out, Reading, Section, command_words, decimal};
 
 pub(super) const TOP: Format = Format {
     program: "top -b",
@@ -61,12 +61,12 @@ fn top(section: &Section<'_>, out: &mut Out) {
     let mut stops: BTreeMap<String, (f64, f64)> = BTreeMap::new();
     // The highest nice value of each: the lowest priority.
     let mut nice: BTreeMap<String, f64> = BTreeMap::new();
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         let text = line.trim();
         if text.starts_with("top - ") {
             (heading, moments) = (Vec::new(), moments + 1);
         } else if let Some((_, states)) = text.split_once("Cpu(s):") {
-            cpu(states, out);
+            cpu(states, reading);
         } else if text.starts_with("PID ") {
             heading = text.split_ascii_whitespace().collect();
         } else if heading.is_empty() {
@@ -74,35 +74,30 @@ fn top(section: &Section<'_>, out: &mut Out) {
                 .iter()
                 .any(|it| text.starts_with(it))
             {
-                out.unread.note(index, line);
+                return None;
             }
         } else {
             let words: Vec<&str> = text.split_ascii_whitespace().collect();
             let place = |name: &str| heading.iter().position(|it| *it == name);
             let of = |name: &str| place(name).and_then(|at| words.get(at)).copied();
-            let used = of("%CPU").and_then(decimal);
-            match of("COMMAND").zip(used) {
-                Some((command, used)) => {
-                    let name =
-                        command.split('/').next().filter(|_| is_kernel_thread(command)).unwrap_or(command);
-                    let values = processes.entry(name.to_owned()).or_default();
-                    values.resize(moments.max(1), 0.0);
-                    if let Some(last) = values.last_mut() {
-                        *last += used;
-                    }
-                    if let Some(value) = of("NI").and_then(|value| value.parse::<f64>().ok()) {
-                        let highest = nice.entry(name.to_owned()).or_insert(value);
-                        *highest = highest.max(value);
-                    }
-                    let (seen, stopped) = stops.entry(name.to_owned()).or_default();
-                    *seen += 1.0;
-                    // A process that a signal or a tracer has stopped (proc_pid_stat(5)).
-                    *stopped += if matches!(of("S"), Some("T" | "t")) { 100.0 } else { 0.0 };
-                }
-                None => out.unread.note(index, line),
+            let (command, used) = (of("COMMAND")?, of("%CPU").and_then(decimal)?);
+            let name = command.split('/').next().filter(|_| is_kernel_thread(command)).unwrap_or(command);
+            let values = processes.entry(name.to_owned()).or_default();
+            values.resize(moments.max(1), 0.0);
+            if let Some(last) = values.last_mut() {
+                *last += used;
             }
+            if let Some(value) = of("NI").and_then(|value| value.parse::<f64>().ok()) {
+                let highest = nice.entry(name.to_owned()).or_insert(value);
+                *highest = highest.max(value);
+            }
+            let (seen, stopped) = stops.entry(name.to_owned()).or_default();
+            *seen += 1.0;
+            // A process that a signal or a tracer has stopped (proc_pid_stat(5)).
+            *stopped += if matches!(of("S"), Some("T" | "t")) { 100.0 } else { 0.0 };
         }
-    }
+        Some(())
+    });
     for (name, (seen, stopped)) in stops {
         out.reading.level(format!("process.{name}.stopped_share"), stopped / seen);
     }
@@ -116,12 +111,12 @@ fn top(section: &Section<'_>, out: &mut Out) {
 }
 
 /// `45.3 us,  6.5 sy, ...`, or `1.2%us, ...` before 2012.
-fn cpu(states: &str, out: &mut Out) {
+fn cpu(states: &str, reading: &mut Reading) {
     for part in states.split(',').map(str::trim) {
         let Some((value, letters)) = part.split_once(['%', ' ']) else { continue };
         let state = STATES.iter().find(|(known, _)| *known == letters.trim());
         if let Some(((_, state), value)) = state.zip(decimal(value)) {
-            out.reading.level(format!("cpu.all.{state}_share"), value);
+            reading.level(format!("cpu.all.{state}_share"), value);
         }
     }
 }
@@ -140,16 +135,13 @@ fn free(section: &Section<'_>, out: &mut Out) {
         1024.0
     };
     let mut heading: Vec<&str> = Vec::new();
-    for (index, line) in section.numbered() {
+    section.each(out, |line, reading| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         if words.contains(&"total") {
             heading = words;
-            continue;
+            return Some(());
         }
-        let Some(of) = words[0].strip_suffix(':').filter(|of| matches!(*of, "Mem" | "Swap")) else {
-            out.unread.note(index, line);
-            continue;
-        };
+        let of = words[0].strip_suffix(':').filter(|of| matches!(*of, "Mem" | "Swap"))?;
         for (name, value) in heading.iter().zip(&words[1..]) {
             let known = match (of, *name) {
                 ("Mem", "available") => "machine.meminfo.MemAvailable",
@@ -158,8 +150,9 @@ fn free(section: &Section<'_>, out: &mut Out) {
                 _ => continue,
             };
             if let Some(value) = decimal(value) {
-                out.reading.level(known, value * unit);
+                reading.level(known, value * unit);
             }
         }
-    }
+        Some(())
+    });
 }
