@@ -187,6 +187,62 @@ pub struct ProcessState {
     pub most: u64,
 }
 
+/// Lists of what was seen, with how an entry is added: to the one that has the same of these fields, where there is one.
+macro_rules! lists {
+    ($(
+        $(#[$of_add:meta])*
+        $add:ident: $kind:ident in $list:ident, the same by $($field:ident)+, |$known:ident, $more:ident| $join:expr;
+    )+) => {
+        impl Seen {
+            $(
+                $(#[$of_add])*
+                pub fn $add(&mut self, more: $kind) {
+                    let about = |a: &$kind, b: &$kind| ($(&a.$field,)+) == ($(&b.$field,)+);
+                    join(&mut self.$list, more, about, |$known, $more| $join);
+                }
+            )+
+
+            fn merge_lists(&mut self, other: &Self) {
+                $(other.$list.iter().for_each(|seen| self.$add(seen.clone()));)+
+            }
+
+            /// Keeps what belongs to these owners. The parts of services have none, and stay.
+            pub(super) fn retain(&mut self, keeps: impl Fn(&Frame) -> bool) {
+                $(self.$list.retain(|seen| keeps(&seen.owner));)+
+            }
+        }
+    };
+}
+
+lists! {
+    /// Counts a wait.
+    wait: Wait in waits, the same by owner process site, |known, more| {
+        known.found += more.found;
+        known.us += more.us;
+    };
+    /// Counts calls that failed.
+    failure: FailedCalls in failures, the same by owner process call error, |known, more| known.count += more.count;
+    /// Counts what was asked of a block device.
+    block: BlockIo in block_io, the same by owner process device writes, |known, more| {
+        known.requests += more.requests;
+        known.bytes += more.bytes;
+    };
+    /// Counts samples of a process.
+    cpu: CpuUse in cpu_use, the same by owner process, |known, more| known.samples += more.samples;
+    /// Counts samples of the busiest thread of a process.
+    thread: CpuUse in busiest_threads, the same by owner process, |known, more| known.samples += more.samples;
+    /// Counts periods in which a control group was stopped.
+    throttle: Throttled in throttled, the same by owner group, |known, more| {
+        known.periods += more.periods;
+        known.throttled += more.throttled;
+        known.us += more.us;
+    };
+    /// Notes a limit of a control group; of two that it had one after the other, the smaller.
+    io_limit: IoLimit in io_limits, the same by owner group device what, |known, more| known.most = known.most.min(more.most);
+    /// Notes a state of a process; of two values the larger.
+    state: ProcessState in states, the same by owner process kind, |known, more| known.most = known.most.max(more.most);
+}
+
 impl Seen {
     /// Whether nothing was looked at.
     pub fn is_empty(&self) -> bool {
@@ -195,30 +251,11 @@ impl Seen {
 
     /// Adds what was seen at another time.
     pub fn merge(&mut self, other: &Self) {
-        other.waits.iter().for_each(|wait| self.wait(wait.clone()));
-        other.failures.iter().for_each(|failed| self.failure(failed.clone()));
-        other.block_io.iter().for_each(|io| self.block(io.clone()));
-        other.cpu_use.iter().for_each(|used| self.cpu(used.clone()));
-        other.busiest_threads.iter().for_each(|used| self.thread(used.clone()));
-        other.throttled.iter().for_each(|throttled| self.throttle(throttled.clone()));
-        other.io_limits.iter().for_each(|limit| self.io_limit(limit.clone()));
-        other.states.iter().for_each(|state| self.state(state.clone()));
+        self.merge_lists(other);
         other.members.iter().for_each(|member| self.member(member.clone()));
         self.looks += other.looks;
         self.watched_us += other.watched_us;
         self.sampled_us += other.sampled_us;
-    }
-
-    /// Keeps what belongs to these owners. The parts of services have none, and stay.
-    pub(super) fn retain(&mut self, keeps: impl Fn(&Frame) -> bool) {
-        self.waits.retain(|it| keeps(&it.owner));
-        self.failures.retain(|it| keeps(&it.owner));
-        self.block_io.retain(|it| keeps(&it.owner));
-        self.cpu_use.retain(|it| keeps(&it.owner));
-        self.busiest_threads.retain(|it| keeps(&it.owner));
-        self.throttled.retain(|it| keeps(&it.owner));
-        self.io_limits.retain(|it| keeps(&it.owner));
-        self.states.retain(|it| keeps(&it.owner));
     }
 
     /// Took the time of the longer of two that looked at once, and not of both.
@@ -228,81 +265,12 @@ impl Seen {
         self.sampled_us = one.sampled_us.max(other.sampled_us);
     }
 
-    /// Counts a wait.
-    pub fn wait(&mut self, more: Wait) {
-        let about = |a: &Wait, b: &Wait| (&a.owner, &a.process, &a.site) == (&b.owner, &b.process, &b.site);
-        join(&mut self.waits, more, about, |known, more| {
-            known.found += more.found;
-            known.us += more.us;
-        });
-    }
-
-    /// Counts calls that failed.
-    pub fn failure(&mut self, more: FailedCalls) {
-        let about = |a: &FailedCalls, b: &FailedCalls| {
-            (&a.owner, &a.process, &a.call, &a.error) == (&b.owner, &b.process, &b.call, &b.error)
-        };
-        join(&mut self.failures, more, about, |known, more| known.count += more.count);
-    }
-
-    /// Counts what was asked of a block device.
-    pub fn block(&mut self, more: BlockIo) {
-        let about = |a: &BlockIo, b: &BlockIo| {
-            (&a.owner, &a.process, &a.device, a.writes) == (&b.owner, &b.process, &b.device, b.writes)
-        };
-        join(&mut self.block_io, more, about, |known, more| {
-            known.requests += more.requests;
-            known.bytes += more.bytes;
-        });
-    }
-
-    /// Counts periods in which a control group was stopped.
-    pub fn throttle(&mut self, more: Throttled) {
-        let about = |a: &Throttled, b: &Throttled| (&a.owner, &a.group) == (&b.owner, &b.group);
-        join(&mut self.throttled, more, about, |known, more| {
-            known.periods += more.periods;
-            known.throttled += more.throttled;
-            known.us += more.us;
-        });
-    }
-
-    /// Notes a limit of a control group; of two that it had one after the other, the smaller.
-    pub fn io_limit(&mut self, more: IoLimit) {
-        let about = |a: &IoLimit, b: &IoLimit| {
-            (&a.owner, &a.group, &a.device, &a.what) == (&b.owner, &b.group, &b.device, &b.what)
-        };
-        join(&mut self.io_limits, more, about, |known, more| known.most = known.most.min(more.most));
-    }
-
-    /// Notes a state of a process; of two values the larger.
-    pub fn state(&mut self, more: ProcessState) {
-        let about = |a: &ProcessState, b: &ProcessState| {
-            (&a.owner, &a.process, a.kind) == (&b.owner, &b.process, b.kind)
-        };
-        join(&mut self.states, more, about, |known, more| known.most = known.most.max(more.most));
-    }
-
     /// Notes a part of a service.
     pub fn member(&mut self, more: ServiceMember) {
         if !self.members.contains(&more) {
             self.members.push(more);
         }
     }
-
-    /// Counts samples of a process.
-    pub fn cpu(&mut self, more: CpuUse) {
-        add(&mut self.cpu_use, more);
-    }
-
-    /// Counts samples of the busiest thread of a process.
-    pub fn thread(&mut self, more: CpuUse) {
-        add(&mut self.busiest_threads, more);
-    }
-}
-
-fn add(known: &mut Vec<CpuUse>, more: CpuUse) {
-    let about = |a: &CpuUse, b: &CpuUse| (&a.owner, &a.process) == (&b.owner, &b.process);
-    join(known, more, about, |known, more| known.samples += more.samples);
 }
 
 /// Adds `more` to the entry about the same thing, or to the list if it has none.
