@@ -5,7 +5,7 @@ use crate::experiment::prelude::*;
 
 /// Packets of the experiment's own flows are captured while a phase is measured, and the report says where their connections stood
 /// still. Needs the right to capture (CAP_NET_RAW), which every host of kind `namespace` has.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct Capture {
     /// The hosts to capture on; by default those that loads run on.
@@ -21,22 +21,11 @@ pub struct Capture {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<String>,
     /// How many bytes of each packet are kept, from its IP header on (64 to 65535).
+    #[default(128)]
     pub snap: u32,
     /// How large the ring is that the kernel fills, for each interface (4M to 1G). Packets that find no room in it are counted.
+    #[default(ByteSize(32 << 20))]
     pub ring: ByteSize,
-}
-
-impl Default for Capture {
-    fn default() -> Self {
-        Self {
-            on: Vec::new(),
-            towards: Vec::new(),
-            phases: Vec::new(),
-            services: Vec::new(),
-            snap: 128,
-            ring: ByteSize(32 << 20),
-        }
-    }
 }
 
 impl Capture {

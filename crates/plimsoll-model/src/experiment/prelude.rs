@@ -4,6 +4,7 @@ pub(super) use std::collections::BTreeMap;
 
 pub(super) use schemars::JsonSchema;
 pub(super) use serde::{Deserialize, Serialize};
+pub(super) use smart_default::SmartDefault;
 
 pub(super) use super::metric::Metric;
 pub(super) use super::problem::{

@@ -16,12 +16,13 @@ pub(in crate::experiment) const LARGEST_BUFFER: u64 = 1 << 30;
 
 /// Bytes over TCP, as many as go through: streams side by side, each a connection and a thread of its own.
 #[serde_with::skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct BulkLoad {
     /// Which way the bytes go, seen from the load.
     pub direction: Direction,
     /// How many streams there are (1 to 256).
+    #[default(1)]
     pub streams: u32,
     /// How the side that sends hands its bytes to the kernel.
     pub by: SendBy,
@@ -34,6 +35,7 @@ pub struct BulkLoad {
     pub pause: Span,
     /// Whether the last call of a message, or of a stream, says that nothing more follows. A sender that says `more` with its last byte
     /// as well has it held back by the kernel for up to 200 ms.
+    #[default(true)]
     pub release: bool,
     /// How many bytes each stream sends in each direction. Give this or `duration`.
     pub total: Option<ByteSize>,
@@ -48,28 +50,8 @@ pub struct BulkLoad {
     /// The congestion control of both sides, such as `cubic` or `bbr`.
     pub congestion: Option<String>,
     /// How long a stream may stand still before it counts as an error.
+    #[default(Span::secs(10))]
     pub timeout: Span,
-}
-
-impl Default for BulkLoad {
-    fn default() -> Self {
-        Self {
-            direction: Direction::Send,
-            streams: 1,
-            by: SendBy::Write,
-            chunk: None,
-            message: None,
-            pause: Span::default(),
-            release: true,
-            total: None,
-            duration: None,
-            no_delay: false,
-            send_buffer: None,
-            receive_buffer: None,
-            congestion: None,
-            timeout: Span::secs(10),
-        }
-    }
 }
 
 /// Which way bytes go.

@@ -14,10 +14,11 @@ use crate::reader::{Better, NamedMetric};
 /// are errors. So is a reply whose records are not those that its header announces. The same holds for records of another name, type or class than
 /// the question, unless they are an alias of it. A reply that is truncated counts as an answer, and is not asked for again over TCP.
 #[serde_with::skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct DnsLoad {
     /// How many generators work side by side, each a thread of its own (1 to 64).
+    #[default(1)]
     pub generators: u32,
     /// How many questions each generator asks in all. Give this or `duration`.
     pub questions: Option<u64>,
@@ -25,17 +26,20 @@ pub struct DnsLoad {
     pub duration: Option<Span>,
     /// How many questions each generator has under way at a time (1 to 10000). In open loop it is the most that it may; a question that finds
     /// as many under way waits, and its latency counts all the same.
+    #[default(1)]
     pub concurrency: u32,
     /// Ask at a rate, each question when it is due, and time each from then on.
     pub open: Option<OpenLoop>,
     /// Transport of the questions.
     pub over: DnsTransport,
     /// How many sockets of UDP, or kept connections of TCP, each generator spreads its questions over, in turn (1 to 1000).
+    #[default(1)]
     pub connections: u32,
     /// The names that are asked for, each with a type of its own behind it (`"plimsoll.test MX"`) or without (`"www.plimsoll.test"`). `{1..1000}` in
     /// a name stands for each of these numbers, so that `"h{1..1000}.plimsoll.test"` is a thousand names.
     pub names: Vec<String>,
     /// The types that names without a type of their own are asked for, one after the other.
+    #[default(vec![RecordType::A])]
     pub types: Vec<RecordType>,
     /// Which name comes next.
     pub order: NameOrder,
@@ -43,33 +47,13 @@ pub struct DnsLoad {
     /// and the server may send 512.
     pub edns: Option<u16>,
     /// How long an answer may take, before the question is sent again or counts as an error.
+    #[default(Span::secs(5))]
     pub timeout: Span,
     /// How often a question over UDP is sent again, with the same id, when no answer came within `timeout` (0 to 10). Its latency counts from
     /// the first time. Over TCP nothing is sent again: that is TCP's business.
     pub retries: u32,
     /// Where the random numbers of `open` and `order` begin; by default somewhere else each time.
     pub seed: Option<u64>,
-}
-
-impl Default for DnsLoad {
-    fn default() -> Self {
-        Self {
-            generators: 1,
-            questions: None,
-            duration: None,
-            concurrency: 1,
-            open: None,
-            over: DnsTransport::Udp,
-            connections: 1,
-            names: Vec::new(),
-            types: vec![RecordType::A],
-            order: NameOrder::InTurn,
-            edns: None,
-            timeout: Span::secs(5),
-            retries: 0,
-            seed: None,
-        }
-    }
 }
 
 /// Transport of DNS questions.

@@ -8,37 +8,30 @@ use super::{LoadKind, LoadPlace, LoadType};
 /// Datagrams of several sizes that expire at each router of the path in turn, so that each answers (as traceroute and pathchar do). Nothing
 /// but IP is needed on the way, and no privilege. Routers limit how often they answer; for hosts of the experiment's own that is the setting
 /// `"net.ipv4.icmp_ratemask" = 0`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct HopsLoad {
     /// How many probes of each size go to each hop (1 to 100000).
+    #[default(64)]
     pub probes: u32,
     /// How many sizes there are (6 to 64): half of them below what an answer quotes of a probe, half above.
+    #[default(14)]
     pub sizes: u32,
     /// The largest probe, in bytes with its IP header (700 to 65535). No link of the path may have a smaller MTU.
+    #[default(1500)]
     pub largest: u32,
     /// How many hops are looked for, at most (1 to 64).
+    #[default(30)]
     pub most_hops: u32,
     /// The first of the ports that probes go to, one after the other (1024 to 49152). No service should listen there.
+    #[default(33_434)]
     pub port: u16,
     /// The shortest time between two probes. It is longer on a path on which probes would else queue behind each other.
+    #[default(Span::millis(1))]
     pub spacing: Span,
     /// How long an answer may take (at most 10 s).
+    #[default(Span::secs(1))]
     pub timeout: Span,
-}
-
-impl Default for HopsLoad {
-    fn default() -> Self {
-        Self {
-            probes: 64,
-            sizes: 14,
-            largest: 1500,
-            most_hops: 30,
-            port: 33_434,
-            spacing: Span::millis(1),
-            timeout: Span::secs(1),
-        }
-    }
 }
 
 impl HopsLoad {

@@ -9,10 +9,11 @@ use crate::histogram::Histogram;
 
 /// HTTP/1.1 or HTTP/2, in closed loop unless `open` says otherwise.
 #[serde_with::skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct HttpLoad {
     /// How many generators work side by side, each a thread of its own (1 to 64).
+    #[default(1)]
     pub generators: u32,
     /// How many connections each generator makes in all (how many requests it sends, in open loop). Give this or `duration`.
     pub connections: Option<u64>,
@@ -20,14 +21,17 @@ pub struct HttpLoad {
     pub duration: Option<Span>,
     /// How many connections each generator keeps going at a time (1 to 100000). In open loop it is the most that it may; a request for
     /// which none is free waits, and its latency counts all the same.
+    #[default(1)]
     pub concurrency: u32,
     /// Send requests at a rate, each when it is due, and time each from then on.
     pub open: Option<OpenLoop>,
     /// How many requests are sent on a connection before it is closed; 0 keeps it for good.
+    #[default(1)]
     pub requests_per_connection: u64,
     /// How many requests are sent at a time on a connection, in closed loop (1 to 64): pipelining, RFC 9112, section 9.3.2. The next
     /// follow when all are answered. The latency of each counts from when they were sent until its answer is taken in, for most when the
     /// last is there.
+    #[default(1)]
     pub pipeline: u32,
     /// The version of HTTP. HTTP/2 is agreed on by ALPN where `tls` is on, and else spoken from the start (RFC 9113, section 3.3).
     #[serde(skip_serializing_if = "HttpVersion::is_usual")]
@@ -35,6 +39,7 @@ pub struct HttpLoad {
     /// How many requests are under way at a time on a connection of HTTP/2, each on a stream of its own (1 to 100), in closed loop. Another follows
     /// each that is answered.
     #[serde(skip_serializing_if = "is_one")]
+    #[default(1)]
     pub streams: u32,
     /// Whether connections are TLS 1.3. The service has a certificate that is made for the run, and that is the only one that is trusted.
     #[serde(skip_serializing_if = "is_false")]
@@ -45,38 +50,18 @@ pub struct HttpLoad {
     pub resume: bool,
     /// The side that closes a connection after its last request. That side keeps the connection in TIME_WAIT for a minute. A
     /// connection of HTTP/2 is closed by the client: there is no word with which to ask a server for that.
+    #[default(Side::Server)]
     pub close_first: Side,
     /// The path that is asked for.
+    #[default = "/"]
     pub path: String,
     /// Ask for documents of many sizes instead, as the clients of SPECweb96 did. The built-in web server has them.
     pub mix: Option<Mix>,
     /// How long a connection or a request may take before it counts as an error.
+    #[default(Span::secs(10))]
     pub timeout: Span,
     /// Where the random numbers of `open` and `mix` begin; by default somewhere else each time.
     pub seed: Option<u64>,
-}
-
-impl Default for HttpLoad {
-    fn default() -> Self {
-        Self {
-            generators: 1,
-            connections: None,
-            duration: None,
-            concurrency: 1,
-            open: None,
-            requests_per_connection: 1,
-            pipeline: 1,
-            version: HttpVersion::Http1,
-            streams: 1,
-            tls: false,
-            resume: false,
-            close_first: Side::Server,
-            path: "/".into(),
-            mix: None,
-            timeout: Span::secs(10),
-            seed: None,
-        }
-    }
 }
 
 /// A version of HTTP.

@@ -13,40 +13,30 @@ const LARGEST_MESSAGE: u64 = 1 << 20;
 /// sender writes its messages to every receiver of its group; the round is over when the last worker has ended. Its time does not contain the making
 /// of the workers, but their end.
 #[serde_with::skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct MessagingLoad {
     /// How many groups there are (1 to 1000). They have nothing to do with each other.
+    #[default(10)]
     pub groups: u32,
     /// How many workers send in each group, and how many receive (1 to 500): hackbench's `--fds`. There are at most 32000 workers in all.
+    #[default(20)]
     pub pairs: u32,
     /// How many messages each sender writes to each receiver (1 to 1000000): hackbench's `--loops`.
+    #[default(100)]
     pub messages: u32,
     /// Bytes in a message (1 to 1M).
+    #[default(ByteSize(100))]
     pub size: ByteSize,
     /// Channel of the messages.
     pub over: Channel,
     /// Form of a worker.
+    #[default(Workers::Processes)]
     pub workers: Workers,
     /// How many rounds there are, each with workers of its own. Give this or `duration`.
     pub rounds: Option<u64>,
     /// Begin no further round after this time. Give this or `rounds`.
     pub duration: Option<Span>,
-}
-
-impl Default for MessagingLoad {
-    fn default() -> Self {
-        Self {
-            groups: 10,
-            pairs: 20,
-            messages: 100,
-            size: ByteSize(100),
-            over: Channel::Sockets,
-            workers: Workers::Processes,
-            rounds: None,
-            duration: None,
-        }
-    }
 }
 
 impl MessagingLoad {

@@ -13,10 +13,11 @@ use crate::reader::{Better, NamedMetric};
 /// A transaction counts when it was committed. One that the server aborts is an error, and is not tried again. The first transaction of a
 /// connection counts from when the connection was begun.
 #[serde_with::skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct PostgresLoad {
     /// How many generators work side by side, each a thread of its own (1 to 64).
+    #[default(1)]
     pub generators: u32,
     /// How many transactions each generator carries out in all. Give this or `duration`.
     pub transactions: Option<u64>,
@@ -25,48 +26,32 @@ pub struct PostgresLoad {
     /// How many connections each generator keeps, with one transaction at a time on each (1 to 10000). The server's `max_connections` has to allow
     /// for all of them. In open loop it is the most that there may be; a transaction for which none is free waits, and its latency counts all
     /// the same.
+    #[default(1)]
     pub clients: u32,
     /// Begin transactions at a rate, each when it is due, and time each from then on.
     pub open: Option<OpenLoop>,
     /// Statements of a transaction.
     pub script: PostgresScript,
     /// The scale that the tables were filled with: 100000 accounts, 10 tellers and a branch for each.
+    #[default(1)]
     pub scale: u32,
     /// How statements are sent.
     pub protocol: PostgresProtocol,
     /// The isolation of transactions; by default the server's own. Of `select_only`, which has no block of statements, nothing can be said.
     pub isolation: Option<Isolation>,
     /// User of the connections.
+    #[default = "postgres"]
     pub user: String,
     /// The password, where the server asks for one (SCRAM-SHA-256, MD5 or in clear). It is stored with the run: take one that guards nothing.
     pub password: Option<String>,
     /// The database.
+    #[default = "postgres"]
     pub database: String,
     /// How long a transaction, or a connection, may take before it counts as an error.
+    #[default(Span::secs(30))]
     pub timeout: Span,
     /// Where the random numbers of transactions and of `open` begin; by default somewhere else each time.
     pub seed: Option<u64>,
-}
-
-impl Default for PostgresLoad {
-    fn default() -> Self {
-        Self {
-            generators: 1,
-            transactions: None,
-            duration: None,
-            clients: 1,
-            open: None,
-            script: PostgresScript::TpcbLike,
-            scale: 1,
-            protocol: PostgresProtocol::Simple,
-            isolation: None,
-            user: "postgres".into(),
-            password: None,
-            database: "postgres".into(),
-            timeout: Span::secs(30),
-            seed: None,
-        }
-    }
 }
 
 /// Statements of a transaction: the built-in scripts of pgbench.

@@ -17,10 +17,11 @@ const LONGEST_ADDRESS: usize = 254;
 /// An SMTP source (RFC 5321): as fast as it goes, or at a rate per minute. Every message carries an id and a checksum, so that what
 /// was acknowledged can be found again at the sink.
 #[serde_with::skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct SmtpLoad {
     /// How many generators work side by side, each a thread of its own (1 to 64).
+    #[default(1)]
     pub generators: u32,
     /// How many messages each generator sends in all. Give this or `duration`.
     pub messages: Option<u64>,
@@ -28,6 +29,7 @@ pub struct SmtpLoad {
     pub duration: Option<Span>,
     /// How many sessions each generator keeps going at a time (1 to 100000). At a rate it is the most that it may; a message for which
     /// none is free waits, and its latency counts all the same.
+    #[default(1)]
     pub sessions: u32,
     /// Messages a minute (up to 600 million), over all generators, each when it is due, and time each from then on.
     pub per_minute: Option<f64>,
@@ -37,64 +39,44 @@ pub struct SmtpLoad {
     /// has delayed is not made up for.
     pub most_per_minute: Option<f64>,
     /// How many messages a session carries before it says QUIT; 0 keeps it for good.
+    #[default(1)]
     pub messages_per_session: u64,
     /// How long messages are.
     pub size: MessageSize,
     /// The senders, in turn.
+    #[default(vec!["source@plimsoll.example".into()])]
     pub senders: Vec<String>,
     /// The recipients, in turn.
+    #[default(vec!["sink@plimsoll.example".into()])]
     pub recipients: Vec<String>,
     /// How many recipients a message has (1 to 100).
+    #[default(1)]
     pub recipients_per_message: u32,
     /// Whether commands are sent together where the server offers PIPELINING (RFC 2920).
+    #[default(true)]
     pub pipelining: bool,
     /// How long a connection or a message may take before it counts as an error.
+    #[default(Span::secs(60))]
     pub timeout: Span,
     /// Where the random numbers of sizes and arrivals begin; by default somewhere else each time.
     pub seed: Option<u64>,
 }
 
-impl Default for SmtpLoad {
-    fn default() -> Self {
-        Self {
-            generators: 1,
-            messages: None,
-            duration: None,
-            sessions: 1,
-            per_minute: None,
-            most_per_minute: None,
-            arrivals: Arrivals::default(),
-            messages_per_session: 1,
-            size: MessageSize::default(),
-            senders: vec!["source@plimsoll.example".into()],
-            recipients: vec!["sink@plimsoll.example".into()],
-            recipients_per_message: 1,
-            pipelining: true,
-            timeout: Span::secs(60),
-            seed: None,
-        }
-    }
-}
-
 /// How long messages are: the length of their text, without headers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct MessageSize {
     /// The shortest (from 128 bytes).
+    #[default(ByteSize(512))]
     pub least: ByteSize,
     /// The longest (up to 64M).
+    #[default(ByteSize(150_000))]
     pub most: ByteSize,
     /// How the lengths between the two are spread.
     pub shape: SizeShape,
     /// The mean of the `exponential` shape, before what is longer than `most` is drawn again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean: Option<ByteSize>,
-}
-
-impl Default for MessageSize {
-    fn default() -> Self {
-        Self { least: ByteSize(512), most: ByteSize(150_000), shape: SizeShape::Uniform, mean: None }
-    }
 }
 
 /// How lengths are spread.

@@ -11,23 +11,28 @@ use crate::experiment::open_loop::{OpenLoop, check_open};
 /// Reads and writes of a volume. Each thread has a part of its own: a file in a file system, a stretch of a device. What is written is random
 /// and never the same twice, so that no device can compress it or store it once.
 #[serde_with::skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct StorageLoad {
     /// How many threads work side by side (1 to 64).
+    #[default(1)]
     pub threads: u32,
     /// How many operations each thread keeps under way at a time (1 to 1024); more than one only with the engine `io_uring`.
+    #[default(1)]
     pub depth: u32,
     /// How operations are handed to the kernel.
     pub engine: StorageEngine,
     /// Which blocks follow one another.
     pub access: Access,
     /// The share of operations that read; the others write.
+    #[default(Share(1.0))]
     pub reads: Share,
     /// Bytes in one operation (512 to 16M; whole blocks of the device where `direct`).
+    #[default(ByteSize(4 << 10))]
     pub block: ByteSize,
     /// The common size of all threads' data (a block for each thread, to 1T). The data of reads and random writes are written beforehand;
     /// sequential writers begin with an empty file.
+    #[default(ByteSize(64 << 20))]
     pub size: ByteSize,
     /// Whether operations go past the page cache (`O_DIRECT`).
     pub direct: bool,
@@ -52,35 +57,10 @@ pub struct StorageLoad {
     /// Begin operations at a rate, each when it is due, and time each from then on.
     pub open: Option<OpenLoop>,
     /// How long an operation of an open loop may wait for a free place before it counts as an error.
+    #[default(Span::secs(30))]
     pub timeout: Span,
     /// Where the random numbers begin; by default somewhere else each time.
     pub seed: Option<u64>,
-}
-
-impl Default for StorageLoad {
-    fn default() -> Self {
-        Self {
-            threads: 1,
-            depth: 1,
-            engine: StorageEngine::Pread,
-            access: Access::Sequential,
-            reads: Share(1.0),
-            block: ByteSize(4 << 10),
-            size: ByteSize(64 << 20),
-            direct: false,
-            cache: CacheState::AsIs,
-            touch_every: ByteSize(0),
-            sync_every: 0,
-            sync_by: SyncBy::default(),
-            sync_at_end: false,
-            think: None,
-            operations: None,
-            duration: None,
-            open: None,
-            timeout: Span::secs(30),
-            seed: None,
-        }
-    }
 }
 
 impl StorageLoad {

@@ -7,37 +7,28 @@ use super::{LoadKind, LoadPlace, LoadType, count};
 
 /// Datagrams at a rate, counted where they arrive.
 #[serde_with::skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct UdpLoad {
     /// How many flows there are, each a socket and a thread of its own (1 to 64).
+    #[default(1)]
     pub flows: u32,
     /// Datagrams per second of each flow (1 to 100000000); without it, as many as the system takes.
     pub packets_per_second: Option<u64>,
     /// The length of a datagram in bytes, without headers (32 to 65507).
+    #[default(1448)]
     pub size: u32,
     /// How long it goes on.
+    #[default(Span::secs(5))]
     pub duration: Span,
     /// How many datagrams are handed over in one call, at most (`sendmmsg`; 1 to 1024).
+    #[default(64)]
     pub batch: u32,
     /// Whether the kernel, or the network card, cuts datagrams of equal length out of larger ones (`UDP_SEGMENT`).
+    #[default(true)]
     pub gso: bool,
     /// The send and receive buffers (`SO_SNDBUF`, `SO_RCVBUF`); by default the kernel's own.
     pub buffer: Option<ByteSize>,
-}
-
-impl Default for UdpLoad {
-    fn default() -> Self {
-        Self {
-            flows: 1,
-            packets_per_second: None,
-            size: 1448,
-            duration: Span::secs(5),
-            batch: 64,
-            gso: true,
-            buffer: None,
-        }
-    }
 }
 
 impl UdpLoad {

@@ -5,44 +5,35 @@ use crate::experiment::load::count;
 use crate::experiment::prelude::*;
 
 /// Apache httpd (httpd.apache.org) with its prefork module, serving files.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct ApacheService {
     /// The most processes, and so the most connections served at a time (`MaxRequestWorkers`, 1 to 20000).
+    #[default(150)]
     pub workers: u32,
     /// The processes made at the start (`StartServers`).
+    #[default(5)]
     pub start: u32,
     /// The fewest idle processes before more are made (`MinSpareServers`).
+    #[default(5)]
     pub min_spare: u32,
     /// The most idle processes before some are ended (`MaxSpareServers`).
+    #[default(10)]
     pub max_spare: u32,
     /// How many connections a process serves before it is replaced; 0 for any number (`MaxConnectionsPerChild`).
     pub connections_per_process: u32,
     /// The size of the document at `/`, where no `root` is given.
+    #[default(ByteSize(1024))]
     pub document: ByteSize,
     /// A folder whose files are served below `/`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
     /// The length of the listen queue (`listen(2)`).
+    #[default(511)]
     pub backlog: u32,
     /// Whether a connection is kept for further requests.
+    #[default(true)]
     pub keep_alive: bool,
-}
-
-impl Default for ApacheService {
-    fn default() -> Self {
-        Self {
-            workers: 150,
-            start: 5,
-            min_spare: 5,
-            max_spare: 10,
-            connections_per_process: 0,
-            document: ByteSize(1024),
-            root: None,
-            backlog: 511,
-            keep_alive: true,
-        }
-    }
 }
 
 impl ServiceType for ApacheService {

@@ -42,6 +42,7 @@ use std::ops::Deref;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use smart_default::SmartDefault;
 
 pub use self::bulk::{BulkService, Take};
 pub use self::exec::ExecService;
@@ -157,20 +158,15 @@ pub const SERVICE_MARK: &str = "PLIMSOLL_SERVICE";
 const LONGEST_PROCESS_NAME: usize = 15;
 
 /// When a service counts as ready.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ready {
     /// An HTTP path that must answer with status 200; without it, it is enough that every port takes a connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http: Option<String>,
     /// How long it may take.
+    #[default(Span::secs(10))]
     pub within: Span,
-}
-
-impl Default for Ready {
-    fn default() -> Self {
-        Self { http: None, within: Span::secs(10) }
-    }
 }
 
 /// Interface of every kind of service.

@@ -5,19 +5,23 @@ use crate::experiment::load::count;
 use crate::experiment::prelude::*;
 
 /// nginx (nginx.org), serving files.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct NginxService {
     /// Worker processes (1 to 256).
+    #[default(1)]
     pub workers: u32,
     /// The most connections of each worker, those to other servers included (8 to 100000).
+    #[default(4096)]
     pub connections: u32,
     /// The size of the document at `/`, where no `root` is given.
+    #[default(ByteSize(1024))]
     pub document: ByteSize,
     /// A folder whose files are served below `/`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
     /// The length of the listen queue (`listen(2)`).
+    #[default(511)]
     pub backlog: u32,
     /// Whether each worker has a listening socket of its own (SO_REUSEPORT).
     pub reuseport: bool,
@@ -28,24 +32,8 @@ pub struct NginxService {
     /// Whether it speaks HTTP/2 as well, where ALPN says so; without `tls` it then speaks nothing else.
     pub http2: bool,
     /// How many requests a connection may carry before nginx closes it; 0 closes it after the first.
+    #[default(1000)]
     pub requests_per_connection: u32,
-}
-
-impl Default for NginxService {
-    fn default() -> Self {
-        Self {
-            workers: 1,
-            connections: 4096,
-            document: ByteSize(1024),
-            root: None,
-            backlog: 511,
-            reuseport: false,
-            accept_mutex: false,
-            tls: false,
-            http2: false,
-            requests_per_connection: 1000,
-        }
-    }
 }
 
 impl ServiceType for NginxService {

@@ -5,7 +5,7 @@ use crate::experiment::prelude::*;
 
 /// The built-in sink for mail: it takes messages, checks each against its checksum, and keeps a list of their ids.
 #[serde_with::skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct SmtpSinkService {
     /// How long it waits before it acknowledges a message.
@@ -20,32 +20,19 @@ pub struct SmtpSinkService {
     /// A time in which it is down: connections are refused, and those that are open are reset.
     pub outage: Option<Outage>,
     /// The longest message that it takes.
+    #[default(ByteSize(64 << 20))]
     pub max_message: ByteSize,
     /// Whether it offers PIPELINING (RFC 2920).
+    #[default(true)]
     pub pipelining: bool,
     /// The most connections at a time (1 to 100000).
+    #[default(10_000)]
     pub clients: u32,
     /// The length of the listen queue (`listen(2)`).
+    #[default(511)]
     pub backlog: u32,
     /// Where the random numbers of `defer` and `reject` begin.
     pub seed: u64,
-}
-
-impl Default for SmtpSinkService {
-    fn default() -> Self {
-        Self {
-            delay: Span::default(),
-            defer: Share(0.0),
-            reject: Share(0.0),
-            greylist: None,
-            outage: None,
-            max_message: ByteSize(64 << 20),
-            pipelining: true,
-            clients: 10_000,
-            backlog: 511,
-            seed: 0,
-        }
-    }
 }
 
 /// A time in which a sink is down.

@@ -6,17 +6,20 @@ use crate::experiment::load::count;
 use crate::experiment::prelude::*;
 
 /// The built-in web server: static documents, documents of any size at `/?s=SIZE`, and those of a load's `mix`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebService {
     /// How it handles connections.
     pub model: WebModel,
     /// The most connections served at a time (1 to 10000): the number of processes or threads, or for `event_loop` of connections of
     /// each process.
+    #[default(250)]
     pub clients: u32,
     /// How many processes an `event_loop` has (1 to 64).
+    #[default(1)]
     pub workers: u32,
     /// The size of the document at `/`.
+    #[default(ByteSize(1024))]
     pub document: ByteSize,
     /// A folder whose files are served below `/`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,6 +27,7 @@ pub struct WebService {
     /// How documents that are no files are handed to the kernel.
     pub by: SendBy,
     /// The length of the listen queue (`listen(2)`).
+    #[default(511)]
     pub backlog: u32,
     /// Whether each process or thread has a listening socket of its own, over which the kernel spreads connections (SO_REUSEPORT).
     pub reuse_port: bool,
@@ -32,31 +36,12 @@ pub struct WebService {
     /// Whether it speaks HTTP/2 as well: where ALPN says so with `tls`, and else where a client begins with it (RFC 9113, section 3.3).
     pub http2: bool,
     /// How long a client may keep silent, between requests or within one, before its connection is closed.
+    #[default(Span::secs(20))]
     pub keep_alive: Span,
     /// After how many requests a connection is closed; 0 for any number.
     pub keep_alive_requests: u64,
     /// CPU time that each request costs, beside what the answer takes anyway (up to 10 s).
     pub work: Span,
-}
-
-impl Default for WebService {
-    fn default() -> Self {
-        Self {
-            model: WebModel::Prefork,
-            clients: 250,
-            workers: 1,
-            document: ByteSize(1024),
-            root: None,
-            by: SendBy::Write,
-            backlog: 511,
-            reuse_port: false,
-            tls: false,
-            http2: false,
-            keep_alive: Span::secs(20),
-            keep_alive_requests: 0,
-            work: Span::millis(0),
-        }
-    }
 }
 
 /// How a web server handles connections.
