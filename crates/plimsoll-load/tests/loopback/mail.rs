@@ -68,8 +68,8 @@ fn relay_spec(options: MailRelayService, to: &[SocketAddr], folder: &Path) -> Se
 }
 
 fn impatient(durability: Durability) -> MailRelayService {
-    let retry = Span::millis(20);
-    MailRelayService { durability, retry, retry_most: Span::millis(200), ..MailRelayService::to("sink") }
+    let options = serde_json::json!({ "to": "sink", "retry": "20ms", "retry_most": "200ms" });
+    MailRelayService { durability, ..serde_json::from_value(options).unwrap() }
 }
 
 fn small() -> MessageSize {

@@ -21,68 +21,26 @@ pub struct MailRelayService {
     #[serde(default)]
     pub durability: Durability,
     /// How many threads write to the queue (1 to 256).
-    #[serde(default = "MailRelayService::default_writers")]
+    #[serde(default = "crate::units::number::<8>")]
     pub writers: u32,
     /// How many sessions to the next service there may be at a time (1 to 1000).
-    #[serde(default = "MailRelayService::default_deliveries")]
+    #[serde(default = "crate::units::number::<20>")]
     pub deliveries: u32,
     /// How long a message waits after its first failed delivery; after each further one twice as long as before, up to `retry_most`.
-    #[serde(default = "MailRelayService::default_retry")]
+    #[serde(default = "Span::of_secs::<1>")]
     pub retry: Span,
     /// The longest that a message waits between two attempts.
-    #[serde(default = "MailRelayService::default_retry_most")]
+    #[serde(default = "Span::of_secs::<60>")]
     pub retry_most: Span,
     /// The longest message that it takes.
-    #[serde(default = "MailRelayService::default_max_message")]
+    #[serde(default = "ByteSize::of_mib::<64>")]
     pub max_message: ByteSize,
     /// The most connections at a time (1 to 100000).
-    #[serde(default = "MailRelayService::default_clients")]
+    #[serde(default = "crate::units::number::<1000>")]
     pub clients: u32,
     /// The length of the listen queue (`listen(2)`).
-    #[serde(default = "MailRelayService::default_backlog")]
+    #[serde(default = "crate::units::number::<511>")]
     pub backlog: u32,
-}
-
-impl MailRelayService {
-    /// A relay to this service, with every default.
-    #[must_use]
-    pub fn to(service: &str) -> Self {
-        Self {
-            to: service.to_owned(),
-            queue: None,
-            volume: None,
-            durability: Durability::default(),
-            writers: Self::default_writers(),
-            deliveries: Self::default_deliveries(),
-            retry: Self::default_retry(),
-            retry_most: Self::default_retry_most(),
-            max_message: Self::default_max_message(),
-            clients: Self::default_clients(),
-            backlog: Self::default_backlog(),
-        }
-    }
-
-    fn default_writers() -> u32 {
-        8
-    }
-    fn default_deliveries() -> u32 {
-        20
-    }
-    fn default_retry() -> Span {
-        Span::secs(1)
-    }
-    fn default_retry_most() -> Span {
-        Span::secs(60)
-    }
-    fn default_max_message() -> ByteSize {
-        ByteSize(64 << 20)
-    }
-    fn default_clients() -> u32 {
-        1000
-    }
-    fn default_backlog() -> u32 {
-        511
-    }
 }
 
 /// How a message becomes durable before it is acknowledged. There is nothing less than this.
