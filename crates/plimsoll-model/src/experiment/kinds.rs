@@ -115,6 +115,15 @@ macro_rules! kinds {
             }
         )+
 
+        impl $name {
+            /// Its key in a file.
+            pub fn key(&self) -> &'static str {
+                match self {
+                    $(Self::$kind(_) => $crate::experiment::kinds::plain(stringify!($key)),)+
+                }
+            }
+        }
+
         impl ::std::ops::Deref for $name {
             type Target = dyn $of_every;
 
@@ -144,6 +153,6 @@ pub(super) fn only<T>(what: &str, known: &[&str], mut given: Vec<(&str, T)>) -> 
 }
 
 /// A key without what Rust wants before a word of its own.
-fn plain(key: &str) -> &str {
+pub(super) fn plain(key: &str) -> &str {
     key.strip_prefix("r#").unwrap_or(key)
 }

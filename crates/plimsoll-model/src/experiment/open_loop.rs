@@ -69,39 +69,6 @@ pub struct Sine {
     pub period: Span,
 }
 
-/// An open loop has one form, and rates that can be meant.
-pub(super) fn check_open(name: &String, kind: &str, open: &OpenLoop) -> Checked {
-    let here = |key: &str| path!["loads", name, kind, "open", key];
-    let forms = [
-        ("rate", open.rate > 0.0 && open.ramp_to.is_none() && open.sine.is_none()),
-        ("ramp_to", open.ramp_to.is_some()),
-        ("sine", open.sine.is_some()),
-        ("steps", !open.steps.is_empty()),
-    ];
-    one_of(&forms, &format!("the rate of the load `{name}`"), path!["loads", name, kind, "open"])?;
-    for (index, rate) in open.steps.iter().enumerate() {
-        check_rate(*rate, [here("steps").as_slice(), &path![index]].concat())?;
-    }
-    if let Some(to) = open.ramp_to {
-        // Either end may be nothing, but not both.
-        check_rate(to.max(open.rate), here("ramp_to"))?;
-        check_rate(if to.min(open.rate) == 0.0 { 1.0 } else { to.min(open.rate) }, here("ramp_to"))?;
-    } else if open.steps.is_empty() {
-        check_rate(open.highest_rate(), here("rate"))?;
-    }
-    match &open.sine {
-        Some(sine) if !(0.0..=open.rate).contains(&sine.amplitude) || open.rate <= 0.0 => Err(problem(
-            here("sine"),
-            "the rate would fall below nothing",
-            "an amplitude from 0 to `rate`, and a `rate` of more than 0",
-        )),
-        Some(sine) if sine.period.0.is_zero() => {
-            Err(problem(here("sine"), "the period is empty", "a length of time of more than 0"))
-        }
-        _ => Ok(()),
-    }
-}
-
 pub(super) fn check_rate(rate: f64, path: impl Into<Vec<Part>>) -> Checked {
     within(rate, up_to(1e7), path, "requests per second: more than 0, at most 10 million")
 }

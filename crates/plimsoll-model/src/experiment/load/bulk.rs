@@ -128,36 +128,35 @@ impl LoadType for BulkLoad {
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         at.aims_at_a_service()?;
-        let here = |key: &str| path!["loads", at.name, "bulk", key];
         if self.total.is_some() == self.duration.is_some() {
             return Err(problem(
-                here("total")[..3].to_vec(),
+                at.key("total")[..3].to_vec(),
                 "the load does not state its length",
                 "either `total` or `duration`",
             ));
         }
-        check_timeout(at, "bulk", self.timeout)?;
-        in_range(u64::from(self.streams), 1, 256, here("streams"))?;
+        check_timeout(at, self.timeout)?;
+        in_range(u64::from(self.streams), 1, 256, at.key("streams"))?;
         if let Some(chunk) = self.chunk {
-            in_range(chunk.0, 1, 16 << 20, here("chunk"))?;
+            in_range(chunk.0, 1, 16 << 20, at.key("chunk"))?;
         }
         for (key, bytes) in [("send_buffer", self.send_buffer), ("receive_buffer", self.receive_buffer)] {
             if let Some(bytes) = bytes {
-                in_range(bytes.0, 1, LARGEST_BUFFER, here(key))?;
+                in_range(bytes.0, 1, LARGEST_BUFFER, at.key(key))?;
             }
         }
         if self.pause > Span::secs(10) {
             return Err(problem(
-                here("pause"),
+                at.key("pause"),
                 format!("{} is too long for a pause", self.pause),
                 "at most 10 s",
             ));
         }
         if let Some(message) = self.message {
-            in_range(message.0, 1, 1 << 30, here("message"))?;
+            in_range(message.0, 1, 1 << 30, at.key("message"))?;
             if self.direction != Direction::Send {
                 return Err(problem(
-                    here("message"),
+                    at.key("message"),
                     "messages go from the load to the service",
                     "it only beside `direction = \"send\"`",
                 ));

@@ -94,7 +94,6 @@ impl LoadType for DiagnoseLoad {
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         at.aims_at_a_service()?;
-        let here = |key: &str| path!["loads", at.name, "diagnose", key];
         if at.experiment.services[&at.load.to].kind.bulk().is_none() {
             return Err(problem(
                 path!["loads", at.name, "to"],
@@ -102,17 +101,17 @@ impl LoadType for DiagnoseLoad {
                 "a service of kind `bulk`",
             ));
         }
-        in_range(self.rate.0, 10_000, 10_000_000_000, here("rate"))?;
-        in_range(u64::from(self.segment), 256, 8948, here("segment"))?;
-        in_range(u64::from(self.packets), 100, 10_000_000, here("packets"))?;
-        in_range(u64::from(self.bursts), 1, 1000, here("bursts"))?;
+        in_range(self.rate.0, 10_000, 10_000_000_000, at.key("rate"))?;
+        in_range(u64::from(self.segment), 256, 8948, at.key("segment"))?;
+        in_range(u64::from(self.packets), 100, 10_000_000, at.key("packets"))?;
+        in_range(u64::from(self.bursts), 1, 1000, at.key("bursts"))?;
         let shortest = Span(Duration::from_micros(100));
-        within(self.rtt, shortest..=Span::secs(10), here("rtt"), "from 100us to 10s")?;
-        within(self.duration, up_to(Span::secs(600)), here("duration"), "a length of time of at most 10m")?;
-        within(self.constant, 0.1..=10.0, here("constant"), "a number from 0.1 to 10")?;
+        within(self.rtt, shortest..=Span::secs(10), at.key("rtt"), "from 100us to 10s")?;
+        within(self.duration, up_to(Span::secs(600)), at.key("duration"), "a length of time of at most 10m")?;
+        within(self.constant, 0.1..=10.0, at.key("constant"), "a number from 0.1 to 10")?;
         if self.burst() > LONGEST_BURST {
             return Err(problem(
-                here("rtt"),
+                at.key("rtt"),
                 "a queue for that rate and that time takes more than a burst can show",
                 format!("at most {LONGEST_BURST} segments under way"),
             ));

@@ -1,10 +1,10 @@
 //! DNS loads: questions in closed or open loop.
 
-use super::extent::{amount, check_extent, check_timeout};
+use super::extent::{amount, check_extent, check_open, check_timeout};
 use super::facts::{FactsType, Join};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType, count};
 use crate::experiment::metric::SERVFAIL_SHARE;
-use crate::experiment::open_loop::{OpenLoop, check_open};
+use crate::experiment::open_loop::OpenLoop;
 use crate::experiment::prelude::*;
 use crate::reader::{Better, NamedMetric};
 
@@ -245,22 +245,21 @@ impl LoadType for DnsLoad {
     }
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
-        let here = |key: &str| path!["loads", at.name, "dns", key];
         at.aims_at_a_service()?;
-        check_extent(at, "dns", ("questions", self.questions), 1_000_000_000_000, self.duration)?;
-        in_range(u64::from(self.generators), 1, 64, here("generators"))?;
-        in_range(u64::from(self.concurrency), 1, 10_000, here("concurrency"))?;
-        in_range(u64::from(self.connections), 1, 1000, here("connections"))?;
-        in_range(u64::from(self.retries), 0, 10, here("retries"))?;
+        check_extent(at, ("questions", self.questions), 1_000_000_000_000, self.duration)?;
+        in_range(u64::from(self.generators), 1, 64, at.key("generators"))?;
+        in_range(u64::from(self.concurrency), 1, 10_000, at.key("concurrency"))?;
+        in_range(u64::from(self.connections), 1, 1000, at.key("connections"))?;
+        in_range(u64::from(self.retries), 0, 10, at.key("retries"))?;
         if let Some(bytes) = self.edns {
-            in_range(u64::from(bytes), 512, 65_535, here("edns"))?;
+            in_range(u64::from(bytes), 512, 65_535, at.key("edns"))?;
         }
-        check_timeout(at, "dns", self.timeout)?;
+        check_timeout(at, self.timeout)?;
         if self.names.is_empty() {
-            return Err(problem(path!["loads", at.name, "dns"], "there is nothing to ask", "`names`"));
+            return Err(problem(at.table(), "there is nothing to ask", "`names`"));
         }
         for (index, line) in self.names.iter().enumerate() {
-            let place = [here("names").as_slice(), &path![index]].concat();
+            let place = [at.key("names").as_slice(), &path![index]].concat();
             let names = Names::read(line).map_err(|expected| {
                 problem(place.clone(), format!("`{line}` is no name"), expected.to_string())
             })?;
@@ -271,9 +270,9 @@ impl LoadType for DnsLoad {
         }
         if self.retries > 0 && self.over == DnsTransport::Tcp {
             let expected = "`over = \"udp\"`, or no `retries`";
-            return Err(problem(here("retries"), "questions over TCP are not sent again", expected));
+            return Err(problem(at.key("retries"), "questions over TCP are not sent again", expected));
         }
-        self.open.as_ref().map_or(Ok(()), |open| check_open(at.name, "dns", open))
+        self.open.as_ref().map_or(Ok(()), |open| check_open(at, open))
     }
 
     fn describe(&self, at: &LoadPlace<'_>) -> String {

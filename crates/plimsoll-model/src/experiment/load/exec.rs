@@ -152,41 +152,39 @@ impl LoadType for ExecLoad {
     }
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
-        let here = |key: &str| path!["loads", at.name, "exec", key];
-        let exec = || path!["loads", at.name, "exec"];
         if self.command.first().is_none_or(String::is_empty) {
-            return Err(problem(exec(), "the command is empty", "a program and its arguments"));
+            return Err(problem(at.table(), "the command is empty", "a program and its arguments"));
         }
         if self.has(TO) {
             at.aims_at_a_service()?;
         } else if !at.load.to.is_empty() {
             declared(&at.load.to, &at.experiment.services, "service", path!["loads", at.name, "to"])?;
             let expected = "`{to.address}` and `{to.port}`, or `{to}`, among its words, or no `to`";
-            return Err(problem(exec(), "the program has no argument for its target", expected));
+            return Err(problem(at.table(), "the program has no argument for its target", expected));
         }
-        placeholder::check(&self.command, &PLACEHOLDERS, exec())?;
+        placeholder::check(&self.command, &PLACEHOLDERS, at.table())?;
         for (placeholder, key, given) in [
             (SECONDS, "duration", self.duration.is_some()),
             (OPERATIONS, "operations", self.operations.is_some()),
         ] {
             if self.has(placeholder) && !given {
                 let message = format!("nothing says what `{placeholder}` stands for");
-                return Err(problem(exec(), message, format!("`{key}` in the table of `exec`")));
+                return Err(problem(at.table(), message, format!("`{key}` in the table of `exec`")));
             }
         }
         if let Some(operations) = self.operations {
-            in_range(operations, 1, 1_000_000_000_000, here("operations"))?;
+            in_range(operations, 1, 1_000_000_000_000, at.key("operations"))?;
             if !self.has(OPERATIONS) {
                 let expected = "`{operations}` among its words";
                 return Err(problem(
-                    here("operations"),
+                    at.key("operations"),
                     "the program has no argument for the number of operations",
                     expected,
                 ));
             }
         }
         if self.duration.is_some_and(|span| span.0.is_zero()) {
-            return Err(problem(here("duration"), "this is no time at all", "a time such as \"5s\""));
+            return Err(problem(at.key("duration"), "this is no time at all", "a time such as \"5s\""));
         }
         check_reading(&self.reading, at)
     }

@@ -84,15 +84,14 @@ impl LoadType for HopsLoad {
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         at.aims_at_a_service()?;
-        let here = |key: &str| path!["loads", at.name, "hops", key];
-        in_range(u64::from(self.probes), 1, 100_000, here("probes"))?;
-        in_range(u64::from(self.sizes), 6, 64, here("sizes"))?;
-        in_range(u64::from(self.largest), 700, 65_535, here("largest"))?;
-        in_range(u64::from(self.most_hops), 1, 64, here("most_hops"))?;
-        in_range(u64::from(self.port), 1024, 49_152, here("port"))?;
+        in_range(u64::from(self.probes), 1, 100_000, at.key("probes"))?;
+        in_range(u64::from(self.sizes), 6, 64, at.key("sizes"))?;
+        in_range(u64::from(self.largest), 700, 65_535, at.key("largest"))?;
+        in_range(u64::from(self.most_hops), 1, 64, at.key("most_hops"))?;
+        in_range(u64::from(self.port), 1024, 49_152, at.key("port"))?;
         let expected = "a length of time of at most 10 s";
-        within(self.spacing, ..=Span::secs(10), here("spacing"), expected)?;
-        within(self.timeout, up_to(Span::secs(10)), here("timeout"), expected)
+        within(self.spacing, ..=Span::secs(10), at.key("spacing"), expected)?;
+        within(self.timeout, up_to(Span::secs(10)), at.key("timeout"), expected)
     }
 
     fn describe(&self, at: &LoadPlace<'_>) -> String {

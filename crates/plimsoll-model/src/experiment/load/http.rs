@@ -1,9 +1,9 @@
 //! HTTP loads: requests in closed or open loop.
 
-use super::extent::{amount, check_extent, check_timeout};
+use super::extent::{amount, check_extent, check_open, check_timeout};
 use super::facts::{FactsType, Join, per_second};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType};
-use crate::experiment::open_loop::{OpenLoop, check_open, check_rate};
+use crate::experiment::open_loop::{OpenLoop, check_rate};
 use crate::experiment::prelude::*;
 use crate::histogram::Histogram;
 
@@ -188,27 +188,26 @@ impl LoadType for HttpLoad {
     }
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
-        let name = at.name;
         at.aims_at_a_service()?;
-        check_extent(at, "http", ("connections", self.connections), 1_000_000_000, self.duration)?;
-        check_timeout(at, "http", self.timeout)?;
-        in_range(u64::from(self.generators), 1, 64, path!["loads", name, "http", "generators"])?;
-        in_range(u64::from(self.concurrency), 1, 100_000, path!["loads", name, "http", "concurrency"])?;
+        check_extent(at, ("connections", self.connections), 1_000_000_000, self.duration)?;
+        check_timeout(at, self.timeout)?;
+        in_range(u64::from(self.generators), 1, 64, at.key("generators"))?;
+        in_range(u64::from(self.concurrency), 1, 100_000, at.key("concurrency"))?;
         if self.requests_per_connection == 0 && self.connections.is_some() {
             return Err(problem(
-                path!["loads", name, "http", "requests_per_connection"],
+                at.key("requests_per_connection"),
                 "connections that are kept for good never come to a number",
                 "`duration` instead of `connections`, or at least one request per connection",
             ));
         }
-        check_pipeline(name, self)?;
-        check_version(name, self)?;
+        check_pipeline(at, self)?;
+        check_version(at, self)?;
         check_tls(at, self)?;
         if let Some(open) = &self.open {
-            check_open(name, "http", open)?;
+            check_open(at, open)?;
         }
         if let Some(mix) = &self.mix {
-            let here = path!["loads", name, "http", "mix"];
+            let here = at.key("mix");
             match mix.rate {
                 Some(rate) => check_rate(rate, here)?,
                 None if self.open.is_none() => {
@@ -223,7 +222,7 @@ impl LoadType for HttpLoad {
         }
         if !self.path.starts_with('/') || self.path.bytes().any(|b| b <= b' ' || b == 0x7f) {
             return Err(problem(
-                path!["loads", name, "http", "path"],
+                at.key("path"),
                 "this is no path",
                 "a path that starts with `/`, without spaces",
             ));
@@ -249,59 +248,55 @@ impl LoadType for HttpLoad {
 }
 
 /// Checks settings of a single version, and the number of streams.
-fn check_version(name: &String, http: &HttpLoad) -> Checked {
-    let here = |key: &str| path!["loads", name, "http", key];
+fn check_version(at: &LoadPlace<'_>, http: &HttpLoad) -> Checked {
     if http.version == HttpVersion::Http1 {
         if http.streams == 1 {
             return Ok(());
         }
         let expected = "`version = \"http2\"` beside it, or `pipeline`";
-        return Err(problem(here("streams"), "HTTP/1.1 has no streams", expected));
+        return Err(problem(at.key("streams"), "HTTP/1.1 has no streams", expected));
     }
     if http.pipeline != 1 {
-        return Err(problem(here("pipeline"), "HTTP/2 sends requests on streams", "`streams`"));
+        return Err(problem(at.key("pipeline"), "HTTP/2 sends requests on streams", "`streams`"));
     }
-    in_range(u64::from(http.streams), 1, 100, here("streams"))?;
-    check_several(name, "streams", http.streams, http)
+    in_range(u64::from(http.streams), 1, 100, at.key("streams"))?;
+    check_several(at, "streams", http.streams, http)
 }
 
 /// TLS has to be what the service speaks, where that is known.
 fn check_tls(at: &LoadPlace<'_>, http: &HttpLoad) -> Checked {
-    let here = |key: &str| path!["loads", at.name, "http", key];
     if http.resume && !http.tls {
-        return Err(problem(here("resume"), "there is no TLS session to resume", "`tls = true` beside it"));
+        return Err(problem(at.key("resume"), "there is no TLS session to resume", "`tls = true` beside it"));
     }
     let service = &at.load.to;
     match (at.service().speaks_tls(), http.tls) {
         (Some(false), true) => {
             let message = format!("the service `{service}` speaks no TLS");
-            Err(problem(here("tls"), message, "`tls = true` in the service, too"))
+            Err(problem(at.key("tls"), message, "`tls = true` in the service, too"))
         }
         (Some(true), false) => {
             let message = format!("the service `{service}` speaks TLS only");
-            Err(problem(path!["loads", at.name, "http"], message, "`tls = true`"))
+            Err(problem(at.table(), message, "`tls = true`"))
         }
         _ => Ok(()),
     }
 }
 
 /// Requests that are sent at a time are of one kind, sent when there is time for them, and no more than a connection may carry.
-fn check_pipeline(name: &String, http: &HttpLoad) -> Checked {
-    let here = || path!["loads", name, "http", "pipeline"];
-    in_range(u64::from(http.pipeline), 1, 64, here())?;
-    check_several(name, "pipeline", http.pipeline, http)
+fn check_pipeline(at: &LoadPlace<'_>, http: &HttpLoad) -> Checked {
+    in_range(u64::from(http.pipeline), 1, 64, at.key("pipeline"))?;
+    check_several(at, "pipeline", http.pipeline, http)
 }
 
-fn check_several(name: &String, key: &str, several: u32, http: &HttpLoad) -> Checked {
-    let here = || path!["loads", name, "http", key];
+fn check_several(at: &LoadPlace<'_>, key: &str, several: u32, http: &HttpLoad) -> Checked {
     if several == 1 {
         return Ok(());
     }
     let carried = http.requests_per_connection;
     if carried != 0 && carried < u64::from(several) {
         return Err(problem(
-            here(),
-            format!("a connection of the load `{name}` is closed after fewer requests"),
+            at.key(key),
+            format!("a connection of the load `{}` is closed after fewer requests", at.name),
             format!("at most {carried}, or a larger `requests_per_connection` (0 keeps connections)"),
         ));
     }
@@ -309,7 +304,7 @@ fn check_several(name: &String, key: &str, several: u32, http: &HttpLoad) -> Che
     match other.into_iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((other, _)) => Err(problem(
-            here(),
+            at.key(key),
             format!("requests of a load with `{other}` go out one by one"),
             format!("`{key}` without `{other}`, in closed loop and for one path"),
         )),

@@ -113,18 +113,17 @@ impl LoadType for KernelLoad {
     }
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
-        let here = |key: &str| path!["loads", at.name, "kernel", key];
-        at.aims_at_nothing("kernel", "a path through the kernel is taken on its own host")?;
-        check_extent(at, "kernel", ("operations", self.operations), 1_000_000_000, self.duration)?;
-        in_range(u64::from(self.among), 0, MOST_AMONG, here("among"))?;
+        at.aims_at_nothing("a path through the kernel is taken on its own host")?;
+        check_extent(at, ("operations", self.operations), 1_000_000_000, self.duration)?;
+        in_range(u64::from(self.among), 0, MOST_AMONG, at.key("among"))?;
         if self.among > 0 && self.path.past().is_none() {
             let message = format!("{} leads past nothing", self.path.words());
             let expected = "`among` with `routing_rules`, `filter_rules`, `time_wait` or `processes`";
-            return Err(problem(here("among"), message, expected));
+            return Err(problem(at.key("among"), message, expected));
         }
         if self.path.changes_the_network() && !at.experiment.hosts[&at.load.from].kind.own().network {
             let message = "its rules would be those of the machine";
-            return Err(problem(here("path"), message, "a host with a network of its own"));
+            return Err(problem(at.key("path"), message, "a host with a network of its own"));
         }
         Ok(())
     }

@@ -109,16 +109,15 @@ impl LoadType for MessagingLoad {
     }
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
-        let here = |key: &str| path!["loads", at.name, "messaging", key];
-        at.aims_at_nothing("messaging", "the workers of a messaging load send to each other")?;
-        check_extent(at, "messaging", ("rounds", self.rounds), 1_000_000, self.duration)?;
-        in_range(u64::from(self.groups), 1, 1000, here("groups"))?;
-        in_range(u64::from(self.pairs), 1, 500, here("pairs"))?;
-        in_range(u64::from(self.messages), 1, 1_000_000, here("messages"))?;
-        in_range(self.size.0, 1, LARGEST_MESSAGE, here("size"))?;
+        at.aims_at_nothing("the workers of a messaging load send to each other")?;
+        check_extent(at, ("rounds", self.rounds), 1_000_000, self.duration)?;
+        in_range(u64::from(self.groups), 1, 1000, at.key("groups"))?;
+        in_range(u64::from(self.pairs), 1, 500, at.key("pairs"))?;
+        in_range(u64::from(self.messages), 1, 1_000_000, at.key("messages"))?;
+        in_range(self.size.0, 1, LARGEST_MESSAGE, at.key("size"))?;
         if self.workers() > MessagingLoad::MOST_WORKERS {
             return Err(problem(
-                here("groups"),
+                at.key("groups"),
                 format!("these are {} workers", self.workers()),
                 format!("at most {} in all: 2 x groups x pairs", MessagingLoad::MOST_WORKERS),
             ));

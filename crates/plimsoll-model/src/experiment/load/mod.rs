@@ -206,6 +206,16 @@ pub struct LoadPlace<'e> {
 }
 
 impl LoadPlace<'_> {
+    /// The table of its kind.
+    pub(super) fn table(&self) -> [Part; 3] {
+        path!["loads", self.name, self.load.kind.key()]
+    }
+
+    /// A key of that table.
+    pub(super) fn key(&self, key: &str) -> [Part; 4] {
+        path!["loads", self.name, self.load.kind.key(), key]
+    }
+
     /// Checks that the load names a declared service.
     pub(super) fn aims_at_a_service(&self) -> Checked {
         self.says_what_it_aims_at()?;
@@ -213,11 +223,15 @@ impl LoadPlace<'_> {
     }
 
     /// Checks that the load names no target; `why` explains the rule.
-    pub(super) fn aims_at_nothing(&self, kind: &str, why: &str) -> Checked {
+    pub(super) fn aims_at_nothing(&self, why: &str) -> Checked {
         if self.load.to.is_empty() {
             return Ok(());
         }
-        Err(problem(path!["loads", self.name, "to"], why, format!("no `to` beside `{kind}`")))
+        Err(problem(
+            path!["loads", self.name, "to"],
+            why,
+            format!("no `to` beside `{}`", self.load.kind.key()),
+        ))
     }
 
     /// The service that it aims at, once it is known to be one.

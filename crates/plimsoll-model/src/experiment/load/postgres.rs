@@ -1,10 +1,10 @@
 //! PostgreSQL loads: transactions as those of pgbench, in closed or open loop.
 
-use super::extent::{amount, check_extent, check_timeout};
+use super::extent::{amount, check_extent, check_open, check_timeout};
 use super::facts::{FactsType, Join};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType};
 use crate::experiment::metric::ABORTED_SHARE;
-use crate::experiment::open_loop::{OpenLoop, check_open};
+use crate::experiment::open_loop::OpenLoop;
 use crate::experiment::prelude::*;
 use crate::reader::{Better, NamedMetric};
 
@@ -125,23 +125,22 @@ impl LoadType for PostgresLoad {
     }
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
-        let here = |key: &str| path!["loads", at.name, "postgres", key];
         at.aims_at_a_service()?;
-        check_extent(at, "postgres", ("transactions", self.transactions), 1_000_000_000_000, self.duration)?;
-        check_timeout(at, "postgres", self.timeout)?;
-        in_range(u64::from(self.generators), 1, 64, here("generators"))?;
-        in_range(u64::from(self.clients), 1, 10_000, here("clients"))?;
-        in_range(u64::from(self.scale), 1, 20_000, here("scale"))?;
+        check_extent(at, ("transactions", self.transactions), 1_000_000_000_000, self.duration)?;
+        check_timeout(at, self.timeout)?;
+        in_range(u64::from(self.generators), 1, 64, at.key("generators"))?;
+        in_range(u64::from(self.clients), 1, 10_000, at.key("clients"))?;
+        in_range(u64::from(self.scale), 1, 20_000, at.key("scale"))?;
         if self.isolation.is_some() && self.script == PostgresScript::SelectOnly {
             let expected = "a script that has several, or no `isolation`";
-            return Err(problem(here("isolation"), "`select_only` is a single statement", expected));
+            return Err(problem(at.key("isolation"), "`select_only` is a single statement", expected));
         }
         for (key, text) in [("user", &self.user), ("database", &self.database)] {
             if text.is_empty() || text.contains('\0') {
-                return Err(problem(here(key), "this is no name", "a name, without zero bytes"));
+                return Err(problem(at.key(key), "this is no name", "a name, without zero bytes"));
             }
         }
-        self.open.as_ref().map_or(Ok(()), |open| check_open(at.name, "postgres", open))
+        self.open.as_ref().map_or(Ok(()), |open| check_open(at, open))
     }
 
     fn describe(&self, at: &LoadPlace<'_>) -> String {

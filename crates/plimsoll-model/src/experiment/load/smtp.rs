@@ -116,15 +116,14 @@ impl LoadType for SmtpLoad {
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         at.aims_at_a_service()?;
-        let here = |key: &str| path!["loads", at.name, "smtp", key];
-        check_extent(at, "smtp", ("messages", self.messages), 1_000_000_000, self.duration)?;
-        check_timeout(at, "smtp", self.timeout)?;
-        in_range(u64::from(self.generators), 1, 64, here("generators"))?;
-        in_range(u64::from(self.sessions), 1, 100_000, here("sessions"))?;
+        check_extent(at, ("messages", self.messages), 1_000_000_000, self.duration)?;
+        check_timeout(at, self.timeout)?;
+        in_range(u64::from(self.generators), 1, 64, at.key("generators"))?;
+        in_range(u64::from(self.sessions), 1, 100_000, at.key("sessions"))?;
         for (key, rate) in [("per_minute", self.per_minute), ("most_per_minute", self.most_per_minute)] {
             if rate.is_some_and(|rate| !(rate > 0.0 && rate <= 6e8)) {
                 return Err(problem(
-                    here(key),
+                    at.key(key),
                     "this is no rate",
                     "messages per minute: more than 0, at most 600 million",
                 ));
@@ -132,20 +131,20 @@ impl LoadType for SmtpLoad {
         }
         if self.per_minute.is_some() && self.most_per_minute.is_some() {
             return Err(problem(
-                here("most_per_minute"),
+                at.key("most_per_minute"),
                 "the load has a rate already",
                 "either `per_minute` or `most_per_minute`",
             ));
         }
-        check_size(&self.size, |key| [here("size").as_slice(), &path![key]].concat())?;
-        in_range(u64::from(self.recipients_per_message), 1, 100, here("recipients_per_message"))?;
+        check_size(&self.size, |key| [at.key("size").as_slice(), &path![key]].concat())?;
+        in_range(u64::from(self.recipients_per_message), 1, 100, at.key("recipients_per_message"))?;
         for (key, list) in [("senders", &self.senders), ("recipients", &self.recipients)] {
             if list.is_empty() {
-                return Err(problem(here(key), "the list is empty", "at least one address"));
+                return Err(problem(at.key(key), "the list is empty", "at least one address"));
             }
             for (index, address) in list.iter().enumerate() {
                 if !is_address(address) {
-                    let here = [here(key).as_slice(), &path![index]].concat();
+                    let here = [at.key(key).as_slice(), &path![index]].concat();
                     return Err(problem(
                         here,
                         format!("`{address}` is no address"),

@@ -3,10 +3,10 @@
 use super::facts::{FactsType, Join};
 use crate::experiment::prelude::*;
 
-use super::extent::{amount, check_extent};
+use super::extent::{amount, check_extent, check_open};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType, Target, count};
 use crate::effect::word;
-use crate::experiment::open_loop::{OpenLoop, check_open};
+use crate::experiment::open_loop::OpenLoop;
 
 /// Reads and writes of a volume. Each thread has a part of its own: a file in a file system, a stretch of a device. What is written is random
 /// and never the same twice, so that no device can compress it or store it once.
@@ -168,32 +168,31 @@ impl LoadType for StorageLoad {
                 format!("\"{on}\""),
             ));
         }
-        let here = |key: &str| path!["loads", at.name, "storage", key];
-        check_extent(at, "storage", ("operations", self.operations), 1_000_000_000_000, self.duration)?;
-        in_range(u64::from(self.threads), 1, 64, here("threads"))?;
-        in_range(u64::from(self.depth), 1, 1024, here("depth"))?;
-        in_range(self.block.0, 512, 16 << 20, here("block"))?;
+        check_extent(at, ("operations", self.operations), 1_000_000_000_000, self.duration)?;
+        in_range(u64::from(self.threads), 1, 64, at.key("threads"))?;
+        in_range(u64::from(self.depth), 1, 1024, at.key("depth"))?;
+        in_range(self.block.0, 512, 16 << 20, at.key("block"))?;
         if self.touch_every.0 != 0 {
-            in_range(self.touch_every.0, 64, 16 << 20, here("touch_every"))?;
+            in_range(self.touch_every.0, 64, 16 << 20, at.key("touch_every"))?;
         }
-        in_range(self.size.0, self.block.0 * u64::from(self.threads), 1 << 40, here("size"))?;
+        in_range(self.size.0, self.block.0 * u64::from(self.threads), 1 << 40, at.key("size"))?;
         if self.depth > 1 && self.engine != StorageEngine::IoUring {
             return Err(problem(
-                here("depth"),
+                at.key("depth"),
                 "this engine carries out one operation after the other",
                 "1, or `engine = \"io_uring\"`",
             ));
         }
         if self.direct && self.engine == StorageEngine::Mmap {
             return Err(problem(
-                here("direct"),
+                at.key("direct"),
                 "memory that stands for a file is the page cache",
                 "`false`, or another engine",
             ));
         }
         if self.direct && !self.block.0.is_multiple_of(512) {
             return Err(problem(
-                here("block"),
+                at.key("block"),
                 "direct operations are of whole blocks of the device",
                 "a multiple of 512",
             ));
@@ -202,18 +201,18 @@ impl LoadType for StorageLoad {
         if self.sync_by == SyncBy::Syncfs && !target.has_files() {
             let expected = "another way, or a volume with files";
             return Err(problem(
-                here("sync_by"),
+                at.key("sync_by"),
                 format!("the volume `{}` has no file system", at.load.to),
                 expected,
             ));
         }
         match &self.open {
             Some(_) if self.think.is_some() => Err(problem(
-                here("think"),
+                at.key("think"),
                 "operations of an open loop begin when they are due",
                 "either `think` or `open`",
             )),
-            Some(open) => check_open(at.name, "storage", open),
+            Some(open) => check_open(at, open),
             None => Ok(()),
         }
     }

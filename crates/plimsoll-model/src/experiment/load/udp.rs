@@ -74,15 +74,14 @@ impl LoadType for UdpLoad {
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         at.aims_at_a_service()?;
-        let here = |key: &str| path!["loads", at.name, "udp", key];
-        in_range(u64::from(self.flows), 1, 64, here("flows"))?;
-        in_range(u64::from(self.size), 32, 65_507, here("size"))?;
-        in_range(u64::from(self.batch), 1, 1024, here("batch"))?;
+        in_range(u64::from(self.flows), 1, 64, at.key("flows"))?;
+        in_range(u64::from(self.size), 32, 65_507, at.key("size"))?;
+        in_range(u64::from(self.batch), 1, 1024, at.key("batch"))?;
         if let Some(rate) = self.packets_per_second {
-            in_range(rate, 1, 100_000_000, here("packets_per_second"))?;
+            in_range(rate, 1, 100_000_000, at.key("packets_per_second"))?;
         }
         if self.duration.0.is_zero() {
-            return Err(problem(here("duration"), "nothing can be sent in no time", "a length of time"));
+            return Err(problem(at.key("duration"), "nothing can be sent in no time", "a length of time"));
         }
         let to = &at.load.to;
         if at.experiment.services[to].kind.bulk().is_some() {

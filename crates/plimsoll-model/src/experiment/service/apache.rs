@@ -38,14 +38,13 @@ pub struct ApacheService {
 
 impl ServiceType for ApacheService {
     fn check(&self, at: &ServicePlace<'_>) -> Checked {
-        let here = |key: &str| path!["services", at.name, "apache", key];
-        check_configured(self.root.as_deref(), here("root"))?;
+        check_configured(self.root.as_deref(), at.key("root"))?;
         let workers = u64::from(self.workers);
-        in_range(workers, 1, 20_000, here("workers"))?;
-        in_range(u64::from(self.start), 1, workers, here("start"))?;
-        in_range(u64::from(self.min_spare), 1, workers, here("min_spare"))?;
-        in_range(u64::from(self.max_spare), u64::from(self.min_spare) + 1, 20_001, here("max_spare"))?;
-        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))
+        in_range(workers, 1, 20_000, at.key("workers"))?;
+        in_range(u64::from(self.start), 1, workers, at.key("start"))?;
+        in_range(u64::from(self.min_spare), 1, workers, at.key("min_spare"))?;
+        in_range(u64::from(self.max_spare), u64::from(self.min_spare) + 1, 20_001, at.key("max_spare"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, at.key("backlog"))
     }
 
     fn describe(&self) -> String {
@@ -53,8 +52,8 @@ impl ServiceType for ApacheService {
     }
 
     fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
-        let started = at.program("apache", "Apache httpd", AsWhom::Nobody);
-        [Some(started), at.documents("apache", self.root.as_deref())].into_iter().flatten().collect()
+        let started = at.program("Apache httpd", AsWhom::Nobody);
+        [Some(started), at.documents(self.root.as_deref())].into_iter().flatten().collect()
     }
 
     fn programs(&self) -> Vec<&str> {

@@ -52,13 +52,12 @@ impl BulkService {
 
 impl ServiceType for BulkService {
     fn check(&self, at: &ServicePlace<'_>) -> Checked {
-        let here = |key: &str| path!["services", at.name, "bulk", key];
         if let Some(chunk) = self.chunk {
-            in_range(chunk.0, 1, 16 << 20, here("chunk"))?;
+            in_range(chunk.0, 1, 16 << 20, at.key("chunk"))?;
         }
-        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, at.key("backlog"))?;
         self.receive_buffer
-            .map_or(Ok(()), |bytes| in_range(bytes.0, 1, LARGEST_BUFFER, here("receive_buffer")))
+            .map_or(Ok(()), |bytes| in_range(bytes.0, 1, LARGEST_BUFFER, at.key("receive_buffer")))
     }
 
     fn describe(&self) -> String {

@@ -33,7 +33,7 @@ impl ServiceType for ExecService {
         let whom = if at.service.privileged { AsWhom::Caller } else { AsWhom::Nobody };
         let variables = at.service.env.iter().map(|(name, value)| format!("{}={} ", word(name), word(value)));
         let what = variables.collect::<String>() + &self.describe();
-        vec![at.program("exec", &what, whom)]
+        vec![at.program(&what, whom)]
     }
 
     fn programs(&self) -> Vec<&str> {

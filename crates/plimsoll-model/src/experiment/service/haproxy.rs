@@ -52,15 +52,14 @@ pub enum ProxyMode {
 
 impl ServiceType for HaproxyService {
     fn check(&self, at: &ServicePlace<'_>) -> Checked {
-        let here = |key: &str| path!["services", at.name, "haproxy", key];
-        declared(&self.to, &at.experiment.services, "service", here("to"))?;
+        declared(&self.to, &at.experiment.services, "service", at.key("to"))?;
         if self.http2 && !(self.tls && self.mode == ProxyMode::Http) {
             let message = "HTTP/2 is agreed on in a TLS handshake, and has to be understood";
-            return Err(problem(here("http2"), message, "`tls = true` and `mode = \"http\"` beside it"));
+            return Err(problem(at.key("http2"), message, "`tls = true` and `mode = \"http\"` beside it"));
         }
-        in_range(u64::from(self.threads), 1, 64, here("threads"))?;
-        in_range(u64::from(self.connections), 1, 100_000, here("connections"))?;
-        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))
+        in_range(u64::from(self.threads), 1, 64, at.key("threads"))?;
+        in_range(u64::from(self.connections), 1, 100_000, at.key("connections"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, at.key("backlog"))
     }
 
     fn describe(&self) -> String {
@@ -72,7 +71,7 @@ impl ServiceType for HaproxyService {
     }
 
     fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
-        vec![at.program("haproxy", "haproxy", AsWhom::Nobody)]
+        vec![at.program("haproxy", AsWhom::Nobody)]
     }
 
     fn onward(&self) -> Option<&str> {

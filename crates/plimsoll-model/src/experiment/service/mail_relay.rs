@@ -56,15 +56,14 @@ pub enum Durability {
 
 impl ServiceType for MailRelayService {
     fn check(&self, at: &ServicePlace<'_>) -> Checked {
-        let here = |key: &str| path!["services", at.name, "mail_relay", key];
-        declared(&self.to, &at.experiment.services, "service", here("to"))?;
-        in_range(u64::from(self.writers), 1, 256, here("writers"))?;
-        in_range(u64::from(self.deliveries), 1, 1000, here("deliveries"))?;
-        in_range(u64::from(self.clients), 1, 100_000, here("clients"))?;
-        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))?;
-        in_range(self.max_message.0, 1, LARGEST_MESSAGE, here("max_message"))?;
-        check_retry(self.retry, self.retry_most, here("retry"))?;
-        check_queue(at, self.queue.as_deref(), self.volume.as_deref(), here)
+        declared(&self.to, &at.experiment.services, "service", at.key("to"))?;
+        in_range(u64::from(self.writers), 1, 256, at.key("writers"))?;
+        in_range(u64::from(self.deliveries), 1, 1000, at.key("deliveries"))?;
+        in_range(u64::from(self.clients), 1, 100_000, at.key("clients"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, at.key("backlog"))?;
+        in_range(self.max_message.0, 1, LARGEST_MESSAGE, at.key("max_message"))?;
+        check_retry(self.retry, self.retry_most, at.key("retry"))?;
+        check_queue(at, self.queue.as_deref(), self.volume.as_deref())
     }
 
     fn describe(&self) -> String {
@@ -72,7 +71,7 @@ impl ServiceType for MailRelayService {
     }
 
     fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
-        at.queue("mail_relay", self.queue.as_deref()).into_iter().collect()
+        at.queue(self.queue.as_deref()).into_iter().collect()
     }
 
     relays_mail!();

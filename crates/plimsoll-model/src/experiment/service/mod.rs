@@ -244,24 +244,32 @@ pub struct ServicePlace<'e> {
 }
 
 impl ServicePlace<'_> {
+    /// A key of the table of its kind.
+    fn key(&self, key: &str) -> [Part; 4] {
+        path!["services", self.name, self.service.kind.key(), key]
+    }
+
     fn effect(&self, kind: EffectKind, key: &str, what: String) -> Effect {
         Effect::new(kind, format!("services.{}.{key}", self.name), what).on(&self.service.on)
     }
 
-    fn program(&self, key: &str, what: &str, whom: AsWhom) -> Effect {
-        self.effect(EffectKind::Program, key, what.to_owned()).run_as(whom)
+    fn program(&self, what: &str, whom: AsWhom) -> Effect {
+        self.effect(EffectKind::Program, self.service.kind.key(), what.to_owned()).run_as(whom)
     }
 
-    fn documents(&self, kind: &str, root: Option<&str>) -> Option<Effect> {
+    fn documents(&self, root: Option<&str>) -> Option<Effect> {
         let root = root?;
         let what = format!("serves the files below {}", word(root));
-        Some(self.effect(EffectKind::Reads, &format!("{kind}.root"), what).at_path(root))
+        Some(self.effect(EffectKind::Reads, &format!("{}.root", self.service.kind.key()), what).at_path(root))
     }
 
-    fn queue(&self, kind: &str, folder: Option<&str>) -> Option<Effect> {
+    fn queue(&self, folder: Option<&str>) -> Option<Effect> {
         let folder = folder?;
         let what = format!("its queue in {}, which is made where it is not there and stays", word(folder));
-        Some(self.effect(EffectKind::Writes, &format!("{kind}.queue"), what).at_path(folder))
+        Some(
+            self.effect(EffectKind::Writes, &format!("{}.queue", self.service.kind.key()), what)
+                .at_path(folder),
+        )
     }
 }
 
@@ -474,18 +482,13 @@ fn check_configured(path: Option<&str>, here: impl Into<Vec<Part>>) -> Checked {
 }
 
 /// Where a queue lies: in a folder, or on a volume of the same host that files can be made on.
-fn check_queue(
-    at: &ServicePlace<'_>,
-    queue: Option<&str>,
-    volume: Option<&str>,
-    here: impl Fn(&str) -> [Part; 4],
-) -> Checked {
+fn check_queue(at: &ServicePlace<'_>, queue: Option<&str>, volume: Option<&str>) -> Checked {
     if let Some(folder) = queue.filter(|folder| !folder.starts_with('/')) {
         let expected = "a path that starts with `/`";
-        return Err(problem(here("queue"), format!("`{folder}` is no whole path"), expected));
+        return Err(problem(at.key("queue"), format!("`{folder}` is no whole path"), expected));
     }
     let Some(name) = volume else { return Ok(()) };
-    let here = here("volume");
+    let here = at.key("volume");
     if queue.is_some() {
         return Err(problem(
             here,

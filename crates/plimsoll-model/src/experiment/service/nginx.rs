@@ -38,11 +38,10 @@ pub struct NginxService {
 
 impl ServiceType for NginxService {
     fn check(&self, at: &ServicePlace<'_>) -> Checked {
-        let here = |key: &str| path!["services", at.name, "nginx", key];
-        check_configured(self.root.as_deref(), here("root"))?;
-        in_range(u64::from(self.workers), 1, 256, here("workers"))?;
-        in_range(u64::from(self.connections), 8, 100_000, here("connections"))?;
-        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))
+        check_configured(self.root.as_deref(), at.key("root"))?;
+        in_range(u64::from(self.workers), 1, 256, at.key("workers"))?;
+        in_range(u64::from(self.connections), 8, 100_000, at.key("connections"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, at.key("backlog"))
     }
 
     fn describe(&self) -> String {
@@ -50,8 +49,8 @@ impl ServiceType for NginxService {
     }
 
     fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
-        let started = at.program("nginx", "nginx", AsWhom::Nobody);
-        [Some(started), at.documents("nginx", self.root.as_deref())].into_iter().flatten().collect()
+        let started = at.program("nginx", AsWhom::Nobody);
+        [Some(started), at.documents(self.root.as_deref())].into_iter().flatten().collect()
     }
 
     fn speaks_tls(&self) -> Option<bool> {

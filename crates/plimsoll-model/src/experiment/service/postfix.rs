@@ -131,21 +131,20 @@ const DAEMONS: [&str; 9] =
 
 impl ServiceType for PostfixService {
     fn check(&self, at: &ServicePlace<'_>) -> Checked {
-        let here = |key: &str| path!["services", at.name, "postfix", key];
-        declared(&self.to, &at.experiment.services, "service", here("to"))?;
-        in_range(u64::from(self.processes), 1, 2000, here("processes"))?;
-        in_range(self.max_message.0, 1, LARGEST_MESSAGE, here("max_message"))?;
-        check_retry(self.retry, self.retry_most, here("retry"))?;
-        check_configured(self.queue.as_deref(), here("queue"))?;
-        check_queue(at, self.queue.as_deref(), self.volume.as_deref(), here)?;
+        declared(&self.to, &at.experiment.services, "service", at.key("to"))?;
+        in_range(u64::from(self.processes), 1, 2000, at.key("processes"))?;
+        in_range(self.max_message.0, 1, LARGEST_MESSAGE, at.key("max_message"))?;
+        check_retry(self.retry, self.retry_most, at.key("retry"))?;
+        check_configured(self.queue.as_deref(), at.key("queue"))?;
+        check_queue(at, self.queue.as_deref(), self.volume.as_deref())?;
         for (setting, value) in &self.settings {
             let word = !setting.is_empty() && setting.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
             if !word || value.contains('\n') {
-                let here = [here("settings").as_slice(), &path![setting]].concat();
+                let here = [at.key("settings").as_slice(), &path![setting]].concat();
                 return Err(problem(here, "this cannot stand in main.cf", "a name and a value of one line"));
             }
             if let Some((message, expected)) = refused(setting, value).filter(|_| !at.service.privileged) {
-                let here = [here("settings").as_slice(), &path![setting]].concat();
+                let here = [at.key("settings").as_slice(), &path![setting]].concat();
                 return Err(problem(here, message, expected));
             }
         }
@@ -167,8 +166,8 @@ impl ServiceType for PostfixService {
         for (setting, value) in &self.settings {
             what += &format!(" -o {}", word(&format!("{setting}={value}")));
         }
-        let started = at.program("postfix", &what, whom).needs_root();
-        [Some(started), at.queue("postfix", self.queue.as_deref())].into_iter().flatten().collect()
+        let started = at.program(&what, whom).needs_root();
+        [Some(started), at.queue(self.queue.as_deref())].into_iter().flatten().collect()
     }
 
     relays_mail!();

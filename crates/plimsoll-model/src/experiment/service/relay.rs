@@ -40,15 +40,14 @@ pub enum Leak {
 
 impl ServiceType for RelayService {
     fn check(&self, at: &ServicePlace<'_>) -> Checked {
-        let here = |key: &str| path!["services", at.name, "relay", key];
-        declared(&self.to, &at.experiment.services, "service", here("to"))?;
-        in_range(u64::from(self.listeners), 1, 64, here("listeners"))?;
-        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))?;
-        in_range(u64::from(self.leak_count), 1, 1000, here("leak_count"))?;
+        declared(&self.to, &at.experiment.services, "service", at.key("to"))?;
+        in_range(u64::from(self.listeners), 1, 64, at.key("listeners"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, at.key("backlog"))?;
+        in_range(u64::from(self.leak_count), 1, 1000, at.key("leak_count"))?;
         let on = &at.service.on;
         if self.leak == Some(Leak::RoutingRule) && !at.experiment.hosts[on].kind.own().network {
             return Err(problem(
-                here("leak"),
+                at.key("leak"),
                 format!("`{on}` is a local host: rules of routing would stay on the machine"),
                 "a relay on a host of kind \"namespace\"",
             ));

@@ -47,13 +47,12 @@ pub struct Outage {
 
 impl ServiceType for SmtpSinkService {
     fn check(&self, at: &ServicePlace<'_>) -> Checked {
-        let here = |key: &str| path!["services", at.name, "smtp_sink", key];
-        in_range(u64::from(self.clients), 1, 100_000, here("clients"))?;
-        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))?;
-        in_range(self.max_message.0, 1, LARGEST_MESSAGE, here("max_message"))?;
+        in_range(u64::from(self.clients), 1, 100_000, at.key("clients"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, at.key("backlog"))?;
+        in_range(self.max_message.0, 1, LARGEST_MESSAGE, at.key("max_message"))?;
         if self.defer.0 + self.reject.0 > 1.0 {
             return Err(problem(
-                here("reject"),
+                at.key("reject"),
                 "more would be refused than there is",
                 "`defer` and `reject` that are no more than 1 together",
             ));

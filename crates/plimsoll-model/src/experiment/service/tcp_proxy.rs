@@ -42,10 +42,9 @@ pub enum PassBy {
 
 impl ServiceType for TcpProxyService {
     fn check(&self, at: &ServicePlace<'_>) -> Checked {
-        let here = |key: &str| path!["services", at.name, "tcp_proxy", key];
-        declared(&self.to, &at.experiment.services, "service", here("to"))?;
-        in_range(self.buffer.0, 4 << 10, 1 << 20, here("buffer"))?;
-        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))
+        declared(&self.to, &at.experiment.services, "service", at.key("to"))?;
+        in_range(self.buffer.0, 4 << 10, 1 << 20, at.key("buffer"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, at.key("backlog"))
     }
 
     fn describe(&self) -> String {

@@ -63,13 +63,12 @@ pub enum WebModel {
 
 impl ServiceType for WebService {
     fn check(&self, at: &ServicePlace<'_>) -> Checked {
-        let here = |key: &str| path!["services", at.name, "web", key];
-        in_range(u64::from(self.clients), 1, 10_000, here("clients"))?;
-        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))?;
-        in_range(u64::from(self.workers), 1, 64, here("workers"))?;
+        in_range(u64::from(self.clients), 1, 10_000, at.key("clients"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, at.key("backlog"))?;
+        in_range(u64::from(self.workers), 1, 64, at.key("workers"))?;
         if self.keep_alive.0.is_zero() {
             return Err(problem(
-                here("keep_alive"),
+                at.key("keep_alive"),
                 "a client needs some time",
                 "a length of time of more than 0",
             ));
@@ -77,28 +76,28 @@ impl ServiceType for WebService {
         if self.reuse_port && matches!(self.model, WebModel::PreforkSerialised | WebModel::ForkPerConnection)
         {
             return Err(problem(
-                here("reuse_port"),
+                at.key("reuse_port"),
                 "this model accepts at one place",
                 "`reuse_port` with the models `prefork`, `threads` and `event_loop`",
             ));
         }
         if self.work > Span::secs(10) {
             return Err(problem(
-                here("work"),
+                at.key("work"),
                 format!("{} is too long for a request", self.work),
                 "at most 10 s",
             ));
         }
         if (self.tls || self.http2) && self.by != SendBy::Write {
             return Err(problem(
-                here("by"),
+                at.key("by"),
                 "what is sealed, or cut into frames, is written",
                 "`write`, or neither `tls` nor `http2`",
             ));
         }
         if self.model == WebModel::EventLoop && self.by != SendBy::Write {
             return Err(problem(
-                here("by"),
+                at.key("by"),
                 "an event loop writes its documents",
                 "`write`, or a model that gives each connection a process or a thread",
             ));
@@ -132,6 +131,6 @@ impl ServiceType for WebService {
     }
 
     fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
-        at.documents("web", self.root.as_deref()).into_iter().collect()
+        at.documents(self.root.as_deref()).into_iter().collect()
     }
 }
