@@ -7,11 +7,14 @@
 pub(crate) mod thinned;
 
 use maud::{Markup, PreEscaped, html};
+use plimsoll_model::verdict::Interval;
 use plotly::common::{
     Anchor, DashType, ErrorData, ErrorType, Font, HoverInfo, Label, Line, Marker, MarkerSymbol, Mode,
     Orientation, Title,
 };
-use plotly::layout::{Axis, AxisType, HoverMode, Legend, Margin, ModeBar};
+use plotly::layout::{
+    Axis, AxisType, HoverMode, Legend, Margin, ModeBar, Shape, ShapeLayer, ShapeLine, ShapeType,
+};
 use plotly::{Layout, Scatter};
 use serde_json::Value;
 
@@ -48,8 +51,6 @@ pub(crate) struct Figure {
     pub(crate) description: String,
     /// How to read it, and what was done to the data before drawing.
     pub(crate) caption: String,
-    /// In pixels.
-    pub(crate) height: usize,
     pub(crate) drawing: Drawing,
 }
 
@@ -75,6 +76,11 @@ impl Plot {
         Self(serde_json::json!({ "data": data, "layout": layout }))
     }
 
+    /// In pixels.
+    fn height(&self) -> &Value {
+        &self.0["layout"]["height"]
+    }
+
     #[cfg(test)]
     pub(crate) fn json(&self) -> &Value {
         &self.0
@@ -91,15 +97,15 @@ impl Figure {
     /// The chart's elements and its data.
     pub(crate) fn markup(&self) -> Markup {
         let data = format!("{}-data", self.id);
-        let picker = match &self.drawing {
-            Drawing::One(_) => None,
-            Drawing::Picked { picker, .. } => Some(*picker),
+        let (picker, plot) = match &self.drawing {
+            Drawing::One(plot) => (None, Some(plot)),
+            Drawing::Picked { picker, plots } => (Some(*picker), plots.first().map(|(_, plot)| plot)),
         };
-        let style = format!("height:{}px", self.height);
+        let style = plot.map(|plot| format!("height:{}px", plot.height()));
         html! {
             figure id=(self.id) {
                 h3 { (self.title) }
-                div .chart role="img" aria-label=(self.description) data-figure=(data) data-picker=[picker] style=(style) {}
+                div .chart role="img" aria-label=(self.description) data-figure=(data) data-picker=[picker] style=[style] {}
                 figcaption { (self.caption) }
                 @match &self.drawing {
                     Drawing::One(plot) => (plot.script(&data)),
@@ -165,18 +171,39 @@ pub(crate) fn axis(title: &str) -> Axis {
 
 /// Whiskers of points: how far each reaches below and above its point.
 pub(crate) fn whiskers(reach: &[(f64, f64)], color: &'static str) -> ErrorData {
+    plain_whiskers(reach).thickness(1.5).width(4).color(color)
+}
+
+/// Whiskers as Plotly draws them, in the colour of their points.
+pub(crate) fn plain_whiskers(reach: &[(f64, f64)]) -> ErrorData {
     ErrorData::new(ErrorType::Data)
         .symmetric(false)
         .array(reach.iter().map(|it| drawn(it.1)).collect())
         .array_minus(reach.iter().map(|it| drawn(it.0)).collect())
-        .thickness(1.5)
-        .width(4)
-        .color(color)
+}
+
+/// How far an interval reaches below and above its point; nowhere where there is none.
+pub(crate) fn within(point: f64, interval: Option<Interval>) -> (f64, f64) {
+    interval.map_or((0.0, 0.0), |it| ((point - it.lo()).max(0.0), (it.hi() - point).max(0.0)))
+}
+
+/// A shape over the whole height of a plot.
+pub(crate) fn upright() -> Shape {
+    Shape::new().x_ref("x").y_ref("paper").y0(0.0).y1(1.0)
+}
+
+/// A shaded stretch below what is drawn.
+pub(crate) fn band(color: &'static str) -> Shape {
+    upright()
+        .shape_type(ShapeType::Rect)
+        .layer(ShapeLayer::Below)
+        .fill_color(color)
+        .line(ShapeLine::new().width(0.0))
 }
 
 /// How far the interval of the median of these values (in rising order) reaches below and above a point.
 pub(crate) fn reach(point: f64, sorted: &[f64]) -> (f64, f64) {
-    median_interval(sorted).map_or((0.0, 0.0), |(lo, hi)| ((point - lo).max(0.0), (hi - point).max(0.0)))
+    within(point, median_interval(sorted).map(|(lo, hi)| Interval(lo, hi)))
 }
 
 /// A line that is drawn beside what is measured, such as a model.
@@ -191,15 +218,17 @@ pub(crate) fn curve(
 
 /// Measured points, each with its text.
 pub(crate) fn measured(points: impl IntoIterator<Item = (f64, f64, String)>) -> Box<Scatter<f64, f64>> {
-    let (places, texts): (Vec<_>, Vec<_>) =
-        points.into_iter().map(|(x, y, text)| ((drawn(x), drawn(y)), text)).unzip();
-    let (xs, ys) = places.into_iter().unzip();
-    Scatter::new(xs, ys)
+    hovered(points.into_iter().map(|(x, y, text)| (drawn(x), y, text)))
         .name("measured")
         .mode(Mode::Markers)
         .marker(Marker::new().color(TREATMENT).size(9))
-        .hover_text_array(texts)
-        .hover_info(HoverInfo::Text)
+}
+
+/// Points, each with the text that a pointer shows.
+pub(crate) fn hovered(points: impl IntoIterator<Item = (f64, f64, String)>) -> Box<Scatter<f64, f64>> {
+    let (xs, ys, texts): (Vec<_>, Vec<_>, Vec<_>) =
+        points.into_iter().map(|(x, y, text)| (x, drawn(y), text)).collect();
+    Scatter::new(xs, ys).hover_text_array(texts).hover_info(HoverInfo::Text)
 }
 
 /// A value with no more digits than a screen can show: four significant ones. Drawn data is most of a page's size.

@@ -6,7 +6,7 @@ use plotly::layout::{AxisType, RangeMode};
 use plotly::{Scatter, Trace};
 
 use crate::chart::thinned::thinned;
-use crate::chart::{Drawing, Figure, LOOKS, Plot, axis, drawn, layout, reach, shortened, whiskers};
+use crate::chart::{Drawing, Figure, LOOKS, Plot, axis, drawn, hovered, layout, reach, shortened, whiskers};
 use crate::escape::chart as safe;
 use crate::number::{figure, median, sorted};
 
@@ -91,7 +91,6 @@ pub(crate) fn chart(about: About, groups: &[Group]) -> Option<Figure> {
         title: about.title,
         description,
         caption: about.caption,
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout)),
     })
 }
@@ -107,18 +106,13 @@ fn drawn_line(
     let text = |group: &Group| format!("{}<br>{}: {}", safe(&group.level), safe(name), figure(middle(group)));
     let reached: Vec<_> =
         points.iter().map(|(_, group)| reach(middle(group), &sorted(group.values.iter().copied()))).collect();
-    let medians = Scatter::new(
-        points.iter().map(|(x, _)| drawn(*x)).collect(),
-        points.iter().map(|(_, group)| drawn(middle(group))).collect(),
-    )
-    .name(safe(&shortened(name, NAME_LENGTH)))
-    .legend_group(line)
-    .mode(Mode::LinesMarkers)
-    .line(Line::new().color(*color).width(2.0).dash(dash.clone()))
-    .marker(Marker::new().color(*color).symbol(symbol.clone()).size(10))
-    .error_y(whiskers(&reached, color))
-    .hover_text_array(points.iter().map(|(_, group)| text(group)).collect())
-    .hover_info(HoverInfo::Text);
+    let medians = hovered(points.iter().map(|(x, group)| (drawn(*x), middle(group), text(group))))
+        .name(safe(&shortened(name, NAME_LENGTH)))
+        .legend_group(line)
+        .mode(Mode::LinesMarkers)
+        .line(Line::new().color(*color).width(2.0).dash(dash.clone()))
+        .marker(Marker::new().color(*color).symbol(symbol.clone()).size(10))
+        .error_y(whiskers(&reached, color));
     let each = points.iter().flat_map(|(x, group)| group.values.iter().map(|value| [*x, *value]));
     let (xs, ys): (Vec<f64>, Vec<f64>) =
         thinned(each.collect()).into_iter().map(|[x, y]| (drawn(x), drawn(y))).unzip();

@@ -1,9 +1,9 @@
 //! Of many points, those that a chart draws.
 
-use plotly::common::{HoverInfo, Marker, MarkerSymbol, Mode};
-use plotly::{Scatter, Trace};
+use plotly::Trace;
+use plotly::common::{Marker, MarkerSymbol, Mode};
 
-use super::drawn;
+use super::hovered;
 
 /// The most points of one name that are drawn: a screen has room for no more, and a page of a hundred thousand would be
 /// megabytes.
@@ -43,14 +43,10 @@ pub(crate) fn markers(
     hover: impl Fn([f64; 2]) -> String,
 ) -> Box<dyn Trace> {
     let points = thinned(points);
-    let text = points.iter().copied().map(hover).collect();
-    let (xs, ys): (Vec<f64>, Vec<f64>) = points.into_iter().map(|[x, y]| (x, drawn(y))).unzip();
-    Scatter::new(xs, ys)
+    hovered(points.into_iter().map(|point| (point[0], point[1], hover(point))))
         .name(name)
         .mode(Mode::Markers)
         .marker(Marker::new().color(color).symbol(symbol).size(7))
-        .hover_text_array(text)
-        .hover_info(HoverInfo::Text)
 }
 
 /// The caption of a chart with `points` points.

@@ -9,7 +9,9 @@ use plotly::common::{HoverInfo, Line, Marker, Mode};
 use plotly::layout::{Shape, ShapeLayer, ShapeLine, ShapeType};
 
 use super::{Judged, Scale, Shown, is_share};
-use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout, shortened};
+use crate::chart::{
+    CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, hovered, layout, shortened,
+};
 use crate::escape::chart as safe;
 use crate::number::figure;
 use crate::section::{Row, Section, left, right};
@@ -113,14 +115,8 @@ fn pair_chart(number: usize, metric: &str, columns: &[&Judged<'_, DifferenceDeta
         bands.insert(0, band([-0.5, end], zone, "var(--zone)", 1.0));
     }
     bands.insert(0, band([-0.5, end], [same; 2], SOFT, 1.0));
-    let text = points.iter().map(|it| it.2.clone()).collect();
-    let (xs, ys): (Vec<f64>, Vec<f64>) = points.iter().map(|it| (it.0, it.1)).unzip();
-    let pairs = Scatter::new(xs, ys)
-        .name("pairs")
-        .mode(Mode::Markers)
-        .marker(Marker::new().color(CONTROL).size(7))
-        .hover_text_array(text)
-        .hover_info(HoverInfo::Text);
+    let pairs =
+        hovered(points).name("pairs").mode(Mode::Markers).marker(Marker::new().color(CONTROL).size(7));
     let estimates = Scatter::new(middles.0, middles.1)
         .name("estimate, with its interval as a band")
         .mode(Mode::Lines)
@@ -152,7 +148,6 @@ fn pair_chart(number: usize, metric: &str, columns: &[&Judged<'_, DifferenceDeta
             "A is {}. Points are pairs of trials in the order of their blocks. Shaded zone: the margin within which B is as good as A.",
             cell_text(&columns[0].details.a)
         ),
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(vec![pairs, estimates], layout)),
     }
 }

@@ -2,11 +2,11 @@
 
 use plimsoll_model::experiment::claim::growth::{GrowthClaim, GrowthDetails, GrowthPointReport};
 use plotly::Trace;
-use plotly::common::{ErrorData, ErrorType, Line};
+use plotly::common::Line;
 use plotly::layout::AxisType;
 
 use super::{Judged, Shown};
-use crate::chart::{CONTROL, Drawing, Figure, Plot, axis, curve, drawn, layout, measured};
+use crate::chart::{CONTROL, Drawing, Figure, Plot, axis, curve, layout, measured, plain_whiskers};
 use crate::number::{count, figure};
 use crate::section::{Row, Section, right};
 use crate::wording;
@@ -68,7 +68,6 @@ fn chart(number: usize, growth: &GrowthDetails) -> Figure {
         title: title(growth),
         description: description(growth),
         caption: CAPTION.into(),
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(vec![line(growth), points(growth)], layout)),
     }
 }
@@ -79,15 +78,9 @@ fn line(growth: &GrowthDetails) -> Box<dyn Trace> {
 }
 
 fn points(growth: &GrowthDetails) -> Box<dyn Trace> {
-    let of = |value: fn(&GrowthPointReport) -> f64| {
-        growth.points.iter().map(value).map(drawn).collect::<Vec<f64>>()
-    };
-    let range = ErrorData::new(ErrorType::Data)
-        .symmetric(false)
-        .array(of(|point| point.most_ms - point.ms))
-        .array_minus(of(|point| point.ms - point.least_ms));
+    let reach: Vec<_> = growth.points.iter().map(|it| (it.ms - it.least_ms, it.most_ms - it.ms)).collect();
     let points = growth.points.iter().map(|point| (point.workers as f64, point.ms, point_in_words(point)));
-    measured(points).error_y(range)
+    measured(points).error_y(plain_whiskers(&reach))
 }
 
 fn point_in_words(point: &GrowthPointReport) -> String {

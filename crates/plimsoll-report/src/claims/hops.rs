@@ -1,12 +1,15 @@
 //! The chain of hops of a path: how wide each link is, and how long.
 
 use plimsoll_model::experiment::claim::hops::{HopReport, HopsClaim, HopsDetails};
-use plotly::common::{DashType, ErrorData, ErrorType, HoverInfo, Line, Marker, Mode, Position};
+use plimsoll_model::verdict::Interval;
+use plotly::common::{DashType, HoverInfo, Line, Marker, Mode, Position};
 use plotly::layout::AxisType;
 use plotly::{Scatter, Trace};
 
 use super::{Judged, Shown};
-use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
+use crate::chart::{
+    CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout, plain_whiskers, within,
+};
 use crate::escape::chart as escaped;
 use crate::number::{NONE, count, figure, percent};
 use crate::section::{Row, Section, right};
@@ -105,7 +108,6 @@ fn chart(number: usize, path: &HopsDetails) -> Figure {
         title: title(path),
         description: description(path),
         caption: CAPTION.into(),
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout)),
     }
 }
@@ -124,16 +126,12 @@ fn link(hop: &HopReport, color: &'static str) -> Vec<Box<dyn Trace>> {
         .line(Line::new().color(color).width(9.0).dash(dash))
         .hover_text(hop_in_words(hop))
         .hover_info(HoverInfo::Text);
-    let Some(interval) = hop.rate_interval else { return vec![bar] };
-    let error = ErrorData::new(ErrorType::Data)
-        .symmetric(false)
-        .array(vec![drawn(interval.hi() / 1e6 - rate).max(0.0)])
-        .array_minus(vec![drawn(rate - interval.lo() / 1e6).max(0.0)])
-        .color("var(--ink)");
+    let Some(Interval(lo, hi)) = hop.rate_interval else { return vec![bar] };
+    let reach = within(rate, Some(Interval(lo / 1e6, hi / 1e6)));
     let across = Scatter::new(vec![place], vec![rate])
         .mode(Mode::Markers)
         .marker(Marker::new().color("var(--ink)").size(3))
-        .error_y(error)
+        .error_y(plain_whiskers(&[reach]).color("var(--ink)"))
         .hover_info(HoverInfo::Skip);
     vec![bar, across]
 }

@@ -56,7 +56,6 @@ fn chart(number: usize, knee: &KneeDetails) -> Figure {
         title: title(knee),
         description: description(knee),
         caption: CAPTION.into(),
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout)),
     }
 }

@@ -4,12 +4,12 @@ use plimsoll_model::experiment::claim::limit::{
     BoundExpect, LimitClaim, LimitDetails, ProbeFinding, ProbeReport, SearchDetails,
 };
 use plimsoll_model::verdict::{Expected, Interval, Verdict};
-use plotly::common::{DashType, HoverInfo, Marker, MarkerSymbol, Mode};
-use plotly::layout::{AxisType, Shape, ShapeLayer, ShapeLine, ShapeType};
-use plotly::{Scatter, Trace};
+use plotly::Trace;
+use plotly::common::{DashType, Marker, MarkerSymbol, Mode};
+use plotly::layout::{AxisType, Shape, ShapeLine, ShapeType};
 
 use super::{Judged, Shown};
-use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
+use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, band, drawn, hovered, layout};
 use crate::number::{NONE, count, figure, median, percent, sorted};
 use crate::section::{Row, Section, right};
 use crate::wording;
@@ -198,7 +198,6 @@ fn chart(number: usize, found: &SearchDetails, verdict: &Verdict) -> Option<Figu
             how_to_read(found),
             prediction(found, Some(verdict)).unwrap_or_default()
         ),
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout)),
     })
 }
@@ -210,18 +209,12 @@ fn points(
     symbol: MarkerSymbol,
     ceiling: f64,
 ) -> Box<dyn Trace> {
-    let text = probes.iter().map(|probe| {
-        let in_time = figure((probe.in_time * 1e3).round() / 10.0);
-        format!("trial {}: {}/s {name}, {in_time} % in time", probe.trial, figure(probe.offered_per_second))
+    let points = probes.iter().map(|probe| {
+        let (offered, in_time) = (probe.offered_per_second, figure((probe.in_time * 1e3).round() / 10.0));
+        let text = format!("trial {}: {}/s {name}, {in_time} % in time", probe.trial, figure(offered));
+        (drawn(offered), probe.took_ms.unwrap_or(ceiling).max(1e-3), text)
     });
-    let xs = probes.iter().map(|probe| drawn(probe.offered_per_second)).collect();
-    let ys = probes.iter().map(|probe| drawn(probe.took_ms.unwrap_or(ceiling).max(1e-3))).collect();
-    Scatter::new(xs, ys)
-        .name(name)
-        .mode(Mode::Markers)
-        .marker(Marker::new().color(color).symbol(symbol).size(9))
-        .hover_text_array(text.collect())
-        .hover_info(HoverInfo::Text)
+    hovered(points).name(name).mode(Mode::Markers).marker(Marker::new().color(color).symbol(symbol).size(9))
 }
 
 /// The bound, and the interval of the limit as far as it is closed.
@@ -237,16 +230,7 @@ fn marks(found: &SearchDetails, verdict: &Verdict) -> Vec<Shape> {
     let rates = found.probes.iter().map(|probe| probe.offered_per_second);
     let (least, most) = rates.fold((f64::INFINITY, 0.0), |(lo, hi), rate| (rate.min(lo), rate.max(hi)));
     let interval = verdict.interval.map(|interval| {
-        Shape::new()
-            .shape_type(ShapeType::Rect)
-            .layer(ShapeLayer::Below)
-            .y_ref("paper")
-            .x0(drawn(interval.lo().max(least)))
-            .x1(drawn(interval.hi().min(most)))
-            .y0(0.0)
-            .y1(1.0)
-            .fill_color("var(--grid)")
-            .line(ShapeLine::new().width(0.0))
+        band("var(--grid)").x0(drawn(interval.lo().max(least))).x1(drawn(interval.hi().min(most)))
     });
     interval.into_iter().chain([bound]).collect()
 }

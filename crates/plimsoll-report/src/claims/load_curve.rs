@@ -59,7 +59,6 @@ fn chart(number: usize, curve: &LoadCurveDetails) -> Figure {
         title: title(curve),
         description: description(curve),
         caption: CAPTION.into(),
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout)),
     }
 }

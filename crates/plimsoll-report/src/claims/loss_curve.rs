@@ -58,7 +58,6 @@ fn chart(number: usize, curve: &LossCurveDetails) -> Figure {
         title: title(curve),
         description: description(curve),
         caption: CAPTION.into(),
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout)),
     }
 }

@@ -61,7 +61,6 @@ pub(crate) fn charts(number: usize, facts: &ModesDetails) -> Vec<Figure> {
         title: titled(what),
         description: description(facts),
         caption,
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout)),
     };
     let metric = wording::metric(&facts.metric);

@@ -3,12 +3,11 @@
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::recovery::{CycleRatio, RecoveryClaim, RecoveryDetails};
 use plimsoll_model::verdict::{Outcome, Verdict};
-use plotly::Scatter;
-use plotly::common::{DashType, ErrorData, ErrorType, HoverInfo, Marker, Mode};
+use plotly::common::{DashType, Marker, Mode};
 use plotly::layout::{Shape, ShapeLine, ShapeType};
 
 use super::{Judged, Scale, Shown};
-use crate::chart::{Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
+use crate::chart::{Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, hovered, layout, whiskers, within};
 use crate::number::{figure, median, probability, ratio, seconds, sorted};
 use crate::section::Section;
 use crate::summary::CellRows;
@@ -151,7 +150,6 @@ fn chart(found: &Judged<'_, RecoveryDetails>) -> Option<Figure> {
         title: wording::titled("After/baseline by cycle", &facts.cell),
         description: description(&ratios),
         caption: caption(facts, limit),
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(vec![trace(&ratios)], layout)),
     })
 }
@@ -161,27 +159,17 @@ fn trace(ratios: &[&CycleRatio]) -> Box<dyn plotly::Trace> {
     let trials = f64::from(ratios.iter().map(|c| c.trial).max().unwrap_or(1).max(2) - 1);
     let single = ratios.iter().all(|c| c.trial == ratios[0].trial);
     let aside = |c: &CycleRatio| if single { 0.0 } else { f64::from(c.trial.max(1) - 1) / trials - 0.5 };
-    let xs: Vec<f64> = ratios.iter().map(|c| drawn(f64::from(c.cycle) + 2.0 * SPREAD * aside(c))).collect();
-    let ys: Vec<f64> = ratios.iter().map(|c| drawn(c.ratio)).collect();
-    let above = ratios.iter().map(|c| c.interval.map_or(0.0, |i| drawn((i.hi() - c.ratio).max(0.0))));
-    let below = ratios.iter().map(|c| c.interval.map_or(0.0, |i| drawn((c.ratio - i.lo()).max(0.0))));
-    let error = ErrorData::new(ErrorType::Data)
-        .symmetric(false)
-        .array(above.collect())
-        .array_minus(below.collect())
-        .thickness(1.5)
-        .width(3)
-        .color(TREATMENT);
-    let hover = ratios.iter().map(|c| {
-        format!("trial {}, cycle {}<br>{}", c.trial, c.cycle, ratio_and_interval(Some(c.ratio), c.interval))
+    let reach: Vec<_> = ratios.iter().map(|c| within(c.ratio, c.interval)).collect();
+    let points = ratios.iter().map(|c| {
+        let ratio = ratio_and_interval(Some(c.ratio), c.interval);
+        let text = format!("trial {}, cycle {}<br>{ratio}", c.trial, c.cycle);
+        (drawn(f64::from(c.cycle) + 2.0 * SPREAD * aside(c)), c.ratio, text)
     });
-    Scatter::new(xs, ys)
+    hovered(points)
         .name("after/baseline")
         .mode(Mode::Markers)
         .marker(Marker::new().color(TREATMENT).size(8))
-        .error_y(error)
-        .hover_text_array(hover.collect())
-        .hover_info(HoverInfo::Text)
+        .error_y(whiskers(&reach, TREATMENT).width(3))
 }
 
 /// The top of the axis: above every interval, and above the line for no change.

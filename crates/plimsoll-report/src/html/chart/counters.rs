@@ -162,7 +162,6 @@ pub(in crate::html) fn chart(counters: &[Counter], trials: &[&TrialRecord]) -> O
             },
             first.number
         ),
-        height: HEIGHT,
         drawing: Drawing::Picked { picker: COUNTER_PICKER, plots: plots.collect() },
     })
 }

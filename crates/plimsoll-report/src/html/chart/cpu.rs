@@ -38,7 +38,6 @@ pub(in crate::html) fn chart(trials: &[&TrialRecord]) -> Option<Figure> {
         title: "CPU time".into(),
         description,
         caption,
-        height: HEIGHT,
         drawing: Drawing::Picked { picker: TRIAL_PICKER, plots: plots.collect() },
     })
 }

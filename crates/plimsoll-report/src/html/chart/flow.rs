@@ -36,7 +36,6 @@ pub(in crate::html) fn charts(time_sequences: &[TimeSequence]) -> Vec<Figure> {
                  where lines run level, nothing moved. The window is how far the receiver lets the sender go. Crosses: sent again or out \
                  of order. Drag to zoom, double-click to zoom out."
             ),
-            height: HEIGHT,
             drawing: picked(time_sequence),
         },
         Figure {
@@ -44,7 +43,6 @@ pub(in crate::html) fn charts(time_sequences: &[TimeSequence]) -> Vec<Figure> {
             title: "Throughput".into(),
             description: "Step lines of the bytes per second that each side sent, over the connection's life.".into(),
             caption: "Bytes per second in each direction, without headers; what was sent again counts.".into(),
-            height: LOWER,
             drawing: picked(throughput),
         },
         Figure {
@@ -54,7 +52,6 @@ pub(in crate::html) fn charts(time_sequences: &[TimeSequence]) -> Vec<Figure> {
             caption: "From a segment to its acknowledgement, as seen where the packets were captured: next to the receiver it is short \
                       whatever the path. Segments that were sent again are left out."
                 .into(),
-            height: LOWER,
             drawing: picked(round_trips),
         },
     ]

@@ -64,7 +64,6 @@ pub(in crate::html) fn chart(trials: &[&TrialRecord]) -> Option<Figure> {
             "A column is a slice of a load{rigs}; the darker a field, the larger the share of its requests in its range of times, from under 1 % to all. The \
              scale is logarithmic. Two bands in a column are two ways that requests take. The line is the mean over time, where a slice is long enough to have one."
         ),
-        height: HEIGHT,
         drawing: Drawing::Picked { picker: TRIAL_PICKER, plots: plots.collect() },
     })
 }

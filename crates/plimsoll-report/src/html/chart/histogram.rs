@@ -64,7 +64,6 @@ pub(in crate::html) fn chart(id: String, cell: &Cell, records: &[TrialRecord]) -
         caption: "The share of the requests of a phase at each request time, all trials and cycles together; a step is a twentieth of a power of ten wide. Two \
                   hills are two ways that requests take."
             .into(),
-        height: HEIGHT + 20 * (lines / 3),
         drawing: Drawing::One(Plot::new(
             traces,
             layout(HEIGHT + 20 * (lines / 3))

@@ -1,11 +1,11 @@
 //! A figure of an experiment over its runs, with the levels between its changes.
 
-use plotly::common::{DashType, ErrorData, ErrorType, HoverInfo, Line, Marker, Mode};
-use plotly::layout::{Shape, ShapeLayer, ShapeType};
+use plimsoll_model::verdict::Interval;
+use plotly::common::{DashType, HoverInfo, Line, Marker, Mode};
 use plotly::{Scatter, Trace};
 
-use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, layout};
-use crate::chart::{date, dates};
+use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, layout, whiskers};
+use crate::chart::{band, date, dates, within};
 use crate::number::{figure, moment};
 
 const HEIGHT: usize = 360;
@@ -61,19 +61,7 @@ pub(in crate::html) fn chart(
     let shades = changes.iter().filter_map(|change| {
         let from = points.get(change.between.0.saturating_sub(1))?;
         let to = points.get(change.between.1)?;
-        Some(
-            Shape::new()
-                .shape_type(ShapeType::Rect)
-                .layer(ShapeLayer::Below)
-                .x_ref("x")
-                .y_ref("paper")
-                .x0(date(from.at_unix_s))
-                .x1(date(to.at_unix_s))
-                .y0(0.0)
-                .y1(1.0)
-                .fill_color("var(--band-flood)")
-                .line(plotly::layout::ShapeLine::new().width(0.0)),
-        )
+        Some(band("var(--band-flood)").x0(date(from.at_unix_s)).x1(date(to.at_unix_s)))
     });
     let layout = layout(HEIGHT)
         .show_legend(false)
@@ -92,23 +80,13 @@ pub(in crate::html) fn chart(
             figure(last.value)
         ),
         caption: CAPTION.into(),
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout)),
     })
 }
 
 fn runs(unit: &str, points: &[Point]) -> Box<dyn Trace> {
-    let reach = |end: fn(&(f64, f64)) -> f64| -> Vec<f64> {
-        let of = |point: &Point| point.interval.as_ref().map_or(0.0, |it| (end(it) - point.value).abs());
-        points.iter().map(|point| drawn(of(point))).collect()
-    };
-    let error = ErrorData::new(ErrorType::Data)
-        .symmetric(false)
-        .array(reach(|it| it.1))
-        .array_minus(reach(|it| it.0))
-        .thickness(1.0)
-        .width(0)
-        .color(CONTROL);
+    let interval = |point: &Point| point.interval.map(|(lo, hi)| Interval(lo, hi));
+    let reach: Vec<_> = points.iter().map(|point| within(point.value, interval(point))).collect();
     let texts = points.iter().map(|point| {
         format!("{}: {} {unit}, run {}", moment(point.at_unix_s), figure(point.value), point.run)
     });
@@ -117,7 +95,7 @@ fn runs(unit: &str, points: &[Point]) -> Box<dyn Trace> {
         .mode(Mode::LinesMarkers)
         .marker(Marker::new().color(CONTROL).size(7))
         .line(Line::new().color(CONTROL).width(0.75).dash(DashType::Dot))
-        .error_y(error)
+        .error_y(whiskers(&reach, CONTROL).thickness(1.0).width(0))
         .hover_text_array(texts.collect())
         .hover_info(HoverInfo::Text)
 }

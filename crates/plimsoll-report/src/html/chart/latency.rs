@@ -6,7 +6,7 @@ use plotly::layout::AxisType;
 use plotly::{Scatter, Trace};
 
 use super::places::{ASIDE, Places, hover};
-use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn};
+use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, hovered};
 use crate::number::millis;
 use crate::summary::{self, CellRows, Figures, Row};
 use crate::wording;
@@ -43,7 +43,6 @@ pub(in crate::html) fn chart(id: String, cell: &CellRows) -> Option<Figure> {
         title: wording::titled("Request time by phase and cycle", &cell.cell),
         description: description(&places),
         caption: CAPTION.into(),
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, places.layout(HEIGHT).y_axis(y_axis))),
     })
 }
@@ -73,19 +72,15 @@ fn rig(
         .line(Line::new().color(color).width(1.5))
         .hover_info(HoverInfo::Skip);
     let marks = percentiles().into_iter().map(|(percentile, symbol, value)| {
-        let text = points
-            .iter()
-            .map(|(_, row, times)| hover(row, name, &format!("{percentile} {} ms", millis(value(times)))));
-        let xs: Vec<f64> = points.iter().map(|(x, ..)| *x).collect();
-        let ys: Vec<f64> = points.iter().map(|(_, _, times)| ms(value(times))).collect();
-        let marks: Box<dyn Trace> = Scatter::new(xs, ys)
+        let text = |us: u64| format!("{percentile} {} ms", millis(us));
+        let mark = |(x, row, us): (f64, &Row, u64)| (x, ms(us), hover(row, name, &text(us)));
+        let of_percentile = points.iter().map(|(x, row, times)| mark((*x, row, value(times))));
+        let marks: Box<dyn Trace> = hovered(of_percentile)
             .name(name)
             .legend_group(name)
             .show_legend(percentile == "p50")
             .mode(Mode::Markers)
-            .marker(Marker::new().color(color).symbol(symbol).size(9))
-            .hover_text_array(text.collect())
-            .hover_info(HoverInfo::Text);
+            .marker(Marker::new().color(color).symbol(symbol).size(9));
         marks
     });
     std::iter::once(line).chain(marks).collect()

@@ -58,7 +58,6 @@ pub(in crate::html) fn chart(
         caption: "Mean rate while a load ran, over windows of several slices. Loads that only drive, such as a flood, have a scale of their own \
                   on the right. The band below the baseline's median is the margin. Shaded: phases. Upright lines: steps, by name."
             .into(),
-        height: HEIGHT,
         drawing: Drawing::Picked { picker: TRIAL_PICKER, plots },
     })
 }

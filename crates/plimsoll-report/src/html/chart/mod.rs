@@ -22,6 +22,6 @@ pub(super) mod steps;
 pub(super) mod weeks;
 
 use crate::chart::{
-    CONTROL, Drawing, Figure, LOOKS, Plot, SOFT, TREATMENT, axis, drawn, drawn_s, layout, legend, reach,
-    shortened, whiskers,
+    CONTROL, Drawing, Figure, LOOKS, Plot, SOFT, TREATMENT, axis, drawn, drawn_s, hovered, layout, legend,
+    reach, shortened, whiskers,
 };

@@ -69,7 +69,6 @@ fn one(
         title: name.to_owned(),
         description,
         caption,
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout)),
     }
 }

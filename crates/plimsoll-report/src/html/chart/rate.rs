@@ -2,12 +2,12 @@
 
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::observation::{Arm, TrialRecord};
-use plotly::common::{DashType, HoverInfo, Line, Marker, Mode};
+use plotly::Trace;
+use plotly::common::{DashType, Line, Marker, Mode};
 use plotly::layout::RangeMode;
-use plotly::{Scatter, Trace};
 
 use super::places::{ASIDE, Places, hover};
-use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, reach, whiskers};
+use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, hovered, reach, whiskers};
 use crate::number::{figure, sorted};
 use crate::summary::{self, CellRows, Figures, Row};
 use crate::wording;
@@ -65,7 +65,6 @@ pub(in crate::html) fn chart(
         title: wording::titled("Rate by phase and cycle", &cell.cell),
         description: description(&places, metric),
         caption: CAPTION.into(),
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, places.layout(HEIGHT).y_axis(y_axis))),
     })
 }
@@ -79,19 +78,14 @@ fn trace(rig: &Rig, places: &Places<'_>, metric: Metric, records: &[&TrialRecord
     }
     let reached: Vec<_> =
         points.iter().map(|(_, row, rate)| reach(*rate, &slices(records, row, rig.arm, metric))).collect();
-    let text = points
-        .iter()
-        .map(|(_, row, rate)| hover(row, rig.name, &format!("{} {}", figure(*rate), metric.unit().name())));
-    let xs: Vec<f64> = points.iter().map(|(x, ..)| *x).collect();
-    let ys: Vec<f64> = points.iter().map(|(_, _, rate)| drawn(*rate)).collect();
-    let trace = Scatter::new(xs, ys)
+    let text = |rate: f64| format!("{} {}", figure(rate), metric.unit().name());
+    let points = points.iter().map(|(x, row, rate)| (*x, *rate, hover(row, rig.name, &text(*rate))));
+    let trace = hovered(points)
         .name(rig.name)
         .mode(Mode::LinesMarkers)
         .line(Line::new().color(rig.color).width(1.5).dash(rig.dash.clone()))
         .marker(Marker::new().color(rig.color).size(9))
-        .error_y(whiskers(&reached, rig.color))
-        .hover_text_array(text.collect())
-        .hover_info(HoverInfo::Text);
+        .error_y(whiskers(&reached, rig.color));
     Some(trace)
 }
 

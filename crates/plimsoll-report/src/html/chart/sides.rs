@@ -53,7 +53,6 @@ fn over_time(number: usize, phase: &str, sides: &[Side<'_>], metric: Metric) -> 
         title: format!("Rate over time, {phase}"),
         description,
         caption: "Medians of the trials of each side, from the start of the phase on.".into(),
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout)),
     })
 }
@@ -83,7 +82,6 @@ fn times(number: usize, phase: &str, sides: &[Side<'_>]) -> Option<Figure> {
         title: format!("Request time, {phase}"),
         description,
         caption: "The share of the requests that took at most each time, all trials of a side together. The line further to the left is faster.".into(),
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout)),
     })
 }

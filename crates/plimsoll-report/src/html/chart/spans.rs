@@ -2,9 +2,10 @@
 
 use plotly::Layout;
 use plotly::common::{Anchor, DashType, Font};
-use plotly::layout::{Annotation, Margin, Shape, ShapeLayer, ShapeLine, ShapeType};
+use plotly::layout::{Annotation, Margin, Shape, ShapeLine, ShapeType};
 
 use super::{SOFT, shortened};
+use crate::chart::{band, upright};
 use crate::escape::chart;
 use crate::html::spans::{Moment, Shade, Span};
 
@@ -35,7 +36,7 @@ pub(in crate::html) fn layout(height: usize, spans: &[Span], (start, end): (f64,
         .legend(super::legend().y(1.0 + (above + 4.0) / plot));
     for (span, text) in spans.iter().zip(&names) {
         if let Some(fill) = fill(span.shade) {
-            layout.add_shape(rectangle(span, fill));
+            layout.add_shape(band(fill).x0(span.start).x1(span.end));
         }
         layout.add_annotation(name(span, text, level));
     }
@@ -45,21 +46,17 @@ pub(in crate::html) fn layout(height: usize, spans: &[Span], (start, end): (f64,
 /// Draws moments into a layout: an upright line for each, with its name beside it.
 pub(in crate::html) fn with_moments(mut layout: Layout, moments: &[Moment]) -> Layout {
     for moment in moments {
-        layout.add_shape(upright(moment));
+        layout.add_shape(line(moment));
         layout.add_annotation(label(moment));
     }
     layout
 }
 
-fn upright(moment: &Moment) -> Shape {
-    Shape::new()
+fn line(moment: &Moment) -> Shape {
+    upright()
         .shape_type(ShapeType::Line)
-        .x_ref("x")
-        .y_ref("paper")
         .x0(moment.at)
         .x1(moment.at)
-        .y0(0.0)
-        .y1(1.0)
         .line(ShapeLine::new().width(1.5).color("var(--ink)").dash(DashType::Dot))
 }
 
@@ -83,20 +80,6 @@ fn fill(shade: Shade) -> Option<&'static str> {
         Shade::Plain => Some("var(--band)"),
         Shade::Flood => Some("var(--band-flood)"),
     }
-}
-
-fn rectangle(span: &Span, fill: &'static str) -> Shape {
-    Shape::new()
-        .shape_type(ShapeType::Rect)
-        .layer(ShapeLayer::Below)
-        .x_ref("x")
-        .y_ref("paper")
-        .x0(span.start)
-        .x1(span.end)
-        .y0(0.0)
-        .y1(1.0)
-        .fill_color(fill)
-        .line(ShapeLine::new().width(0.0))
 }
 
 fn name(span: &Span, text: &str, level: bool) -> Annotation {

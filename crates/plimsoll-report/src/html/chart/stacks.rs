@@ -132,7 +132,6 @@ pub(in crate::html) fn chart(report: &ProfileReport, [before, after]: &[Profile;
              enlarges a frame.",
             figure(LEAST * 100.0)
         ),
-        height,
         drawing: Drawing::One(Plot::new(vec![Box::new(icicle)], layout(height))),
     }
 }

@@ -1,11 +1,11 @@
 //! A load that goes up and down in steps: answers and their times over the offered load, both ways.
 
 use plimsoll_model::report::StepReport;
-use plotly::common::{DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};
+use plotly::Trace;
+use plotly::common::{DashType, Line, Marker, MarkerSymbol, Mode};
 use plotly::layout::{AxisType, RangeMode};
-use plotly::{Scatter, Trace};
 
-use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, layout};
+use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, hovered, layout};
 use crate::number::figure;
 use crate::steps::{Stepped, step_millis};
 use crate::wording;
@@ -55,7 +55,6 @@ pub(in crate::html) fn charts(number: usize, stepped: &Stepped) -> [Figure; 2] {
         title: place(title),
         description: description.clone(),
         caption: caption.into(),
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout(HEIGHT).x_axis(offered.clone()).y_axis(y))),
     };
     [
@@ -89,20 +88,16 @@ fn line(
     symbol: MarkerSymbol,
     value: fn(&StepReport) -> Option<f64>,
 ) -> Box<dyn Trace> {
-    let points: Vec<_> = way.steps.iter().filter_map(|step| Some((step, value(step)?))).collect();
-    let text = points.iter().map(|(step, value)| {
-        let offered = figure(step.offered_per_second);
-        format!("{} at {offered} offered per second: {} {what}", way.name, figure(*value))
-    });
-    let xs = points.iter().map(|(step, _)| drawn(step.offered_per_second)).collect();
-    let ys = points.iter().map(|(_, value)| drawn(*value)).collect();
-    Scatter::new(xs, ys)
+    let point = |step: &StepReport| {
+        let (offered, value) = (step.offered_per_second, value(step)?);
+        let [at, reached] = [offered, value].map(figure);
+        Some((drawn(offered), value, format!("{} at {at} offered per second: {reached} {what}", way.name)))
+    };
+    hovered(way.steps.iter().filter_map(point))
         .name(format!("{}, {what}", way.name))
         .mode(Mode::LinesMarkers)
         .line(Line::new().color(way.color).width(1.5).dash(way.dash.clone()))
         .marker(Marker::new().color(way.color).symbol(symbol).size(8))
-        .hover_text_array(text.collect())
-        .hover_info(HoverInfo::Text)
 }
 
 fn description(stepped: &Stepped) -> String {

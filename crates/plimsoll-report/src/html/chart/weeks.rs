@@ -1,11 +1,11 @@
 //! A figure of a machine over time: its mean, and how far single seconds went.
 
 use plotly::common::{Fill, HoverInfo, Line, Mode};
-use plotly::layout::{HoverMode, Shape, ShapeLayer, ShapeLine, ShapeType};
+use plotly::layout::{HoverMode, ShapeLayer, ShapeLine, ShapeType};
 use plotly::{Scatter, Trace};
 
 use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, layout};
-use crate::chart::{date, dates};
+use crate::chart::{date, dates, upright};
 use crate::number::moment;
 use crate::weeks::amount;
 
@@ -60,15 +60,11 @@ pub(in crate::html) fn chart(
         mean,
     ];
     let shapes = marks.iter().filter(|at| (first.at_unix_s..=last.at_unix_s).contains(at)).map(|at| {
-        Shape::new()
+        upright()
             .shape_type(ShapeType::Line)
             .layer(ShapeLayer::Above)
-            .x_ref("x")
-            .y_ref("paper")
             .x0(date(*at))
             .x1(date(*at))
-            .y0(0.0)
-            .y1(1.0)
             .line(ShapeLine::new().color(TREATMENT).width(2.0))
     });
     let title = if unit == "share" { "%" } else { unit };
@@ -89,7 +85,6 @@ pub(in crate::html) fn chart(
             amount(last.mean, unit)
         ),
         caption: String::new(),
-        height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout)),
     })
 }
