@@ -235,23 +235,27 @@ impl Out<'_> {
         }
     }
 
-    /// Hands a figure on.
-    pub(super) fn put(&mut self, metric: &str, value: f64, unit: &str, labels: &[(&'static str, &str)]) {
+    /// Hands a figure on, where there is one.
+    pub(super) fn put(
+        &mut self,
+        metric: &str,
+        value: impl Into<Option<f64>>,
+        unit: &str,
+        labels: &[(&'static str, &str)],
+    ) {
         self.put_at(None, metric, value, unit, labels);
     }
 
-    /// Hands a figure of some moment on.
+    /// Hands a figure of some moment on, where there is one.
     pub(super) fn put_at(
         &mut self,
         at_s: Option<f64>,
         metric: &str,
-        value: f64,
+        value: impl Into<Option<f64>>,
         unit: &str,
         labels: &[(&'static str, &str)],
     ) {
-        if !value.is_finite() {
-            return;
-        }
+        let Some(value) = value.into().filter(|value| value.is_finite()) else { return };
         self.given += 1;
         let (format, run, line) = (self.format, self.run, self.line);
         if self.silent.last().is_some_and(|last| line <= *last) {

@@ -155,9 +155,7 @@ impl Benchstat {
         let [before, after] = SIDES.map(|side| [own[0], own[1], side]);
         for ((value, its_unit, spread), labels) in sides.iter().zip([&before, &after]) {
             out.put(if self.today { "median" } else { "mean" }, *value, its_unit, labels);
-            if let Some(spread) = spread {
-                out.put(if self.today { "half_interval" } else { "deviation" }, *spread, "%", labels);
-            }
+            out.put(if self.today { "half_interval" } else { "deviation" }, *spread, "%", labels);
         }
         for word in rest {
             let word = word.trim_matches(['(', ')']);
@@ -168,9 +166,7 @@ impl Benchstat {
             } else if let Some(n) = word.strip_prefix("n=") {
                 let (first, second) = n.split_once('+').unwrap_or((n, n));
                 for (n, labels) in [first, second].into_iter().zip([&before, &after]) {
-                    if let Some(n) = number(n) {
-                        out.put("n", n, "", labels);
-                    }
+                    out.put("n", number(n), "", labels);
                 }
             }
         }

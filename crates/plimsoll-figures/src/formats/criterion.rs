@@ -92,9 +92,7 @@ impl Reader for Criterion {
                         [own].into_iter().chain(bound.map(|bound| ("bound", bound))).collect();
                     out.put("change", value, "%", &labels);
                 }
-                if let Some(p) = p {
-                    out.put("p", p, "", &[own]);
-                }
+                out.put("p", p, "", &[own]);
             }
             return Fit::Mine;
         }

@@ -216,9 +216,7 @@ impl FioText {
         for (key, value) in rest.split(['(', ',']).filter_map(|part| part.trim().split_once('=')) {
             match key {
                 "IOPS" | "iops" => {
-                    if let Some(value) = count(value.trim()) {
-                        out.put("operations_per_second", value, "1/s", &self.labels());
-                    }
+                    out.put("operations_per_second", count(value.trim()), "1/s", &self.labels());
                 }
                 "BW" | "bw" => {
                     if let Some((value, behind)) = leading(value.trim())

@@ -163,9 +163,7 @@ impl Reader for Jmh {
         let metrics = if of.is_some() { ["secondary", "secondary_error"] } else { ["score", "score_error"] };
         let labels: Vec<_> = labels(name, mode, &params).into_iter().chain(of).collect();
         out.put(metrics[0], score, usual(unit), &labels);
-        if let Some(error) = error {
-            out.put(metrics[1], error, usual(unit), &labels);
-        }
+        out.put(metrics[1], error, usual(unit), &labels);
         Fit::Mine
     }
 }

@@ -88,9 +88,7 @@ impl Reader for Lkp {
             let side = side(at, kernels.len());
             let labels = [("metric", metric), ("side", side.as_str())];
             out.put("mean", kernel.mean, "", &labels);
-            if let Some(deviation) = kernel.deviation {
-                out.put("deviation", deviation, "%", &labels);
-            }
+            out.put("deviation", kernel.deviation, "%", &labels);
             if let Some((change, its_unit)) = kernel.change {
                 out.put("change", change, its_unit, if are_two { &labels[..1] } else { &labels });
             }

@@ -270,9 +270,7 @@ impl Netperf {
         self.rows += 1;
         let side = side.map(|side| ("side", side));
         out.put(metric, rate, unit, side.as_slice());
-        if let Some(seconds) = seconds {
-            out.put("duration", seconds, of_time, &[]);
-        }
+        out.put("duration", seconds, of_time, &[]);
         of_sides(cpu, if self.kind == Some(Kind::Transactions) { "us/Tr" } else { "us/KB" }, out);
         Fit::Mine
     }
@@ -292,9 +290,7 @@ impl Netperf {
             return out.refuse("the unit of the throughput is not known");
         };
         out.put(metric, rate, unit, &[]);
-        if let Some(seconds) = cell("Elapsed Time (sec)").and_then(number) {
-            out.put("duration", seconds, "s", &[]);
-        }
+        out.put("duration", cell("Elapsed Time (sec)").and_then(number), "s", &[]);
         for (name, cell) in self.columns.iter().zip(&cells) {
             if let (Some((metric, (label, of), unit)), Some(value)) = (column(name), number(cell)) {
                 out.put(metric, value, unit, &[(label, &of)]);

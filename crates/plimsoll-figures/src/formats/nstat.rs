@@ -45,9 +45,7 @@ impl Reader for Nstat {
         }
         let Some((name, value, rate)) = row(line) else { return Fit::Foreign };
         out.put(name, value, "", &[]);
-        if let Some(rate) = rate {
-            out.put(name, rate, "1/s", &[("stat", "rate")]);
-        }
+        out.put(name, rate, "1/s", &[("stat", "rate")]);
         Fit::Mine
     }
 }

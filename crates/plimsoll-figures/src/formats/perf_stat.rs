@@ -132,9 +132,7 @@ impl Reader for PerfStat {
         let text = line.text;
         if let Some((_, rest)) = text.split_once("Performance counter stats for") {
             let runs = rest.rsplit_once('(').and_then(|(_, runs)| runs.strip_suffix(" runs):"));
-            if let Some(runs) = runs.and_then(number) {
-                out.put("runs", runs, "", &[]);
-            }
+            out.put("runs", runs.and_then(number), "", &[]);
             return Fit::Mine;
         }
         if is_heading(text) {
@@ -160,9 +158,7 @@ impl Reader for PerfStat {
         }
         self.seen.push(key);
         out.put(metric, value, unit, of.as_slice());
-        if let Some(error) = error(text) {
-            out.put("standard_error", error, "%", &[("of", of.map_or(event, |(_, name)| name))]);
-        }
+        out.put("standard_error", error(text), "%", &[("of", of.map_or(event, |(_, name)| name))]);
         Fit::Mine
     }
 

@@ -80,9 +80,7 @@ impl Reader for Pgbench {
             }
             out.put_at(Some(at), "interval_transactions_per_second", rate, "1/s", &[]);
             out.put_at(Some(at), "interval_latency", latency, "ms", &[("stat", "mean")]);
-            if let Some(spread) = spread {
-                out.put_at(Some(at), "interval_latency", spread, "ms", &[("stat", "stdev")]);
-            }
+            out.put_at(Some(at), "interval_latency", spread, "ms", &[("stat", "stdev")]);
             return Fit::Mine;
         }
         if let Some(rest) = line.after("tps = ") {

@@ -92,9 +92,7 @@ impl Reader for Redis {
             }
             self.seen.push(operation.to_owned());
             out.put("requests_per_second", rate, "1/s", &[("operation", operation)]);
-            if let Some(median) = median {
-                out.put("latency", median, "ms", &[("operation", operation), ("percentile", "50")]);
-            }
+            out.put("latency", median, "ms", &[("operation", operation), ("percentile", "50")]);
             return Fit::Mine;
         }
         if let Some(rate) = summary(text) {

@@ -113,18 +113,14 @@ impl Ss {
             match name {
                 "rtt" => {
                     out.put("rtt", first, "ms", &[connection, ("stat", "mean")]);
-                    if let Some(spread) = second {
-                        out.put("rtt", spread, "ms", &[connection, ("stat", "variation")]);
-                    }
+                    out.put("rtt", second, "ms", &[connection, ("stat", "variation")]);
                 }
                 "minrtt" => out.put("rtt", first, "ms", &[connection, ("stat", "min")]),
                 "rto" => out.put("rto", first, "ms", &[connection]),
                 "cwnd" | "ssthresh" => out.put(name, first, "segments", &[connection]),
                 "mss" => out.put("mss", first, "B", &[connection]),
                 "retrans" => {
-                    if let Some(all) = second {
-                        out.put("retransmits", all, "", &[connection]);
-                    }
+                    out.put("retransmits", second, "", &[connection]);
                 }
                 "bytes_sent" | "bytes_acked" | "bytes_received" | "bytes_retrans" => {
                     out.put("bytes", first, "B", &[connection, ("of", &name["bytes_".len()..])]);

@@ -249,9 +249,7 @@ fn put(
     unit: &str,
     labels: &[(&'static str, &str)],
 ) -> bool {
-    if let Some(value) = value {
-        out.put(metric, value, unit, labels);
-    }
+    out.put(metric, value, unit, labels);
     value.is_some()
 }
 

@@ -90,9 +90,7 @@ impl Tiotest {
             out.put("latency", mean, "ms", &and(("stat", "mean")));
             out.put("latency", max, "ms", &and(("stat", "max")));
             for (above, cell) in self.above.iter().zip([late, later]) {
-                if let Some(value) = number(cell) {
-                    out.put("late", value, "%", &and(("above", above)));
-                }
+                out.put("late", number(cell), "%", &and(("above", above)));
             }
             return Fit::Mine;
         }
@@ -101,9 +99,7 @@ impl Tiotest {
         out.put("throughput", rate, "MiB/s", &labels);
         out.put("duration", time, "s", &labels);
         for (mode, cell) in [("user", user), ("system", system)] {
-            if let Some(value) = with(cell, "%") {
-                out.put("cpu", value, "%", &and(("mode", mode)));
-            }
+            out.put("cpu", with(cell, "%"), "%", &and(("mode", mode)));
         }
         Fit::Mine
     }

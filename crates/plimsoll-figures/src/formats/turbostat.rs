@@ -73,9 +73,7 @@ impl Reader for Turbostat {
             .filter(|(_, value)| *value != "-")
             .collect();
         for (name, word) in pairs().filter(|(name, _)| place(name).is_none()) {
-            if let Some(value) = number(word) {
-                out.put(name, value, unit(name), &labels);
-            }
+            out.put(name, number(word), unit(name), &labels);
         }
         Fit::Mine
     }

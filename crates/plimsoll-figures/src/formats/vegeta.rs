@@ -103,9 +103,7 @@ impl Reader for Vegeta {
             }
             "Status Codes" => {
                 for (status, count) in values.split_whitespace().filter_map(|word| word.split_once(':')) {
-                    if let Some(count) = number(count) {
-                        out.put("responses", count, "", &labels(Some(("status", status))));
-                    }
+                    out.put("responses", number(count), "", &labels(Some(("status", status))));
                 }
             }
             "Bytes In" | "Bytes Out" => {}

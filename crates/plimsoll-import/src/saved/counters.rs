@@ -36,8 +36,11 @@ impl Reading {
         *self.totals.entry(name.into()).or_default() += value;
     }
 
-    pub(super) fn level(&mut self, name: impl Into<String>, value: f64) {
-        self.levels.entry(name.into()).or_default().push(value);
+    /// An amount, where it is known.
+    pub(super) fn level(&mut self, name: impl Into<String>, value: impl Into<Option<f64>>) {
+        if let Some(value) = value.into() {
+            self.levels.entry(name.into()).or_default().push(value);
+        }
     }
 
     pub(super) fn add_level(&mut self, name: impl Into<String>, value: f64) {

@@ -77,9 +77,7 @@ fn sockstat(section: &Section<'_>, out: &mut Out) {
             // Memory, orphans and allocated sockets are counted over all namespaces (net/ipv4/proc.c).
             let machine = matches!((protocol, pair[0]), ("TCP", "alloc" | "mem" | "orphan") | ("UDP", "mem"));
             let prefix = if machine { "machine." } else { "" };
-            if let Some(value) = count(pair[1]) {
-                reading.level(format!("{prefix}sockstat.{protocol}.{}", pair[0]), value);
-            }
+            reading.level(format!("{prefix}sockstat.{protocol}.{}", pair[0]), count(pair[1]));
         }
         Some(())
     });

@@ -124,9 +124,7 @@ fn state_name(state: &str) -> String {
 fn of_listeners(all: &BTreeMap<String, Vec<Listener>>, out: &mut Out) {
     let each = all.values().flatten();
     let full = each.filter(|it| it.backlog > 0.0).map(|it| 100.0 * it.waiting / it.backlog);
-    if let Some(fullest) = full.max_by(f64::total_cmp) {
-        out.reading.level("listen.fullest_share", fullest);
-    }
+    out.reading.level("listen.fullest_share", full.max_by(f64::total_cmp));
     let waiting: f64 = all.values().flatten().map(|it| it.waiting).sum();
     if !all.is_empty() {
         out.reading.level("tcp.backlog", waiting);
@@ -139,9 +137,7 @@ fn of_listeners(all: &BTreeMap<String, Vec<Listener>>, out: &mut Out) {
         // A common value is 0, a value of one side alone is 100 %.
         Some(if sum > 0.0 { 100.0 * (most / sum - fair) / (1.0 - fair) } else { 0.0 })
     });
-    if let Some(most) = uneven.max_by(f64::total_cmp) {
-        out.reading.level("listen.uneven_share", most);
-    }
+    out.reading.level("listen.uneven_share", uneven.max_by(f64::total_cmp));
 }
 
 /// Fields of TCP_INFO, over all sockets.
@@ -192,9 +188,7 @@ impl Details {
         out.reading.level("tcp_info.retransmits", self.retransmitted);
         let mut rtts = self.rtts.clone();
         rtts.sort_by(f64::total_cmp);
-        if let Some(median) = rtts.get(rtts.len() / 2) {
-            out.reading.level("tcp_info.rtt_ms", *median);
-        }
+        out.reading.level("tcp_info.rtt_ms", rtts.get(rtts.len() / 2).copied());
         if self.busy > 0.0 {
             out.reading.level("tcp_info.window_limited_share", 100.0 * self.limited[0] / self.busy);
             out.reading.level("tcp_info.buffer_limited_share", 100.0 * self.limited[1] / self.busy);

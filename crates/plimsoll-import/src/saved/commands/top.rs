@@ -149,9 +149,7 @@ fn free(section: &Section<'_>, out: &mut Out) {
                 ("Swap", "free") => "machine.meminfo.SwapFree",
                 _ => continue,
             };
-            if let Some(value) = decimal(value) {
-                reading.level(known, value * unit);
-            }
+            reading.level(known, decimal(value).map(|value| value * unit));
         }
         Some(())
     });
