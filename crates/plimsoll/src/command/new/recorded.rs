@@ -64,8 +64,7 @@ pub(super) fn experiment(path: &Path, good: Option<&str>) -> Result<String, Fail
     heading(&mut text, path, &recording, &situation);
     hosts(&mut text, &recording, &situation);
     service_and_load(&mut text, &situation);
-    text.blank();
-    text.comment(match good {
+    text.part(match good {
         Some(_) => "The bound of a good result.",
         None => "Assumed: the bound of a good result. `--good` sets another.",
     });
@@ -145,8 +144,7 @@ fn settings(text: &mut Text, recording: &Recording, situation: &Situation) {
         text.comment("Missing: settings. `watch --record` does not keep them, and `record` does.");
     }
     if !own.is_empty() {
-        text.blank();
-        text.comment("Recorded: settings that are not the kernel's defaults, and limits of connections.");
+        text.part("Recorded: settings that are not the kernel's defaults, and limits of connections.");
         text.line("[hosts.server.sysctls]");
         for (name, value) in own {
             text.line(&format!("{} = {}", quoted(name), quoted(&value.replace('\t', " "))));
@@ -193,8 +191,7 @@ fn state(text: &mut Text, situation: &Situation) {
     for (counter, name, what, script) in STATE {
         let Some(count) = situation.last(counter).filter(|count| *count > USUAL) else { continue };
         let count = count.min(MOST_STATE);
-        text.blank();
-        text.comment(&format!("Recorded: {count:.0} {what}. The program needs `--allow privileged`."));
+        text.part(&format!("Recorded: {count:.0} {what}. The program needs `--allow privileged`."));
         text.comment(&format!(
             "A factor tests the suspicion: set = \"hosts.server.prepare.{name}.skip\", levels = [false, true]."
         ));
@@ -210,8 +207,7 @@ fn service_and_load(text: &mut Text, situation: &Situation) {
     let rate = if is_known { rate } else { ASSUMED_RATE };
     let established = situation.last("tcp.established").or_else(|| situation.last("snmp.Tcp.CurrEstab"));
     let concurrency = established.unwrap_or(0.0).clamp(1.0, 100_000.0);
-    text.blank();
-    text.comment("Assumed: the server speaks HTTP and waits for events. For another program: `exec`.");
+    text.part("Assumed: the server speaks HTTP and waits for events. For another program: `exec`.");
     let document = situation.bytes_sent().filter(|_| is_known).map(|sent| (sent / rate).clamp(1.0, 1e8));
     text.comment(&match document {
         Some(bytes) => format!("Recorded: {bytes:.0} bytes sent for each connection are the document."),
@@ -241,8 +237,7 @@ fn service_and_load(text: &mut Text, situation: &Situation) {
         document.unwrap_or(1024.0),
         backlog.unwrap_or(511)
     ));
-    text.blank();
-    text.comment(&if is_known {
+    text.part(&if is_known {
         format!("Recorded: {} connections per second were {what}. Assumed: they come at random.", figure(rate))
     } else {
         format!("Assumed: the rate. Fewer than one connection per second was accepted or opened. {ASSUMED_RATE} stand for it.")

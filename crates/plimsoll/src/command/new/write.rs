@@ -159,8 +159,7 @@ fn server(text: &mut Text, words: &[String], port: Option<u16>) {
     text.line("[hosts.server]");
     text.line("[[links]]");
     text.line("between = [\"client\", \"server\"]");
-    text.blank();
-    text.comment("The program. It runs as nobody and sees the machine's files read-only; {scratch} is a folder that it may write to. {address} and {port} stand for where it must listen: 0.0.0.0 is right, 127.0.0.1 is not reached from the client.");
+    text.part("The program. It runs as nobody and sees the machine's files read-only; {scratch} is a folder that it may write to. {address} and {port} stand for where it must listen: 0.0.0.0 is right, 127.0.0.1 is not reached from the client.");
     text.line("[services.mine]");
     text.line("on = \"server\"");
     text.line(&format!("exec = {}", list(words)));
@@ -195,11 +194,9 @@ fn of_server(text: &mut Text, answers: &Answers) {
                     "http = {{ {asked}, duration = \"2s\", timeout = \"2s\", concurrency = 1000, requests_per_connection = 0, open = {{ rate = 20, arrivals = \"poisson\" }} }}"
                 ),
             );
-            text.blank();
-            text.comment("Assumed: it carries less than 20000 requests per second.");
+            text.part("Assumed: it carries less than 20000 requests per second.");
             text.line("[[phases]]\nname = \"search\"\nsearch = { load = \"clients\", to = 20000 }");
-            text.blank();
-            text.comment("The result: the highest rate at which 95 % of the requests keep this bound.");
+            text.part("The result: the highest rate at which 95 % of the requests keep this bound.");
             text.line(&format!(
                 "[[claims]]\nlimit = {{ phase = \"search\", at_most = {good}, share = \"95 %\" }}"
             ));
@@ -209,8 +206,7 @@ fn of_server(text: &mut Text, answers: &Answers) {
         NewKind::Recovery => {
             text.comment("Assumed: the usual traffic is one client that repeats its request. Raise `concurrency` to your traffic.");
             load(text, "usual", &format!("http = {{ {asked}, connections = 400 }}"));
-            text.blank();
-            text.comment(
+            text.part(
                 "Assumed: a flood is 200 clients at once. Make it as hard as the flood that you expect.",
             );
             load(text, "flood", &format!("http = {{ {asked}, connections = 5000, concurrency = 200 }}"));
@@ -227,8 +223,7 @@ fn of_server(text: &mut Text, answers: &Answers) {
             text.comment("Assumed: four clients at once, each with a new connection per request.");
             load(text, "clients", &format!("http = {{ {asked}, duration = \"5s\", concurrency = 4 }}"));
             text.line("\n[[phases]]\nname = \"work\"\nmeasure = \"clients\"\nslices = 10");
-            text.blank();
-            text.comment(
+            text.part(
                 "The promise: nine in ten keep this bound. Others: `p99_ms`, `median_ms`, `requests_per_second` with `above`.",
             );
             text.line(&format!("[[claims]]\nlimit = {{ metric = \"p90_ms\", below = {good} }}"));
@@ -251,8 +246,7 @@ fn compared(text: &mut Text, answers: &Answers) {
         }
         _ => ("loads.clients.to", quoted(service(0)), quoted(service(1))),
     };
-    text.blank();
-    text.comment("The two sides, in random order. The second is compared with the first.");
+    text.part("The two sides, in random order. The second is compared with the first.");
     text.line(&format!("[factors.side]\nset = {}\nlevels = [{a}, {b}]", quoted(set)));
 }
 
@@ -263,42 +257,34 @@ fn of_command(text: &mut Text, answers: &Answers, words: &[String]) {
         text.comment("The number of copies that run at once.");
         text.line("count = 1");
     }
-    text.blank();
-    text.comment("The command. It runs as nobody and sees the machine's files read-only; {scratch} is a folder that it may write to.");
+    text.part("The command. It runs as nobody and sees the machine's files read-only; {scratch} is a folder that it may write to.");
     text.line("[loads.work]\nfrom = \"machine\"");
     text.line(&format!("exec = {{ command = {} }}", list(words)));
     let measure = "[[phases]]\nname = \"work\"\nmeasure = \"work\"\nslices = 10";
     match answers.kind {
         NewKind::Compare => {
-            text.blank();
-            text.comment("Assumed: ten runs in each trial.");
+            text.part("Assumed: ten runs in each trial.");
             text.line(measure);
             compared(text, answers);
             difference(text, &good);
         }
         NewKind::Recovery => {
-            text.blank();
-            text.comment("Assumed: the disturbance is a crowd of processes that exchange messages. Replace it by the one that you expect: any load, or `exec = [\"./disturb\"]`.");
+            text.part("Assumed: the disturbance is a crowd of processes that exchange messages. Replace it by the one that you expect: any load, or `exec = [\"./disturb\"]`.");
             text.line("[loads.flood]\nfrom = \"machine\"\nmessaging = { rounds = 3 }");
             recovery(text, answers.subjects.first(), "work", "flood", &good);
         }
         NewKind::Capacity => {
-            text.blank();
-            text.comment("Assumed: ten runs of each copy in each trial.");
+            text.part("Assumed: ten runs of each copy in each trial.");
             text.line(measure);
-            text.blank();
-            text.comment("Assumed: no more than eight copies. The rate is that of all copies together.");
+            text.part("Assumed: no more than eight copies. The rate is that of all copies together.");
             text.line("[factors.copies]\nset = \"hosts.machine.count\"\nlevels = [1, 2, 4, 8]");
-            text.blank();
-            text.comment("The result: which numbers of copies do more, together, than one.");
+            text.part("The result: which numbers of copies do more, together, than one.");
             text.line("[[claims]]\ndifference = { factor = \"copies\", phase = \"work\", metric = \"requests_per_second\", margin = \"5 %\", expect = \"any\" }");
         }
         NewKind::Promise => {
-            text.blank();
-            text.comment("Assumed: ten runs in each trial.");
+            text.part("Assumed: ten runs in each trial.");
             text.line(measure);
-            text.blank();
-            text.comment(
+            text.part(
                 "The promise: half of the runs keep this bound. `p90_ms` for nine in ten needs 93 runs.",
             );
             text.line(&format!("[[claims]]\nlimit = {{ metric = \"median_ms\", below = {good} }}"));
@@ -314,8 +300,7 @@ fn load(text: &mut Text, name: &str, kind: &str) {
 fn recovery(text: &mut Text, subject: Option<&Subject>, usual: &str, flood: &str, margin: &str) {
     let is_started = matches!(subject, Some(Subject::Server { .. }));
     let measured = "warm_up = 1\nslices = 40\nmost_slices = 400\nextend_for = \"20s\"";
-    text.blank();
-    text.comment(
+    text.part(
         "Before, flood, after. `slices` is how often the usual load runs in each phase; up to `most_slices` are added while the rate scatters too much.",
     );
     text.line(&format!("[[phases]]\nname = \"baseline\"\nmeasure = \"{usual}\"\n{measured}\n"));
@@ -326,26 +311,21 @@ fn recovery(text: &mut Text, subject: Option<&Subject>, usual: &str, flood: &str
     }
     text.line(&format!("[[phases]]\nname = \"after\"\nmeasure = \"{usual}\"\n{measured}"));
     if is_started {
-        text.blank();
-        text.comment("An unflooded second rig separates drift of the machine from the effect.");
+        text.part("An unflooded second rig separates drift of the machine from the effect.");
         text.line("[control]\nidle_in = [\"flood\"]");
-        text.blank();
-        text.comment("Remedies to try if it does not recover: the one that helps shows what keeps it slow.");
+        text.part("Remedies to try if it does not recover: the one that helps shows what keeps it slow.");
         text.line("[remedies]\nservice = \"mine\"\nladder = [\"wait_longer\", \"restart_service\", \"rebuild_host\"]");
     }
-    text.blank();
-    text.comment("It has recovered if the rate is back to within this margin.");
+    text.part("It has recovered if the rate is back to within this margin.");
     text.line(&format!(
         "[[claims]]\nrecovery = {{ baseline = \"baseline\", after = \"after\", margin = {margin} }}"
     ));
-    text.blank();
-    text.comment("Trials are added until the claim is decided.");
+    text.part("Trials are added until the claim is decided.");
     text.line("[run]\nmax_trials = 5");
 }
 
 fn difference(text: &mut Text, margin: &str) {
-    text.blank();
-    text.comment("A smaller difference than `margin` counts as none. `expect = \"not_slower\"` makes a gate for CI of it.");
+    text.part("A smaller difference than `margin` counts as none. `expect = \"not_slower\"` makes a gate for CI of it.");
     text.line(&format!("[[claims]]\ndifference = {{ factor = \"side\", phase = \"work\", margin = {margin}, expect = \"any\" }}"));
 }
 
@@ -373,6 +353,12 @@ impl Text {
 
     pub(super) fn blank(&mut self) {
         self.0.push('\n');
+    }
+
+    /// A comment that begins a part of the file.
+    pub(super) fn part(&mut self, comment: &str) {
+        self.blank();
+        self.comment(comment);
     }
 
     /// A comment, broken between words. A control character would end it.

@@ -148,6 +148,11 @@ impl<'a> Report<'a> {
 
 /// The cases, without trying them.
 pub(super) fn list(format: SelftestFormat, cases: &[&Case]) -> Result<(), Failure> {
+    let row = |case: &&Case| {
+        let (kind, needs) = (case.truth.kind.name(), case.needs.name().unwrap_or_default());
+        [case.name, kind, &case.truth.text(), needs, case.question].map(str::to_owned)
+    };
+    let mut rows = cases.iter().map(row);
     match format {
         SelftestFormat::Json => {
             let cases: Vec<Value> = cases.iter().map(|case| case_json(case)).collect();
@@ -155,30 +160,13 @@ pub(super) fn list(format: SelftestFormat, cases: &[&Case]) -> Result<(), Failur
                 plimsoll_report::json::pretty(out, &json!({ "schema": SELFTEST_SCHEMA, "cases": cases }))
             })
         }
-        SelftestFormat::Text => output::text(|out| {
-            let row = |case: &&Case| {
-                let needs = case.needs.name().unwrap_or_default().to_owned();
-                [
-                    case.name.to_owned(),
-                    case.truth.kind.name().to_owned(),
-                    case.truth.text(),
-                    needs,
-                    case.question.to_owned(),
-                ]
-            };
-            output::table(out, "", ["case", "", "truth", "needs", "question"], cases.iter().map(row))
-        }),
+        SelftestFormat::Text => {
+            output::text(|out| output::table(out, "", ["case", "", "truth", "needs", "question"], rows))
+        }
         SelftestFormat::Markdown => output::document(|out| {
             writeln!(out, "| case | | truth | needs | question |\n| --- | --- | --- | --- | --- |")?;
-            cases.iter().try_for_each(|case| {
-                let (kind, needs) = (case.truth.kind.name(), case.needs.name().unwrap_or_default());
-                writeln!(
-                    out,
-                    "| {} | {kind} | {} | {needs} | {} |",
-                    case.name,
-                    case.truth.text(),
-                    md(case.question)
-                )
+            rows.try_for_each(|[name, kind, truth, needs, question]| {
+                writeln!(out, "| {name} | {kind} | {truth} | {needs} | {} |", md(&question))
             })
         }),
     }
