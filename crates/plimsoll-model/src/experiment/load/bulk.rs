@@ -127,7 +127,6 @@ impl LoadType for BulkLoad {
     }
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
-        at.aims_at_a_service()?;
         if self.total.is_some() == self.duration.is_some() {
             return Err(problem(
                 at.key("total")[..3].to_vec(),

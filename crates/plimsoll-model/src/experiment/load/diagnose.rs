@@ -93,7 +93,6 @@ impl LoadType for DiagnoseLoad {
     }
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
-        at.aims_at_a_service()?;
         if at.experiment.services[&at.load.to].kind.bulk().is_none() {
             return Err(problem(
                 path!["loads", at.name, "to"],

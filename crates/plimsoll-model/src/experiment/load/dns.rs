@@ -245,7 +245,6 @@ impl LoadType for DnsLoad {
     }
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
-        at.aims_at_a_service()?;
         check_extent(at, ("questions", self.questions), 1_000_000_000_000, self.duration)?;
         in_range(u64::from(self.generators), 1, 64, at.key("generators"))?;
         in_range(u64::from(self.concurrency), 1, 10_000, at.key("concurrency"))?;

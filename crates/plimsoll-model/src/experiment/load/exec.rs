@@ -155,9 +155,7 @@ impl LoadType for ExecLoad {
         if self.command.first().is_none_or(String::is_empty) {
             return Err(problem(at.table(), "the command is empty", "a program and its arguments"));
         }
-        if self.has(TO) {
-            at.aims_at_a_service()?;
-        } else if !at.load.to.is_empty() {
+        if !self.has(TO) && !at.load.to.is_empty() {
             declared(&at.load.to, &at.experiment.services, "service", path!["loads", at.name, "to"])?;
             let expected = "`{to.address}` and `{to.port}`, or `{to}`, among its words, or no `to`";
             return Err(problem(at.table(), "the program has no argument for its target", expected));

@@ -83,7 +83,6 @@ impl LoadType for HopsLoad {
     }
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
-        at.aims_at_a_service()?;
         in_range(u64::from(self.probes), 1, 100_000, at.key("probes"))?;
         in_range(u64::from(self.sizes), 6, 64, at.key("sizes"))?;
         in_range(u64::from(self.largest), 700, 65_535, at.key("largest"))?;

@@ -188,7 +188,6 @@ impl LoadType for HttpLoad {
     }
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
-        at.aims_at_a_service()?;
         check_extent(at, ("connections", self.connections), 1_000_000_000, self.duration)?;
         check_timeout(at, self.timeout)?;
         in_range(u64::from(self.generators), 1, 64, at.key("generators"))?;

@@ -217,7 +217,7 @@ impl LoadPlace<'_> {
     }
 
     /// Checks that the load names a declared service.
-    pub(super) fn aims_at_a_service(&self) -> Checked {
+    fn aims_at_a_service(&self) -> Checked {
         self.says_what_it_aims_at()?;
         declared(&self.load.to, &self.experiment.services, "service", path!["loads", self.name, "to"])
     }
@@ -310,7 +310,11 @@ impl Load {
     /// Whether it makes sense.
     pub(super) fn check(&self, experiment: &Experiment, name: &String) -> Checked {
         declared(&self.from, &experiment.hosts, "host", path!["loads", name, "from"])?;
-        self.kind.check(&LoadPlace { experiment, name, load: self })
+        let at = LoadPlace { experiment, name, load: self };
+        if self.kind.target() == Target::Service {
+            at.aims_at_a_service()?;
+        }
+        self.kind.check(&at)
     }
 }
 

@@ -125,7 +125,6 @@ impl LoadType for PostgresLoad {
     }
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
-        at.aims_at_a_service()?;
         check_extent(at, ("transactions", self.transactions), 1_000_000_000_000, self.duration)?;
         check_timeout(at, self.timeout)?;
         in_range(u64::from(self.generators), 1, 64, at.key("generators"))?;

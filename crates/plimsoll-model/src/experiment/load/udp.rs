@@ -73,7 +73,6 @@ impl LoadType for UdpLoad {
     }
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
-        at.aims_at_a_service()?;
         in_range(u64::from(self.flows), 1, 64, at.key("flows"))?;
         in_range(u64::from(self.size), 32, 65_507, at.key("size"))?;
         in_range(u64::from(self.batch), 1, 1024, at.key("batch"))?;
