@@ -309,6 +309,11 @@ fn asked_for_from(least: f64, known: &Known<'_>, profile: &ProfileReport) -> Opt
     Some(format!("{} of `{}`{why}", names.join(" and "), of(largest[0].1)?))
 }
 
+/// Whether a system call takes a part of the added time that is worth a mention.
+pub(super) fn is_called_much(profile: &ProfileReport, call: &str) -> bool {
+    profile.entered.iter().any(|it| it.share >= OF_TWO && entry(&it.function) == Some(call))
+}
+
 /// What the kernel is asked for, and what it does then.
 fn in_kernel(known: &Known<'_>, profile: &ProfileReport) -> Option<String> {
     match (asked_for(known, profile), by_meaning::of_kernel(profile)) {
@@ -394,12 +399,21 @@ fn with_missing(cause: Cause, missing: Option<&'static str>) -> Cause {
     Cause { remedy, ..cause }
 }
 
-/// What shows the names of the functions that a thread spends its time in.
-pub(super) fn with_missing_names(cause: Cause, profile: &ProfileReport) -> Cause {
-    with_missing(cause, computed(profile).and_then(|it| it.missing))
+/// A cause of one process, whose title names what that computes in the added time, or else `otherwise`.
+pub(super) fn with_computed(cause: Cause, profile: &ProfileReport, process: &str, otherwise: &str) -> Cause {
+    let function = main_function(profile).filter(|it| it.owner.last().is_some_and(|it| it == process));
+    let computed = function.and_then(|it| described(profile, it));
+    let what = computed.as_ref().map_or(otherwise, |it| &it.what);
+    let title = format!("{}: {what}", cause.title);
+    with_missing(Cause { title, ..cause }, computed.and_then(|it| it.missing))
 }
 
 fn computed(profile: &ProfileReport) -> Option<Computed> {
+    described(profile, main_function(profile)?)
+}
+
+/// The function of a program that tells most of what is computed in the added time.
+fn main_function(profile: &ProfileReport) -> Option<&GrownFunction> {
     let mut of_programs = of_programs(profile);
     let with_name = of_programs.clone().find(|it| has_name(it));
     let nameless = of_programs.find(|it| !has_name(it) && it.share >= PART);
@@ -407,7 +421,7 @@ fn computed(profile: &ProfileReport) -> Option<Computed> {
     let is_larger = |it: &&GrownFunction| {
         named_caller(it).is_some() && with_name.is_none_or(|named| it.share >= LARGER * named.share)
     };
-    described(profile, nameless.filter(is_larger).or(with_name).or(nameless)?)
+    nameless.filter(is_larger).or(with_name).or(nameless)
 }
 
 /// How many times as much as a function with a name one without it takes that is named by its caller.
@@ -435,19 +449,25 @@ fn described(profile: &ProfileReport, function: &GrownFunction) -> Option<Comput
         |it: &&GrownFunction| has_name(it) && runtime(it).is_none() && it.owner.last() == Some(process);
     let (what, missing) = match (runtime(function), of_programs(profile).find(runs)) {
         (None, _) => (with_caller(function), None),
-        (Some(_), Some(run)) => (format!("`{}`", run.function), None),
+        (Some(_), Some(run)) => (with_caller(run), None),
         (Some(runtime), None) => (format!("{} code", runtime.language), Some(runtime.names)),
     };
-    let purpose = by_meaning::of_program(function).map(|it| format!(": {it}")).unwrap_or_default();
+    let purpose = by_meaning::of_program(profile, function).map(|it| format!(": {it}")).unwrap_or_default();
     Some(Computed { what: format!("{what} of `{process}`{purpose}"), missing })
 }
 
 /// A function, with who calls it where it has no name of its own.
 fn with_caller(function: &GrownFunction) -> String {
     match named_caller(function) {
-        Some(caller) => format!("`{}`, called by `{caller}`,", function.function),
-        None => format!("`{}`", function.function),
+        Some(caller) => format!("`{}`, called by `{}`,", function.function, without_parameters(caller)),
+        None => format!("`{}`", without_parameters(&function.function)),
     }
+}
+
+/// The name of a function of C++ without the types of its parameters. Go has names with a receiver in parentheses.
+fn without_parameters(name: &str) -> &str {
+    let is_name = |character: char| character.is_alphanumeric() || character == '_';
+    name.split_once('(').map_or(name, |(before, _)| if before.ends_with(is_name) { before } else { name })
 }
 
 /// The name of a system call, or that of page faults; nothing for what these lead to.
@@ -519,22 +539,9 @@ mod tests {
     use plimsoll_model::observation::ProfileClock;
     use plimsoll_model::report::{ProfileReport, ProfileSide};
 
+    use super::super::fixture::function;
     use super::super::{Measured, named as all_named};
     use super::*;
-
-    fn function(name: &str, kind: FrameKind, share: f64) -> GrownFunction {
-        let owner = ["firewall", "relay"].map(str::to_owned).to_vec();
-        GrownFunction {
-            function: name.into(),
-            was: None,
-            kind,
-            before_us: 1.0,
-            after_us: 1.0 + 1000.0 * share,
-            share,
-            owner,
-            called_by: vec!["connect".to_owned()],
-        }
-    }
 
     fn profile(
         narrowest: Option<GrownFunction>,
@@ -758,6 +765,19 @@ mod tests {
     }
 
     #[test]
+    fn titles_leave_out_the_parameters_of_functions() {
+        for (name, title) in [
+            ("open_tables(THD*, bool)", "open_tables"),
+            ("Scanner<int>::run(char const*) const", "Scanner<int>::run"),
+            ("runtime.(*mspan).sweep", "runtime.(*mspan).sweep"),
+            ("(anonymous namespace)::walk(int)", "(anonymous namespace)::walk(int)"),
+            ("work", "work"),
+        ] {
+            assert_eq!(without_parameters(name), title);
+        }
+    }
+
+    #[test]
     fn the_caller_of_a_library_without_names_stands_in_the_title() {
         let of = |callers: &[&str], named_share| {
             let called_by = callers.iter().map(|name| (*name).to_owned()).collect();
@@ -767,9 +787,15 @@ mod tests {
             let title = saturated(&of_profile(&busy)).unwrap().title;
             title.split_once(": ").unwrap().1.to_owned()
         };
-        let called = "`[libcrypto.so.3]`, called by `RSA_sign`, of `relay`: public-key operations of TLS handshakes, as with RSA";
+        let with_purpose =
+            |what: &str| format!("{what} of `relay`: public-key operations of TLS handshakes, as with RSA");
+        let called = with_purpose("`[libcrypto.so.3]`, called by `RSA_sign`,");
         assert_eq!(of(&["main", "RSA_sign", "[libssl.so.3]"], 0.2), called);
-        assert_eq!(of(&["main", "RSA_sign"], 0.5), "`memcpy` of `relay`", "about as large, and has a name");
+        assert_eq!(
+            of(&["main", "RSA_sign"], 0.5),
+            with_purpose("`memcpy`"),
+            "about as large, and has a name"
+        );
         assert_eq!(of(&["_start", "main"], 0.02), "`[libcrypto.so.3]` of `relay`");
     }
 

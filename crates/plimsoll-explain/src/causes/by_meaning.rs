@@ -158,28 +158,38 @@ fn meaning(of: &[Meaning], name: &str) -> Option<&'static str> {
     of.iter().find(|(starts, _)| starts.iter().any(|start| name.starts_with(start))).map(|(_, what)| *what)
 }
 
-/// What a function of a program is for, or else one that calls it.
-pub(super) fn of_program(function: &GrownFunction) -> Option<&'static str> {
-    let mut names = std::iter::once(&function.function).chain(function.called_by.iter().rev());
-    names.find_map(|name| meaning(&OF_PROGRAMS, name))
+/// What a function of a program is for, or one that calls it, or else what functions of this program do in a good part of the added time together.
+pub(super) fn of_program(profile: &ProfileReport, function: &GrownFunction) -> Option<&'static str> {
+    let of = |function: &GrownFunction| {
+        let mut names = std::iter::once(&function.function).chain(function.called_by.iter().rev());
+        names.find_map(|name| meaning(&OF_PROGRAMS, name))
+    };
+    let own = profile.functions.iter().filter(|it| it.kind == FrameKind::User && it.owner == function.owner);
+    of(function).or_else(|| largest(own.filter_map(|it| Some((of(it)?, it.share)))))
 }
 
 /// What functions of the kernel do that take a good part of the added time together.
 pub(super) fn of_kernel(profile: &ProfileReport) -> Option<&'static str> {
-    let mut shares: Vec<(&'static str, f64)> = Vec::new();
     let all = profile.functions.iter().filter(|it| it.kind == FrameKind::Kernel);
-    for (what, share) in all.filter_map(|it| Some((meaning(&OF_KERNEL, &it.function)?, it.share))) {
+    let all = all.filter_map(|it| Some((meaning(&OF_KERNEL, &it.function)?, it.share)));
+    // With what it calls. Compiled programs of the kernel (BPF) have no names of their own, so that who calls them tells more.
+    let narrowest = profile.narrowest.as_ref().filter(|it| it.kind == FrameKind::Kernel);
+    let narrowest = narrowest.and_then(|it| {
+        let names = std::iter::once(&it.function).chain(it.called_by.iter().rev().take(NEAREST));
+        Some((names.into_iter().find_map(|name| meaning(&OF_KERNEL, name))?, it.share))
+    });
+    largest(all.chain(narrowest))
+}
+
+/// The purpose that takes the largest share, summed over functions, if that is worth a mention.
+fn largest(functions: impl Iterator<Item = (&'static str, f64)>) -> Option<&'static str> {
+    let mut shares: Vec<(&'static str, f64)> = Vec::new();
+    for (what, share) in functions {
         match shares.iter_mut().find(|(known, _)| *known == what) {
             Some((_, sum)) => *sum += share,
             None => shares.push((what, share)),
         }
     }
-    // With what it calls. Compiled programs of the kernel (BPF) have no names of their own, so that who calls them tells more.
-    let narrowest = profile.narrowest.as_ref().filter(|it| it.kind == FrameKind::Kernel);
-    shares.extend(narrowest.and_then(|it| {
-        let names = std::iter::once(&it.function).chain(it.called_by.iter().rev().take(NEAREST));
-        Some((names.into_iter().find_map(|name| meaning(&OF_KERNEL, name))?, it.share))
-    }));
     shares.into_iter().filter(|(_, share)| *share >= LEAST).max_by(|a, b| a.1.total_cmp(&b.1)).map(|it| it.0)
 }
 
@@ -219,11 +229,23 @@ mod tests {
     }
 
     #[test]
-    fn a_function_without_a_name_is_known_by_its_caller() {
-        let of = |name, called_by| of_program(&function(name, 1.0, called_by));
+    fn a_function_without_a_name_is_known_by_its_caller_or_by_others_of_its_program() {
+        let of = |name, called_by| of_program(&profile(), &function(name, 1.0, called_by));
         let handshakes = Some("public-key operations of TLS handshakes, as with RSA");
         assert_eq!(of("[libcrypto.so.3]", &["main", "SSL_do_handshake"]), handshakes);
         assert_eq!(of("__strcoll_l", &[]), Some("comparisons by the rules of a locale"));
         assert_eq!(of("work", &["main"]), None);
+        let work = |share, owner: &str| {
+            let of_user = |name, share| {
+                let owner = vec!["host".into(), owner.into()];
+                GrownFunction { kind: FrameKind::User, owner, ..function(name, share, &[]) }
+            };
+            let functions =
+                vec![of_user("work", 0.5), of_user("SHA1_Update", share), of_user("HMAC_Final", share)];
+            of_program(&ProfileReport { functions, ..profile() }, &function("work", 0.5, &[]))
+        };
+        assert_eq!(work(0.1, "bill"), Some("hashes of data"));
+        assert_eq!(work(0.05, "bill"), None, "a small part");
+        assert_eq!(work(0.1, "other"), None, "of another program");
     }
 }

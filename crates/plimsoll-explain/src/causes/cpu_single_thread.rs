@@ -47,8 +47,8 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         after: 100.0 * idle,
         unit: "%".to_owned(),
     };
-    let functions =
-        profile.functions.iter().take(2).map(|it| by_functions::function_evidence(it, &profile.per));
+    let functions = profile.functions.iter().take(2).chain(&profile.narrowest);
+    let functions = functions.map(|it| by_functions::function_evidence(it, &profile.per));
     let (added, of_kernel) = profile.added_us();
     if profile.grew && !known.is_explained_by(added) {
         return Vec::new();
@@ -60,9 +60,9 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         true => 0.7,
         false => 0.45,
     };
-    let title = format!("{}: `{}` on {}", ID.title(), busiest.who.process, busiest.who.owner);
+    let whole = format!("`{}` on {}", busiest.who.process, busiest.who.owner);
     let cause = cause(ID, sure, [thread, idle].into_iter().chain(functions).collect());
-    vec![by_functions::with_missing_names(Cause { title, ..cause }, profile)]
+    vec![by_functions::with_computed(cause, profile, &busiest.who.process, &whole)]
 }
 
 /// The share of one CPU that a process uses which has one thread to use it with, as pidstat and top print it.

@@ -3,7 +3,8 @@
 use plimsoll_model::cause::CauseId;
 use plimsoll_model::observation::{FrameKind, ProfileClock, TracedCall, WaitSite};
 use plimsoll_model::report::{
-    Evidence, GrownBlockIo, GrownCalls, GrownFailures, GrownWait, ProfileReport, ProfileSide, WaitFor, Who,
+    Evidence, GrownBlockIo, GrownCalls, GrownFailures, GrownFunction, GrownWait, ProfileReport, ProfileSide,
+    WaitFor, Who,
 };
 
 use super::{Known, Measured, named};
@@ -102,6 +103,21 @@ pub(super) fn wait(process: &str, site: WaitSite, wait_for: WaitFor) -> GrownWai
     let who = who(FrameKind::Host, process);
     let (before_threads, after_threads) = (0.1, 1.0);
     GrownWait { who, site, wait_for, before_us: 300.0, after_us: 3000.0, before_threads, after_threads }
+}
+
+/// A function of the relay that takes this share of the added time.
+pub(super) fn function(name: &str, kind: FrameKind, share: f64) -> GrownFunction {
+    let owner = ["firewall", "relay"].map(str::to_owned).to_vec();
+    GrownFunction {
+        function: name.into(),
+        was: None,
+        kind,
+        before_us: 1.0,
+        after_us: 1.0 + 1000.0 * share,
+        share,
+        owner,
+        called_by: vec!["connect".to_owned()],
+    }
 }
 
 /// A profile in which calls of a process fail.

@@ -25,13 +25,14 @@ const SURE: f64 = 0.2;
 const SURE_OF_QUEUE: f64 = 0.8;
 /// How sure it is where the kernel itself waits for the answer.
 const SURE_OF_KERNEL: f64 = 0.9;
-/// Functions in which the kernel waits for a program before a call goes on, and for whom it waits: fs/notify/fanotify, fs/fuse, fs/autofs, fs/userfaultfd.c, kernel/seccomp.c, net/sunrpc.
-const ASKED: [(&str, &str); 8] = [
+/// Functions in which the kernel waits for a program before a call goes on, and for whom it waits: fs/notify/fanotify, fs/fuse, fs/autofs, fs/userfaultfd.c, fs/pipe.c, kernel/seccomp.c, net/sunrpc.
+const ASKED: [(&str, &str); 9] = [
     ("fanotify_", "a watcher of files (fanotify)"),
     ("request_wait_answer", "a file system in a program (FUSE)"),
     ("fuse_", "a file system in a program (FUSE)"),
     ("autofs_wait", "automount (autofs)"),
     ("handle_userfault", "who fills in memory (userfaultfd)"),
+    ("wait_for_partner", "who opens the other end of a FIFO"),
     ("seccomp_do_user_notification", "a supervisor of system calls (seccomp)"),
     ("rpc_wait_bit_killable", "a file server (NFS)"),
     ("nfs_wait", "a file server (NFS)"),
