@@ -8,7 +8,7 @@ use super::known::ABOUT_HALF;
 use super::{Dependency, Known, by_functions, by_seen};
 
 /// The fewest questions that make a queue, on average.
-const LEAST_QUEUED: f64 = 1.0;
+pub(super) const LEAST_QUEUED: f64 = 1.0;
 /// A program that uses more CPUs has questions wait for those.
 const COMPUTES: f64 = 0.5;
 /// What threads of a program wait for that does its own work for a question. Others wait for an event of any question.
@@ -69,7 +69,7 @@ pub(super) fn queue<'k>(known: &'k Known<'_>, server: &'k str) -> Option<Queue<'
 }
 
 /// Whether threads of a program compute or wait for something of their own.
-fn works(known: &Known<'_>, program: &str) -> bool {
+pub(super) fn works(known: &Known<'_>, program: &str) -> bool {
     let Some(profile) = known.profile else { return false };
     let computes =
         profile.cpu_use.iter().any(|it| program_of(&it.who.process) == program && it.after_cpus > COMPUTES);

@@ -2,16 +2,16 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::observation::{WaitSite, program_of};
-use plimsoll_model::report::{GrownWait, WaitFor};
+use plimsoll_model::report::{Evidence, GrownWait, WaitFor};
 
-use super::{Definition, Dependency, Known, Page, by_functions, by_seen, by_servers, cause};
+use super::{Definition, Dependency, Known, Page, by_functions, by_seen, by_servers, cause, quoted};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
-        evidence_for: "threads of the program sleep in a call that waits for something to read or for a connection, for most of the added time. Where their sockets show it, the title names the server, and the server that this one waits for. A server that passes few of the questions on to its own servers, and neither computes nor waits for a lock or a disk, has the others in a queue. Or the kernel has asked another program for them, as a watcher of files (fanotify), a file system in a program (FUSE) or a file server (NFS)",
+        evidence_for: "threads of the program sleep in a call that waits for something to read or for a connection, for most of the added time. Where their sockets show it, the title names the server, and the server that this one waits for. A server that passes few of the questions on to its own servers, and neither computes nor waits for a lock or a disk, has the others in a queue. One that leaves connections in its listen queue has too few processes or threads. Or the kernel has asked another program for them, as a watcher of files (fanotify), a file system in a program (FUSE) or a file server (NFS)",
         evidence_against: "a cause in the program that should answer is known. The program waits for input on both sides",
         test: "find whom it waits for (`ss -tnp`, `lsof -p PID`), and look at that program in the same way",
-        remedy: "mend what answers late. Allow a server that queues more connections to its own servers (maxconn of HAProxy, max_conns of nginx, a larger pool). Ask several questions at a time, or keep answers that do not change",
+        remedy: "mend what answers late. Allow a server that queues more connections to its own servers (maxconn of HAProxy, max_conns of nginx, a larger pool), or more processes (MaxRequestWorkers of Apache, pm.max_children of PHP). Ask several questions at a time, or keep answers that do not change",
     },
     find,
 )
@@ -81,21 +81,40 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let Some(first) = asking.or(waits.first().copied()) else { return Vec::new() };
     let chain = chain_of(&first);
     let queue = chain.last().and_then(|last| by_servers::queue(known, &last.server));
-    if queue.is_none() && by_functions::explains_all(known) {
+    let not_accepted =
+        chain.last().filter(|_| queue.is_none()).and_then(|last| not_accepted(known, &last.server));
+    let has_queue = queue.is_some() || not_accepted.is_some();
+    if !has_queue && by_functions::explains_all(known) {
         return Vec::new();
     }
     let call = call_of(first).unwrap_or_default();
-    let kept = queue.as_ref().map_or_else(String::new, |queue| {
+    let kept = queue.as_ref().map(|queue| {
         format!(", which keeps {:.0} of {:.0} questions in a queue", queue.kept()[1], queue.asked[1])
     });
+    let accepted = not_accepted.map(|(address, it)| {
+        format!(", while {:.0} connections to {address} wait until it accepts them", it.after)
+    });
+    let kept = kept.or(accepted).unwrap_or_default();
     let title = format!("{}: `{}` in {call}{}{kept}", ID.title(), first.who.process, whom_of(&chain));
     let evidence = queue.iter().flat_map(by_servers::Queue::evidence);
+    let evidence = evidence.chain(not_accepted.map(|(_, it)| quoted(it)));
     let evidence = evidence.chain(by_seen::wait_evidence(known, &waits));
     let evidence = evidence.chain(chain.iter().map(|asked| by_servers::evidence(asked)));
     let work = chain.last().map(|last| by_servers::work(known, &last.server)).unwrap_or_default();
     let evidence = evidence.chain(work);
-    let sure = if queue.is_some() { SURE_OF_QUEUE } else { SURE };
+    let sure = if has_queue { SURE_OF_QUEUE } else { SURE };
     vec![Cause { title, ..cause(ID, sure, evidence.collect()) }]
+}
+
+/// Connections that wait on average until a listening socket is asked for them, by its address.
+const NOT_ACCEPTED: &str = "listen.waiting of ";
+
+/// The address where more connections wait to be accepted, if the server neither computes nor waits for something of its own: it has too few processes.
+fn not_accepted<'k>(known: &'k Known<'_>, server: &str) -> Option<(&'k str, &'k Evidence)> {
+    let at = |it: &'k Evidence| Some((it.metric.strip_prefix(NOT_ACCEPTED)?.split(' ').next()?, it));
+    let added = |it: &Evidence| it.after - it.before;
+    let longest = known.evidence.iter().filter_map(at).max_by(|a, b| added(a.1).total_cmp(&added(b.1)));
+    longest.filter(|(_, it)| added(it) >= by_servers::LEAST_QUEUED && !by_servers::works(known, server))
 }
 
 /// The servers in words: `, for nginx, which waits for php-fpm`.
@@ -138,7 +157,7 @@ mod tests {
     use plimsoll_model::observation::FrameKind;
     use plimsoll_model::report::{GrownCpuUse, ProfileReport};
 
-    use super::super::fixture::{asleep, profile, relay, wait, who};
+    use super::super::fixture::{asleep, grew, profile, relay, wait, who};
     use super::super::{Measured, named};
     use super::*;
 
@@ -207,6 +226,37 @@ mod tests {
         assert_eq!(sure, SURE, "it computes all the time");
         let few = vec![waits_for("ab", "haproxy", 0.9, 0.95), waits_for("haproxy", "python3", 0.8, 0.3)];
         assert_eq!(of_servers(few, |_| {}).1, SURE, "less than one question");
+    }
+
+    #[test]
+    fn a_server_that_leaves_connections_in_its_listen_queue_has_too_few_processes_unless_it_computes() {
+        let of = |waiting: f64, more: &dyn Fn(&mut ProfileReport)| {
+            let ab = wait("ab (command)", asleep("do_epoll_wait", "epoll_wait"), WaitFor::Other);
+            let waits = vec![GrownWait { before_us: 665_000.0, after_us: 1_805_000.0, ..ab }];
+            let mut profile = ProfileReport { waits, ..profile() };
+            more(&mut profile);
+            let dependencies = vec![waits_for("ab", "apache2", 5.1, 7.6)];
+            let processes = vec!["ab (command)".to_owned(), "apache2 (served)".to_owned()];
+            let evidence = [grew("host", "listen.waiting of 127.0.0.1:80 (level)", 0.1, waiting)];
+            let known = Known {
+                profile: Some(&profile),
+                measured: Measured { processes, dependencies, ..relay() },
+                evidence: &evidence,
+                took_us: Some((780_000.0, 1_920_000.0)),
+                ..Known::default()
+            };
+            let cause = named(&known).into_iter().find(|cause| cause.id == ID).unwrap();
+            (cause.title, cause.confidence)
+        };
+        let (title, sure) = of(4.8, &|_| {});
+        assert!(title.ends_with("while 5 connections to 127.0.0.1:80 wait until it accepts them"), "{title}");
+        assert_eq!(sure, SURE_OF_QUEUE);
+        assert_eq!(of(0.6, &|_| {}).1, SURE, "less than one connection");
+        let computes = |profile: &mut ProfileReport| {
+            let who = who(FrameKind::Host, "apache2 (served)");
+            profile.cpu_use = vec![GrownCpuUse { who, before_cpus: 0.1, after_cpus: 0.97 }];
+        };
+        assert_eq!(of(4.8, &computes).1, SURE);
     }
 
     #[test]

@@ -85,8 +85,8 @@ impl Listeners {
         }
         let mut add = |name, value| *self.sums.entry(name).or_default() += value;
         add(filled, 100.0 * f64::from(it.longest) / f64::from(it.limit.max(1)));
+        add(waiting, it.waiting as f64);
         if is_shared {
-            add(waiting, it.waiting as f64);
             add(excess, it.excess());
         }
     }
@@ -104,7 +104,8 @@ mod tests {
         listeners.add("a:1", &one(0));
         assert!(listeners.sums.is_empty());
         [2, 0, 4].into_iter().for_each(|waiting| listeners.add("a:1", &one(waiting)));
-        assert_eq!(listeners.sums, BTreeMap::from([("listen.a:1.filled".to_owned(), 75.0)]));
+        let expected = [("listen.a:1.filled".to_owned(), 75.0), ("listen.a:1.waiting".to_owned(), 6.0)];
+        assert_eq!(listeners.sums, BTreeMap::from(expected));
         let shared = Listening { sockets: 2, waiting: 6, longest: 6, limit: 8 };
         listeners.add("b:1", &shared);
         assert_eq!((listeners.sums["listen.b:1.waiting"], listeners.sums["listen.b:1.excess"]), (6.0, 6.0));

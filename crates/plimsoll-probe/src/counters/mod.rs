@@ -43,10 +43,10 @@
 //! | `locks.{held,blocked}` | `locks` | deep | file locks |
 //! | `tcp.STATE`, `tcp.backlog` | socket diagnostics, else `net/tcp`, `net/tcp6` | deep | TCP sockets by state; connections that wait to be accepted |
 //! | `tcp.listener.ADDRESS.limit` | socket diagnostics | deep | connections that may wait there to be accepted |
-//! | `listen.looks`, `listen.ADDRESS.filled` | socket diagnostics | each second | looks at listening sockets; of each that ever had a connection waiting, the sum over looks of the share of its queue that is used, in per cent |
+//! | `listen.looks`, `listen.ADDRESS.{filled,waiting}` | socket diagnostics | each second | looks at listening sockets; of each that ever had a connection waiting, sums over looks of the share of its queue that is used, in per cent, and of the connections that wait |
 //! | `tcp.{looked_at,held}` | socket diagnostics | where asked | sums over looks of the busiest connections, and of those that hold less than a segment back |
 //! | `dns.questions` | socket diagnostics | each second | sum over the same looks of the UDP sockets that wait for a name server (port 53) |
-//! | `listen.ADDRESS.{waiting,excess}` | socket diagnostics | each second | where several sockets listen on one address (SO_REUSEPORT): sums over looks of the connections that wait, and of those that wait in the longest queue beyond an equal share |
+//! | `listen.ADDRESS.excess` | socket diagnostics | each second | where several sockets listen on one address (SO_REUSEPORT): the sum over looks of the connections that wait in the longest queue beyond an equal share |
 //! | `rules`, `routes`, `neighbours` | route netlink | deep | routing-policy rules, routes and neighbours of all families |
 //! | `rules.iptables` | `net/ip_tables_names`, getsockopt(2) | deep | rules of iptables-legacy, of all tables and both families |
 //! | `rules.nftables` | netfilter netlink | deep | rules of nftables, of all families and tables |
