@@ -208,19 +208,36 @@ const INFO_LAST_RECEIVED: usize = 52;
 /// The port of name servers.
 const DNS: u16 = 53;
 
-/// How many UDP sockets of a network namespace wait for a name server: a resolver connects one for each question, and closes it with the answer.
-pub(crate) fn open_questions(diagnostics: &Socket) -> io::Result<u64> {
-    let mut questions = 0;
+/// A UDP socket.
+pub(crate) struct UdpSocket {
+    pub(crate) inode: u32,
+    pub(crate) own: SocketAddr,
+    /// Whom it is connected to.
+    pub(crate) peer: Option<SocketAddr>,
+}
+
+/// The UDP sockets of a network namespace.
+pub(crate) fn udp_sockets(diagnostics: &Socket) -> io::Result<Vec<UdpSocket>> {
+    let mut sockets = Vec::new();
     for family in [libc::AF_INET, libc::AF_INET6] {
         let mut request = [0; REQUEST_BY_FAMILY];
         request[..2].copy_from_slice(&[family as u8, libc::IPPROTO_UDP as u8]);
         request[4..8].copy_from_slice(&ALL_STATES.to_ne_bytes());
         diagnostics.dump(SOCK_DIAG_BY_FAMILY, &request, |answer| {
-            let port = answer.get(ANSWER_PEER_PORT..).and_then(|rest| rest.first_chunk());
-            questions += u64::from(port.is_some_and(|port| u16::from_be_bytes(*port) == DNS));
+            let own = end(answer, ANSWER_PORT, ANSWER_ADDRESS).map(canonical);
+            let peer = end(answer, ANSWER_PEER_PORT, ANSWER_PEER_ADDRESS).map(canonical);
+            let peer = peer.filter(|peer| peer.port() != 0);
+            let socket = number(answer, ANSWER_INODE).zip(own);
+            sockets.extend(socket.map(|(inode, own)| UdpSocket { inode, own, peer }));
         })?;
     }
-    Ok(questions)
+    Ok(sockets)
+}
+
+/// How many UDP sockets of a network namespace wait for a name server: a resolver connects one for each question, and closes it with the answer.
+pub(crate) fn open_questions(diagnostics: &Socket) -> io::Result<u64> {
+    let asks = |it: &&UdpSocket| it.peer.is_some_and(|peer| peer.port() == DNS);
+    Ok(udp_sockets(diagnostics)?.iter().filter(asks).count() as u64)
 }
 
 /// Hands each TCP socket of the calling thread's network namespace that is in these states to `each` as a `struct inet_diag_msg`, with the attributes

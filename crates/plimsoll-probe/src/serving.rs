@@ -6,7 +6,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use crate::connections::{ends, listening_sockets};
+use crate::connections::{UdpSocket, diagnostics, ends, listening_sockets, udp_sockets};
 use crate::small_file;
 use crate::tree::ProcessTree;
 use crate::unix_sockets::{self, UnixSocket};
@@ -70,6 +70,7 @@ impl Servers {
         }
         let mut links = by_unix(&own)?;
         links.extend(by_tcp(&own)?);
+        links.extend(by_udp(&own)?);
         let mut unknown = BTreeSet::new();
         for Link { client, serving, waits } in links {
             match serving.iter().find_map(|socket| own.get(socket)) {
@@ -126,12 +127,8 @@ fn by_unix(own: &BTreeMap<u32, u32>) -> io::Result<Vec<Link>> {
 /// The connections of these TCP sockets, if the other end is in this namespace as well.
 fn by_tcp(own: &BTreeMap<u32, u32>) -> io::Result<Vec<Link>> {
     let (listening, ends) = (listening_sockets()?, ends()?);
-    // A listener may be on one address, or on all of a family, and that of IPv6 takes IPv4 as well.
     let listens_at = |address: &SocketAddr| {
-        let of_all = [IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv6Addr::UNSPECIFIED)];
-        let addresses = of_all.into_iter().chain([address.ip()]);
-        let at = addresses.map(|ip| SocketAddr::new(ip, address.port()));
-        at.filter_map(|address| listening.get(&address)).flatten().copied().collect::<Vec<u32>>()
+        places(*address).filter_map(|place| listening.get(&place)).flatten().copied().collect::<Vec<u32>>()
     };
     let link = |(pair, end): (&(SocketAddr, SocketAddr), &crate::connections::End)| {
         let (local, remote) = pair;
@@ -143,6 +140,24 @@ fn by_tcp(own: &BTreeMap<u32, u32>) -> io::Result<Vec<Link>> {
         Some(Link { client: end.inode, serving, waits: end.waits })
     };
     Ok(ends.iter().filter_map(link).collect())
+}
+
+/// The connected ones of these UDP sockets. Who serves them waits for datagrams of anybody.
+fn by_udp(own: &BTreeMap<u32, u32>) -> io::Result<Vec<Link>> {
+    let all = udp_sockets(&diagnostics()?)?;
+    let link = |socket: &UdpSocket| {
+        let peer = socket.peer.filter(|_| own.contains_key(&socket.inode))?;
+        let serves = |it: &&UdpSocket| it.peer.is_none() && places(peer).any(|place| place == it.own);
+        let serving = all.iter().filter(serves).map(|it| it.inode).collect();
+        Some(Link { client: socket.inode, serving, waits: true })
+    };
+    Ok(all.iter().filter_map(link).collect())
+}
+
+/// Where a server may be bound that an address leads to: there, or to all addresses of a family. One of IPv6 takes IPv4 as well.
+fn places(address: SocketAddr) -> impl Iterator<Item = SocketAddr> {
+    let of_all = [IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv6Addr::UNSPECIFIED)];
+    of_all.into_iter().chain([address.ip()]).map(move |ip| SocketAddr::new(ip, address.port()))
 }
 
 /// What a process is called; nothing where it has ended.
@@ -174,7 +189,7 @@ fn owners(wanted: &BTreeSet<u32>) -> BTreeSet<u32> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{TcpListener, TcpStream};
+    use std::net::{TcpListener, TcpStream, UdpSocket};
     use std::os::fd::OwnedFd;
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr as UnixAddress, UnixListener, UnixStream};
@@ -211,6 +226,20 @@ mod tests {
         drop(accepted);
         assert!(servers_of(&child).is_empty());
         end(child);
+    }
+
+    #[test]
+    fn who_is_bound_where_a_udp_socket_is_connected_to_serves_it() {
+        let [server, stranger] = [(); 2].map(|()| UdpSocket::bind("0.0.0.0:0").unwrap());
+        let asking = UdpSocket::bind("127.0.0.1:0").unwrap();
+        asking.connect(("127.0.0.1", server.local_addr().unwrap().port())).unwrap();
+        let child = client(asking);
+        let other = client(stranger);
+        assert_eq!(servers_of(&child), [std::process::id()].into());
+        assert!(servers_of(&other).is_empty(), "it is connected to nobody");
+        drop(server);
+        assert!(servers_of(&child).is_empty(), "nobody is bound there any more");
+        [child, other].into_iter().for_each(end);
     }
 
     #[test]
