@@ -188,6 +188,9 @@ pub(super) fn computed_beside(known: &Known<'_>, causes: &[Cause]) -> Option<Cau
 /// The least part of the added CPU time that is worth a second cause, and the part of it that one call takes.
 const SECOND: (f64, f64) = (0.15, 0.1);
 
+/// Functions of the dynamic linker.
+const LOADER: [&str; 3] = ["[ld-linux", "_dl_", "do_lookup_x"];
+
 /// CPU time of another kind than causes name: the kernel's beside what programs compute, or what a program computes that no cause names.
 pub(super) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
     let Some(profile) = known.profile.filter(|profile| profile.tells()) else { return Vec::new() };
@@ -218,7 +221,9 @@ pub(super) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
     let is_named = |process: &String| {
         let name = program_of(process);
         causes.iter().any(|cause| {
-            let texts = std::iter::once(&cause.title).chain(cause.evidence.iter().map(|it| &it.metric));
+            // Beside new processes stands whatever computes more, new or not.
+            let evidence = cause.evidence.iter().filter(|_| cause.id != CauseId::ServiceManyProcesses);
+            let texts = std::iter::once(&cause.title).chain(evidence.map(|it| &it.metric));
             let named = [format!("`{name}`"), format!("`{process}`"), format!("/{process}")];
             texts.into_iter().any(|text| named.iter().any(|it| text.contains(it)))
         })
@@ -232,9 +237,11 @@ pub(super) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
             .collect();
         let sum = |of: fn(&GrownFunction) -> f64| own.iter().map(|it| of(it)).sum::<f64>();
         let was_us = sum(|it| it.before_us);
-        let Some(first) = own.first().filter(|_| is_enough(sum(|it| it.after_us) - was_us, was_us)) else {
-            continue;
-        };
+        // What loads a program is part of starting it.
+        let is_loader = |it: &GrownFunction| LOADER.iter().any(|start| it.function.starts_with(start));
+        let is_it =
+            |it: &&&GrownFunction| !is_loader(it) && is_enough(sum(|it| it.after_us) - was_us, was_us);
+        let Some(first) = own.first().filter(is_it) else { continue };
         let Some(Computed { what, missing }) = described(profile, first) else { continue };
         let id = CauseId::CpuUserSaturated;
         let evidence = own.iter().take(3).map(|it| function_evidence(it, &profile.per)).collect();
@@ -828,6 +835,20 @@ mod tests {
                 .collect()
         };
         assert_eq!(titles(&both), ["A program uses up the CPUs: `match` of `zstd (command)`"]);
+        let starts = Cause {
+            title: "A program starts many processes: `sh`".into(),
+            ..cause(
+                CauseId::ServiceManyProcesses,
+                0.8,
+                vec![function_evidence(&of("zstd", "execve", 0.2), "run")],
+            )
+        };
+        let beside_starts = |name: &str| {
+            let work = profile(None, vec![of("zstd", name, 0.4)], 0.5, 0.0);
+            let known = Known { took_us: Some((1000.0, 3000.0)), ..of_profile(&work) };
+            other_parts(&known, std::slice::from_ref(&starts)).len()
+        };
+        assert_eq!((beside_starts("match"), beside_starts("do_lookup_x")), (1, 0));
         let write =
             GrownFunction { owner: vec!["sort".into()], ..function("ksys_write", FrameKind::Kernel, 0.4) };
         let writes = ProfileReport { entered: vec![write], ..profile(None, Vec::new(), 0.4, 0.0) };

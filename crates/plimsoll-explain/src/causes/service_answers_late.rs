@@ -37,6 +37,8 @@ const ASKED: [(&str, &str); 9] = [
     ("rpc_wait_bit_killable", "a file server (NFS)"),
     ("nfs_wait", "a file server (NFS)"),
 ];
+/// Where a program of a pipeline waits for the one before it, which is part of the same command (fs/pipe.c).
+const PIPES: [&str; 2] = ["anon_pipe_read", "pipe_read"];
 /// Calls that wait for something to read, or for a connection.
 const CALLS: [&str; 16] = [
     "read",
@@ -67,7 +69,9 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         return Vec::new();
     }
     let is_it = |it: &&GrownWait| {
-        call_of(it).is_some_and(|call| CALLS.contains(&call)) && known.measured.has(&it.who.process)
+        call_of(it).is_some_and(|call| CALLS.contains(&call))
+            && !is_in(it, &PIPES)
+            && known.measured.has(&it.who.process)
     };
     let kinds = [WaitFor::Other, WaitFor::Datagram, WaitFor::Connection];
     let waits = kinds.into_iter().flat_map(|kind| by_seen::waits(known, kind));
@@ -139,9 +143,13 @@ fn by_kernel(known: &Known<'_>) -> Option<Cause> {
 
 /// Whom the kernel asks while a thread sleeps there.
 fn whom(wait: &GrownWait) -> Option<&'static str> {
-    let WaitSite::Sleep { functions, .. } = &wait.site else { return None };
-    let is_in = |start: &str| functions.iter().any(|function| function.starts_with(start));
-    ASKED.iter().find(|(start, _)| is_in(start)).map(|(_, whom)| *whom)
+    ASKED.iter().find(|(start, _)| is_in(wait, &[*start])).map(|(_, whom)| *whom)
+}
+
+/// Whether a thread sleeps in a function that begins so.
+fn is_in(wait: &GrownWait, starts: &[&str]) -> bool {
+    let WaitSite::Sleep { functions, .. } = &wait.site else { return false };
+    functions.iter().any(|function| starts.iter().any(|start| function.starts_with(start)))
 }
 
 /// The system call that a thread sleeps in.
@@ -261,16 +269,18 @@ mod tests {
 
     #[test]
     fn a_program_that_waits_for_something_to_read_is_named_where_nothing_else_is() {
-        let of = |process: &str, call: &str, took_us| {
-            let waits = vec![wait(process, asleep("sk_wait_data", call), WaitFor::Other)];
+        let in_function = |function: &str, process: &str, call: &str, took_us| {
+            let waits = vec![wait(process, asleep(function, call), WaitFor::Other)];
             let profile = ProfileReport { waits, ..profile() };
             let known = Known { profile: Some(&profile), measured: relay(), took_us, ..Known::default() };
             named(&known).iter().map(|cause| cause.id).collect::<Vec<_>>()
         };
+        let of = |process: &str, call: &str, took_us| in_function("sk_wait_data", process, call, took_us);
         // The wait grew by 2700 µs.
         let took_us = Some((500.0, 3500.0));
         assert_eq!(of("relay", "recvfrom", took_us), [ID]);
         assert!(of("relay", "wait4", took_us).is_empty(), "its child is looked at itself");
+        assert!(in_function("anon_pipe_read", "relay", "read", took_us).is_empty(), "so is who writes to it");
         assert!(of("relay", "recvfrom", Some((500.0, 90_000.0))).is_empty(), "a small part of it");
         assert!(of("relay", "recvfrom", None).is_empty() && of("stranger", "recvfrom", took_us).is_empty());
     }
