@@ -3,14 +3,18 @@
 mod kernel;
 mod processes;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nix::unistd::Pid;
 use plimsoll_probe::counters::FRESH;
+use plimsoll_probe::thread_cpu_time;
 
 use self::kernel::Proc;
 use self::processes::Processes;
 use crate::ById;
+
+/// A look takes at most this part of the time since the last one.
+const MOST_COST: f64 = 0.01;
 
 /// CPU time of services between two moments.
 #[derive(Default)]
@@ -18,24 +22,40 @@ pub(crate) struct ServicesTime {
     processes: Processes,
     /// What each service had used when it was marked, in nanoseconds.
     marked: ById<u64>,
-    /// What they had used at the last question, and when that was.
-    last: Option<(ById<u64>, Instant)>,
+    last: Option<Look>,
+}
+
+/// The last look at what services have used.
+struct Look {
+    used: ById<u64>,
+    at: Instant,
+    /// CPU time that the look took.
+    cost: Duration,
+}
+
+impl Look {
+    /// Whether this look can begin a slice that starts after such a pause. Services with thousands of processes wait in a short pause, while the other
+    /// rig has its slice, and another look at them would cost more than they use.
+    fn begins_after(&self, pause: Duration) -> bool {
+        pause < FRESH.max(self.cost.div_f64(MOST_COST))
+    }
 }
 
 impl ServicesTime {
     /// Remembers what services have used until now, each by the group of processes that it was started as.
     pub(crate) fn mark(&mut self, groups: &ById<Pid>) {
-        // The end of one slice is the beginning of the next, where that follows at once.
-        let last =
-            self.last.take().filter(|(used, at)| at.elapsed() < FRESH && used.keys().eq(groups.keys()));
-        self.marked = last.map_or_else(|| self.processes.used(groups, &Proc), |(used, _)| used);
+        let begins = |it: &Look| it.begins_after(it.at.elapsed()) && it.used.keys().eq(groups.keys());
+        let last = self.last.take().filter(begins);
+        self.marked = last.map_or_else(|| self.processes.used(groups, &Proc), |it| it.used);
     }
 
     /// What all of them used since then, in microseconds; nothing where they are not the same services, or none.
     pub(crate) fn since_mark(&mut self, groups: &ById<Pid>) -> Option<u64> {
+        let before = thread_cpu_time();
         let used = self.processes.used(groups, &Proc);
+        let cost = thread_cpu_time().saturating_sub(before);
         let spent = spent(&self.marked, &used);
-        self.last = Some((used, Instant::now()));
+        self.last = Some(Look { used, at: Instant::now(), cost });
         spent
     }
 }
@@ -53,6 +73,16 @@ mod tests {
     use plimsoll_model::frame::Id;
 
     use super::*;
+
+    #[test]
+    fn the_end_of_a_slice_begins_the_next_where_it_follows_soon() {
+        let begins = |cost_us, pause_ms| {
+            let look = Look { used: ById::new(), at: Instant::now(), cost: Duration::from_micros(cost_us) };
+            look.begins_after(Duration::from_millis(pause_ms))
+        };
+        assert!(begins(1, 4) && !begins(1, 6), "a cheap look");
+        assert!(begins(420, 30) && !begins(420, 60), "one at 250 processes");
+    }
 
     #[test]
     fn time_is_known_where_the_same_services_run_before_and_after() {
