@@ -26,6 +26,7 @@ const STATES: [&str; 12] = [
     "closing",
     "new_syn_recv",
 ];
+const SYN_SENT: usize = 2;
 const SYN_RECV: usize = 3;
 const TIME_WAIT: usize = 6;
 const LISTEN: usize = 10;
@@ -155,6 +156,8 @@ pub(crate) struct End {
     pub(crate) inode: u32,
     /// Whether this side waits for a reply: it sent last. A send and a receive within one tick of the kernel count as a wait.
     pub(crate) waits: bool,
+    /// Whether its SYN has no answer yet.
+    pub(crate) is_connecting: bool,
 }
 
 /// The ends of the TCP connections of the calling thread's network namespace, by their own address and the peer's. Listening sockets are left out.
@@ -168,7 +171,9 @@ pub(crate) fn ends() -> io::Result<BTreeMap<(SocketAddr, SocketAddr), End>> {
         let since = |at| info.and_then(|info| number(info, at));
         let waits =
             since(INFO_LAST_SENT).zip(since(INFO_LAST_RECEIVED)).is_some_and(|(sent, got)| sent <= got);
-        found.extend(own.map(canonical).zip(peer.map(canonical)).map(|pair| (pair, End { inode, waits })));
+        let is_connecting = answer.get(1).is_some_and(|state| usize::from(*state) == SYN_SENT);
+        let end = End { inode, waits, is_connecting };
+        found.extend(own.map(canonical).zip(peer.map(canonical)).map(|pair| (pair, end)));
     })?;
     Ok(found)
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use crate::connections::{UdpSocket, diagnostics, ends, listening_sockets, udp_sockets};
+use crate::connections::{End, UdpSocket, diagnostics, ends, listening_sockets, udp_sockets};
 use crate::small_file;
 use crate::tree::ProcessTree;
 use crate::unix_sockets::{self, UnixSocket};
@@ -34,8 +34,12 @@ pub struct ServerLooks {
     /// Processes that serve and were not known.
     pub pids: BTreeSet<u32>,
     /// Connections on which a program waited for an answer of another one, summed over looks, by the names of both. A Unix socket counts while it is open.
+    /// Who does not answer a SYN has its address for a name.
     pub asked: BTreeMap<(String, String), u64>,
 }
+
+/// The ends of TCP connections, by their own address and the peer's.
+type Ends = BTreeMap<(SocketAddr, SocketAddr), End>;
 
 /// A socket of a client.
 struct Link {
@@ -69,7 +73,11 @@ impl Servers {
             return Ok(());
         }
         let mut links = by_unix(&own)?;
-        links.extend(by_tcp(&own)?);
+        let ends = ends()?;
+        for (client, address) in unanswered(&own, &ends) {
+            *self.found.asked.entry((name(client), address.to_string())).or_default() += 1;
+        }
+        links.extend(by_tcp(&own, &ends)?);
         links.extend(by_udp(&own)?);
         let mut unknown = BTreeSet::new();
         for Link { client, serving, waits } in links {
@@ -124,13 +132,19 @@ fn by_unix(own: &BTreeMap<u32, u32>) -> io::Result<Vec<Link>> {
     Ok(own.keys().filter_map(link).collect())
 }
 
+/// Who of these waits until a SYN is answered, and the address that it was sent to.
+fn unanswered(own: &BTreeMap<u32, u32>, ends: &Ends) -> Vec<(u32, SocketAddr)> {
+    let waiting = ends.iter().filter(|(_, end)| end.is_connecting);
+    waiting.filter_map(|((_, remote), end)| Some((*own.get(&end.inode)?, *remote))).collect()
+}
+
 /// The connections of these TCP sockets, if the other end is in this namespace as well.
-fn by_tcp(own: &BTreeMap<u32, u32>) -> io::Result<Vec<Link>> {
-    let (listening, ends) = (listening_sockets()?, ends()?);
+fn by_tcp(own: &BTreeMap<u32, u32>, ends: &Ends) -> io::Result<Vec<Link>> {
+    let listening = listening_sockets()?;
     let listens_at = |address: &SocketAddr| {
         places(*address).filter_map(|place| listening.get(&place)).flatten().copied().collect::<Vec<u32>>()
     };
-    let link = |(pair, end): (&(SocketAddr, SocketAddr), &crate::connections::End)| {
+    let link = |(pair, end): (&(SocketAddr, SocketAddr), &End)| {
         let (local, remote) = pair;
         let is_client = own.contains_key(&end.inode) && listens_at(local).is_empty();
         let peer = ends.get(&(*remote, *local)).filter(|_| is_client)?;
@@ -190,10 +204,14 @@ fn owners(wanted: &BTreeSet<u32>) -> BTreeSet<u32> {
 #[cfg(test)]
 mod tests {
     use std::net::{TcpListener, TcpStream, UdpSocket};
-    use std::os::fd::OwnedFd;
+    use std::os::fd::{AsRawFd, OwnedFd};
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr as UnixAddress, UnixListener, UnixStream};
     use std::process::{Child, Command, Stdio};
+
+    use nix::sys::socket::{
+        AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, connect, getsockname, listen, socket,
+    };
 
     use super::*;
 
@@ -297,6 +315,27 @@ mod tests {
         let asked = [(("sleep".to_owned(), "tail".to_owned()), 1)];
         assert_eq!(servers.take(), ServerLooks { pids: [std::process::id()].into(), asked: asked.into() });
         [asking, proxying].into_iter().for_each(end);
+    }
+
+    #[test]
+    fn who_does_not_answer_a_syn_is_known_by_its_address() {
+        // A queue for one connection, which is full: Linux drops further SYNs (tcp_conn_request).
+        let server = socket(AddressFamily::Inet, SockType::Stream, SockFlag::empty(), None).unwrap();
+        bind(server.as_raw_fd(), &SockaddrIn::new(127, 0, 0, 1, 0)).unwrap();
+        listen(&server, Backlog::new(0).unwrap()).unwrap();
+        let address: SockaddrIn = getsockname(server.as_raw_fd()).unwrap();
+        let connect_one = || {
+            let one = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_NONBLOCK, None).unwrap();
+            let _ = connect(one.as_raw_fd(), &address);
+            one
+        };
+        let _queued = [(); 3].map(|()| connect_one());
+        let child = client(connect_one());
+        let mut servers = Servers::of(child.id());
+        servers.look().unwrap();
+        let asked = (("sleep".to_owned(), format!("127.0.0.1:{}", address.port())), 1);
+        assert_eq!(servers.take().asked, [asked].into());
+        end(child);
     }
 
     #[test]

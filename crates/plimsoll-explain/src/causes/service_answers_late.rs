@@ -1,5 +1,7 @@
 //! `service.answers_late`: A program waits for an answer of another.
 
+use std::net::SocketAddr;
+
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::observation::{WaitSite, program_of};
 use plimsoll_model::report::{Evidence, GrownWait, WaitFor};
@@ -21,7 +23,7 @@ pub(super) const DEFINITION: Definition = Definition::new(
 const ID: CauseId = CauseId::ServiceAnswersLate;
 /// How sure it is: of five outside cases where it came first, it named the whole fault in none (faults/measured.jsonl).
 const SURE: f64 = 0.2;
-/// How sure it is where the server keeps questions in a queue.
+/// How sure it is where the server keeps questions in a queue, or does not even answer a SYN.
 const SURE_OF_QUEUE: f64 = 0.8;
 /// How sure it is where the kernel itself waits for the answer.
 const SURE_OF_KERNEL: f64 = 0.9;
@@ -88,7 +90,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let not_accepted =
         chain.last().filter(|_| queue.is_none()).and_then(|last| not_accepted(known, &last.server));
     let has_queue = queue.is_some() || not_accepted.is_some();
-    if !has_queue && by_functions::explains_all(known) {
+    if !has_queue && by_functions::saturated(known).is_some() {
         return Vec::new();
     }
     let call = call_of(first).unwrap_or_default();
@@ -96,9 +98,12 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         format!(", which keeps {:.0} of {:.0} questions in a queue", queue.kept()[1], queue.asked[1])
     });
     let accepted = not_accepted.map(|(address, it)| {
-        format!(", while {:.0} connections to {address} wait until it accepts them", it.after)
+        format!(", while {:.0} connections wait in the listen queue of {address}", it.after)
     });
-    let kept = kept.or(accepted).unwrap_or_default();
+    // A program has no address for a name.
+    let is_silent = chain.last().is_some_and(|last| last.server.parse::<SocketAddr>().is_ok());
+    let silent = is_silent.then(|| ", which does not answer a SYN".to_owned());
+    let kept = kept.or(accepted).or(silent).unwrap_or_default();
     let title = format!("{}: `{}` in {call}{}{kept}", ID.title(), first.who.process, whom_of(&chain));
     let evidence = queue.iter().flat_map(by_servers::Queue::evidence);
     let evidence = evidence.chain(not_accepted.map(|(_, it)| quoted(it)));
@@ -106,7 +111,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let evidence = evidence.chain(chain.iter().map(|asked| by_servers::evidence(asked)));
     let work = chain.last().map(|last| by_servers::work(known, &last.server)).unwrap_or_default();
     let evidence = evidence.chain(work);
-    let sure = if has_queue { SURE_OF_QUEUE } else { SURE };
+    let sure = if has_queue || is_silent { SURE_OF_QUEUE } else { SURE };
     vec![Cause { title, ..cause(ID, sure, evidence.collect()) }]
 }
 
@@ -134,7 +139,8 @@ fn by_kernel(known: &Known<'_>) -> Option<Cause> {
     let asked: Vec<(&GrownWait, &str)> = asked.filter_map(|it| Some((it, whom(it)?))).collect();
     let &(first, whom) = asked.first()?;
     let waits: Vec<&GrownWait> = asked.iter().map(|(it, _)| *it).collect();
-    by_seen::explain(known, &waits).then(|| {
+    // Each of these waits costs CPU time and a wake-up besides, so that a smaller part of the added time is enough.
+    by_seen::explain(&Known { is_beside: true, ..known.clone() }, &waits).then(|| {
         let call = call_of(first).unwrap_or("a call");
         let title = format!("{}: `{}` in {call}, for {whom}", ID.title(), first.who.process);
         Cause { title, ..cause(ID, SURE_OF_KERNEL, by_seen::wait_evidence(known, &waits)) }
@@ -215,6 +221,9 @@ mod tests {
                 vec![waits_for("ab", "nginx", 2.6, 2.9), waits_for("nginx", "php-fpm", php[0], php[1])];
             of_servers(asked, |_| {}).0
         };
+        let silent = of_servers(vec![waits_for("ab", "[fd00::1]:80", 0.0, 0.6)], |_| {});
+        assert!(silent.0.ends_with("for `[fd00::1]:80`, which does not answer a SYN"), "{}", silent.0);
+        assert_eq!(silent.1, SURE_OF_QUEUE);
         assert!(of([2.5, 2.9]).ends_with("in epoll_wait, for `nginx`, which waits for `php-fpm`"));
         assert!(!of([2.5, 1.1]).contains("php-fpm"), "it answers as fast as before");
     }
@@ -257,7 +266,7 @@ mod tests {
             (cause.title, cause.confidence)
         };
         let (title, sure) = of(4.8, &|_| {});
-        assert!(title.ends_with("while 5 connections to 127.0.0.1:80 wait until it accepts them"), "{title}");
+        assert!(title.ends_with("while 5 connections wait in the listen queue of 127.0.0.1:80"), "{title}");
         assert_eq!(sure, SURE_OF_QUEUE);
         assert_eq!(of(0.6, &|_| {}).1, SURE, "less than one connection");
         let computes = |profile: &mut ProfileReport| {
