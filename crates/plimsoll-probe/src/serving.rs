@@ -320,12 +320,15 @@ mod tests {
     #[test]
     fn who_does_not_answer_a_syn_is_known_by_its_address() {
         // A queue for one connection, which is full: Linux drops further SYNs (tcp_conn_request).
-        let server = socket(AddressFamily::Inet, SockType::Stream, SockFlag::empty(), None).unwrap();
+        let open = |flags| {
+            socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC | flags, None).unwrap()
+        };
+        let server = open(SockFlag::empty());
         bind(server.as_raw_fd(), &SockaddrIn::new(127, 0, 0, 1, 0)).unwrap();
         listen(&server, Backlog::new(0).unwrap()).unwrap();
         let address: SockaddrIn = getsockname(server.as_raw_fd()).unwrap();
         let connect_one = || {
-            let one = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_NONBLOCK, None).unwrap();
+            let one = open(SockFlag::SOCK_NONBLOCK);
             let _ = connect(one.as_raw_fd(), &address);
             one
         };

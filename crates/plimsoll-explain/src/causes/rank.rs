@@ -25,10 +25,8 @@ pub fn named(known: &Known<'_>) -> Vec<Cause> {
     let others = found(known, true);
     let is_hint = |cause: &Cause| HINTS.contains(&cause.id);
     causes.extend(others.into_iter().filter(|it| is_alone || is_hint(it) || it.confidence >= SURE_BESIDE));
-    if !is_alone {
-        causes.extend(by_functions::computed_beside(known, &causes));
-    }
     if causes.iter().any(|cause| !is_hint(cause)) {
+        causes.extend(by_functions::computed_beside(known, &causes));
         causes.extend(of_a_part(known, &causes));
         causes.extend(by_functions::other_parts(known, &causes));
     }
