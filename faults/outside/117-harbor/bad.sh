@@ -1,0 +1,2 @@
+#!/bin/bash
+exec node /var/tmp/c117/report.js /var/tmp/c117/day2.ndjson

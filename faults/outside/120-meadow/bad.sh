@@ -1,0 +1,2 @@
+#!/bin/bash
+exec make -s -B -C /var/tmp/c120/tree2

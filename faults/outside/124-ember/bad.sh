@@ -1,0 +1,2 @@
+#!/bin/bash
+for i in 1 2 3 4; do tar cf - -C /var/tmp/c124/s2 . | cksum; done

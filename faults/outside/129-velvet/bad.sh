@@ -1,0 +1,2 @@
+#!/bin/bash
+exec perl /var/tmp/c129/ask.pl 21292

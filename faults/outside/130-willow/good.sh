@@ -1,0 +1,2 @@
+#!/bin/bash
+PHP_INI_SCAN_DIR= exec php8.2 -c /var/tmp/c130/first.ini /var/tmp/c130/shop/main.php

@@ -1,0 +1,2 @@
+#!/bin/bash
+gzip -dc /var/tmp/c131/web2.log.gz | wc -l

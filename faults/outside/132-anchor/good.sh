@@ -1,0 +1,2 @@
+#!/bin/bash
+mariadb --no-defaults -u root -S /var/tmp/c132/1/sock plan < /var/tmp/c132/month.sql | tail -n 1
