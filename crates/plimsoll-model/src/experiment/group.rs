@@ -7,7 +7,7 @@ use super::problem::{Checked, Part, in_range, problem};
 use super::{Experiment, Host};
 
 /// The most hosts of a group that this machine is made into.
-const MOST: u32 = 200;
+const MOST: u32 = 1000;
 /// The most of a group of machines that are there already.
 const MOST_REACHED: u32 = 1000;
 

@@ -227,7 +227,7 @@ pub struct Host {
     /// The largest packet of its loopback interface, in bytes (68 to 65536); the kernel's default, 65536, without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loopback_mtu: Option<u32>,
-    /// How many such hosts there are (1 to 200): a group. Links that join it join each of them, and a load from it runs on all of them at
+    /// How many such hosts there are (1 to 1000): a group. Links that join it join each of them, and a load from it runs on all of them at
     /// once, on each as it is written, and counts as one. Services and volumes are on hosts that are no group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
