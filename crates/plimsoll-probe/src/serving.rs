@@ -254,9 +254,9 @@ mod tests {
         let child = client(asking);
         let other = client(stranger);
         assert_eq!(servers_of(&child), [std::process::id()].into());
-        assert!(servers_of(&other).is_empty(), "it is connected to nobody");
+        assert!(servers_of(&other).is_empty(), "its socket has no peer");
         drop(server);
-        assert!(servers_of(&child).is_empty(), "nobody is bound there any more");
+        assert!(servers_of(&child).is_empty(), "the server has closed its socket");
         [child, other].into_iter().for_each(end);
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct ServicesTime {
 
 /// The last look at what services have used.
 struct Look {
+    /// A service that was started again has another group.
+    groups: ById<Pid>,
     used: ById<u64>,
     at: Instant,
     /// CPU time that the look took.
@@ -44,7 +46,7 @@ impl Look {
 impl ServicesTime {
     /// Remembers what services have used until now, each by the group of processes that it was started as.
     pub(crate) fn mark(&mut self, groups: &ById<Pid>) {
-        let begins = |it: &Look| it.begins_after(it.at.elapsed()) && it.used.keys().eq(groups.keys());
+        let begins = |it: &Look| it.begins_after(it.at.elapsed()) && it.groups == *groups;
         let last = self.last.take().filter(begins);
         self.marked = last.map_or_else(|| self.processes.used(groups, &Proc), |it| it.used);
     }
@@ -55,7 +57,7 @@ impl ServicesTime {
         let used = self.processes.used(groups, &Proc);
         let cost = thread_cpu_time().saturating_sub(before);
         let spent = spent(&self.marked, &used);
-        self.last = Some(Look { used, at: Instant::now(), cost });
+        self.last = Some(Look { groups: groups.clone(), used, at: Instant::now(), cost });
         spent
     }
 }
@@ -77,7 +79,8 @@ mod tests {
     #[test]
     fn the_end_of_a_slice_begins_the_next_where_it_follows_soon() {
         let begins = |cost_us, pause_ms| {
-            let look = Look { used: ById::new(), at: Instant::now(), cost: Duration::from_micros(cost_us) };
+            let (groups, used, at) = (ById::new(), ById::new(), Instant::now());
+            let look = Look { groups, used, at, cost: Duration::from_micros(cost_us) };
             look.begins_after(Duration::from_millis(pause_ms))
         };
         assert!(begins(1, 4) && !begins(1, 6), "a cheap look");

@@ -238,10 +238,9 @@ pub(super) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
         let sum = |of: fn(&GrownFunction) -> f64| own.iter().map(|it| of(it)).sum::<f64>();
         let was_us = sum(|it| it.before_us);
         // What loads a program is part of starting it.
-        let is_loader = |it: &GrownFunction| LOADER.iter().any(|start| it.function.starts_with(start));
-        let is_it =
-            |it: &&&GrownFunction| !is_loader(it) && is_enough(sum(|it| it.after_us) - was_us, was_us);
-        let Some(first) = own.first().filter(is_it) else { continue };
+        let is_loader = |name: &str| LOADER.iter().any(|start| name.starts_with(start));
+        let is_more = is_enough(sum(|it| it.after_us) - was_us, was_us);
+        let Some(first) = own.first().filter(|it| is_more && !is_loader(&it.function)) else { continue };
         let Some(Computed { what, missing }) = described(profile, first) else { continue };
         let id = CauseId::CpuUserSaturated;
         let evidence = own.iter().take(3).map(|it| function_evidence(it, &profile.per)).collect();

@@ -34,7 +34,7 @@ const ASKED: [(&str, &str); 9] = [
     ("fuse_", "a file system in a program (FUSE)"),
     ("autofs_wait", "automount (autofs)"),
     ("handle_userfault", "who fills in memory (userfaultfd)"),
-    ("wait_for_partner", "who opens the other end of a FIFO"),
+    ("wait_for_partner", "the other end of a FIFO, which no program has open"),
     ("seccomp_do_user_notification", "a supervisor of system calls (seccomp)"),
     ("rpc_wait_bit_killable", "a file server (NFS)"),
     ("nfs_wait", "a file server (NFS)"),

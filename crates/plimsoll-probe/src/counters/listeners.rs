@@ -80,7 +80,8 @@ impl Listeners {
         let [filled, waiting, excess] =
             ["filled", "waiting", "excess"].map(|what| format!("listen.{address}.{what}"));
         let is_known = self.sums.contains_key(&filled);
-        if !is_known && (it.waiting == 0 && !is_shared || self.sums.len() >= MOST) {
+        let is_full = || self.sums.keys().filter(|name| name.ends_with(".filled")).count() >= MOST;
+        if !is_known && (it.waiting == 0 && !is_shared || is_full()) {
             return;
         }
         let mut add = |name, value| *self.sums.entry(name).or_default() += value;
