@@ -18,7 +18,7 @@ const OTHERS: [(&str, &[&str]); 11] = [
     ("packets", &["crates/plimsoll-import/tests/data", "fuzz/corpus/packets"]),
     ("tcpdump_text", &["fuzz/corpus/tcpdump_text"]),
     ("saved", &["crates/plimsoll/tests/cli/saved"]),
-    ("papers", &["crates/plimsoll-inventory/tests/papers"]),
+    ("saved_outputs", &["crates/plimsoll-inventory/tests/saved_outputs"]),
     ("numbers", &[]),
     ("experiment", &["experiments"]),
     ("frames", &["fuzz/corpus/frames"]),

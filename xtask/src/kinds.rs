@@ -97,7 +97,7 @@ const KINDS: &[Kind] = &[
     kind("format of figures", "vegeta", &["vegeta"], 2),
     // The program also keeps packets in this format: who reads one does not touch that.
     kind("packet format", "pcapng", &["pcapng"], 2).within(&["crates/plimsoll-import"]),
-    kind("chart", "sweep", &["sweep::", "mod sweep", "sweep,"], 3),
+    kind("chart", "storage_sweep", &["storage_sweep"], 2),
 ];
 
 /// Writes the table into the page, or fails if the page has another.

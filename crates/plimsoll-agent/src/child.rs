@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::memory;
+use crate::oom_killer;
 
 /// Variables of the agent that every program gets: search path, language, time zone, and the mark by which processes of a run are found
 /// (`plimsoll_host::MARKER`).
@@ -98,7 +98,7 @@ pub(crate) fn kill(group: Pid, signal: Signal) {
 
 /// In a child: makes it die with the agent, and reads the specification of `what`; else the child's exit status.
 pub(crate) fn specification<T: DeserializeOwned>(what: &str) -> Result<T, ExitCode> {
-    memory::go_first();
+    oom_killer::go_first();
     if !die_with_parent() {
         return Err(ExitCode::FAILURE);
     }

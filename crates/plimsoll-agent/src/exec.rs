@@ -11,8 +11,8 @@ use plimsoll_path::Folder;
 
 use crate::child::passed_environment;
 use crate::folder::write_certificate;
-use crate::gate::{self, Entry, Kind, Paths};
 use crate::other;
+use crate::sandbox::{self, Entry, Kind, Paths};
 
 /// The program of a service, with its placeholders replaced. It may write to `scratch`.
 pub(crate) fn entry(
@@ -86,14 +86,14 @@ pub fn find(program: &str) -> Option<PathBuf> {
 /// Finds a program for the user `nobody`, who cannot enter some folders of root's `PATH`. A program that the file names by
 /// its path gets the folders above it opened.
 fn find_for_nobody(program: &str) -> Option<PathBuf> {
-    if program.contains('/') || !gate::can_become_nobody() {
+    if program.contains('/') || !sandbox::can_become_nobody() {
         return find(program);
     }
     let may_start = |path: &PathBuf| {
         let file = path.canonicalize();
         file.is_ok_and(|file| {
-            gate::closed_on_the_way(&file).is_none()
-                && file.metadata().is_ok_and(|meta| meta.is_file() && gate::is_open(&meta, 1))
+            sandbox::closed_on_the_way(&file).is_none()
+                && file.metadata().is_ok_and(|meta| meta.is_file() && sandbox::is_open(&meta, 1))
         })
     };
     candidates(program).find(may_start).or_else(|| find(program))

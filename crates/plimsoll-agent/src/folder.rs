@@ -8,7 +8,7 @@ use std::path::Path;
 use plimsoll_model::frame::{CertificateFile, Failure, ServiceSpec};
 use plimsoll_path::Folder;
 
-use crate::{gate, other};
+use crate::{other, sandbox};
 
 /// Makes the folder of a queue that the file names (`field`), or opens the one that is there.
 ///
@@ -39,9 +39,9 @@ pub(crate) fn write_certificate(spec: &ServiceSpec, folder: &Path, for_nobody: b
 
 /// Lets a program that runs as nobody write to a folder of its own, where nobody is somebody else.
 pub(crate) fn give_to_nobody(folder: &Path) -> Result<(), Failure> {
-    if !gate::can_become_nobody() {
+    if !sandbox::can_become_nobody() {
         return Ok(());
     }
-    chown(folder, Some(gate::NOBODY), Some(gate::NOBODY))
+    chown(folder, Some(sandbox::NOBODY), Some(sandbox::NOBODY))
         .map_err(|error| other(format!("give {} to nobody", folder.display()), error))
 }

@@ -12,15 +12,15 @@ mod child;
 mod cpu_time;
 mod exec;
 mod folder;
-pub mod gate;
 mod load;
-mod memory;
 mod needs;
+mod oom_killer;
 mod outbox;
 mod own_profile;
 mod program;
 mod ready;
 mod remote;
+pub mod sandbox;
 pub mod service;
 mod settings;
 

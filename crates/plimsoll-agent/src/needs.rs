@@ -1,10 +1,10 @@
-//! Rows of the gate's table that an experiment uses.
+//! Rows of the sandbox's table that an experiment uses.
 
 use std::collections::BTreeMap;
 
 use plimsoll_model::experiment::{Carrier, Experiment, ServiceKind};
 
-use crate::gate::{Kind, Need};
+use crate::sandbox::{Kind, Need};
 use crate::{load, program, service};
 
 /// What services and loads need beyond the rights of an unprivileged program: each row of the table, and the parts of the file that use it.
@@ -20,7 +20,7 @@ pub fn needs_of(experiment: &Experiment) -> Vec<(Need, Vec<String>)> {
     });
     let loads = experiment.loads.iter().filter_map(|(name, load)| match load.kind.carrier() {
         Carrier::Process => Some((load::kind_of(&load.kind), format!("loads.{name}"))),
-        // Threads of the agent pass no gate; programs of the file need nothing more.
+        // Threads of the agent enter no sandbox; programs of the file need nothing more.
         Carrier::Threads | Carrier::Program => None,
     });
     let mut used: BTreeMap<&str, (Need, Vec<String>)> = BTreeMap::new();

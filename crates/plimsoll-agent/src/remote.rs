@@ -14,7 +14,7 @@ use std::{env, fs, process, thread};
 
 use nix::ifaddrs::getifaddrs;
 use nix::unistd::{geteuid, gethostname};
-use plimsoll_model::frame::{self, FromAgent, Here, PROTOCOL, ToAgent};
+use plimsoll_model::frame::{self, FromAgent, Greeting, PROTOCOL, ToAgent};
 
 use crate::Agent;
 use crate::outbox::Outbox;
@@ -58,7 +58,7 @@ pub(crate) fn serve(
 ) -> io::Result<()> {
     // A cut connection accepts frames until its buffer is full, and then blocks the writer.
     let sending = outbox.through_queue()?;
-    outbox.send(&FromAgent::Here(Box::new(here())))?;
+    outbox.send(&FromAgent::Greeting(Box::new(greeting())))?;
     let served = match protocol == PROTOCOL {
         true => requests(input, outbox, silence, change),
         // The controller reports the wrong version.
@@ -153,8 +153,8 @@ fn listen(
 }
 
 /// Description of this machine.
-fn here() -> Here {
-    Here {
+fn greeting() -> Greeting {
+    Greeting {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").into(),
         machine: gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
@@ -243,8 +243,8 @@ mod tests {
     #[test]
     fn a_greeting_is_answered_and_pings_are_while_something_else_is_done() {
         let (mut ours, served) = agent(60_000);
-        let FromAgent::Here(here) = heard(&mut ours) else { panic!("it describes the machine") };
-        assert_eq!((here.protocol, here.user), (PROTOCOL, geteuid().as_raw()));
+        let FromAgent::Greeting(greeting) = heard(&mut ours) else { panic!("it describes the machine") };
+        assert_eq!((greeting.protocol, greeting.user), (PROTOCOL, geteuid().as_raw()));
         let mut to = ours.try_clone().unwrap();
         // The test keeps its connections open, so the agent must time out.
         frame::write(&mut to, &ToAgent::Ping { number: 7 }).unwrap();
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn an_agent_that_hears_nothing_more_ends_by_itself() {
         let (mut ours, served) = agent(600);
-        assert!(matches!(heard(&mut ours), FromAgent::Here(_)));
+        assert!(matches!(heard(&mut ours), FromAgent::Greeting(_)));
         let started = Instant::now();
         let error = served.join().unwrap().unwrap_err();
         assert!(error.to_string().contains("nothing was heard from the controller for 0.6 s"), "{error}");
@@ -272,8 +272,8 @@ mod tests {
         let served = thread::spawn(move || crate::run(input, theirs, nothing));
         let mut both = ours;
         frame::write(&mut both, &ToAgent::Greet { protocol: PROTOCOL + 1, silence_ms: 60_000 }).unwrap();
-        let FromAgent::Here(here) = heard(&mut both) else { panic!("it describes the machine") };
-        assert_eq!(here.protocol, PROTOCOL);
+        let FromAgent::Greeting(greeting) = heard(&mut both) else { panic!("it describes the machine") };
+        assert_eq!(greeting.protocol, PROTOCOL);
         assert!(served.join().unwrap().is_ok());
     }
 

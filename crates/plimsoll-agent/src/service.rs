@@ -24,9 +24,9 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::folder::{give_to_nobody, queue as queue_folder};
-use crate::gate::{Kind, Paths};
 use crate::outbox::Outbox;
-use crate::{ById, child, exec, gate, memory, other, program, ready};
+use crate::sandbox::{Kind, Paths};
+use crate::{ById, child, exec, oom_killer, other, program, ready, sandbox};
 
 /// Bytes of a service's standard error that are kept, from its end.
 const STDERR_KEPT: usize = 2000;
@@ -53,7 +53,7 @@ pub fn main() -> ExitCode {
     };
     child::call_itself(&spec.name);
     let (kind, paths) = passage(&spec);
-    if let Err((what, error)) = gate::confine(kind, &paths) {
+    if let Err((what, error)) = sandbox::confine(kind, &paths) {
         tracing::error!("{what}: {error}");
         return ExitCode::FAILURE;
     }
@@ -64,7 +64,7 @@ pub fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Row of a built-in service in the table of the gate.
+/// Row of a built-in service in the table of the sandbox.
 pub(crate) fn kind_of(service: &ServiceKind) -> Kind {
     match service {
         ServiceKind::Relay(relay) if relay.leak == Some(Leak::RoutingRule) => Kind::LeakingRelay,
@@ -74,7 +74,7 @@ pub(crate) fn kind_of(service: &ServiceKind) -> Kind {
     }
 }
 
-/// How a built-in service passes the gate.
+/// How a built-in service enters the sandbox.
 fn passage(spec: &ServiceSpec) -> (Kind, Paths) {
     let mut paths = Paths { writable: spec.folder.iter().cloned().collect(), ..Paths::default() };
     match &spec.kind {
@@ -104,13 +104,13 @@ fn make_room(spec: &ServiceSpec) -> Result<(), Failure> {
         return give_to_nobody(&path);
     }
     let meta = path.metadata().map_err(|error| other(format!("look at {queue}"), error))?;
-    if !gate::can_become_nobody() || gate::is_open(&meta, 0o7) {
+    if !sandbox::can_become_nobody() || sandbox::is_open(&meta, 0o7) {
         return Ok(());
     }
     let (uid, mode) = (meta.uid(), meta.mode() & 0o7777);
     let why = format!(
         "it belongs to user {uid} with mode {mode:04o}, and the relay runs as user {}: name a folder that is missing, or one that this user may write to",
-        gate::NOBODY
+        sandbox::NOBODY
     );
     Err(other(format!("keep the queue of {field} in {queue}"), why))
 }
@@ -251,7 +251,7 @@ impl Services {
             listen,
             outbox: self.outbox.clone(),
             stopping: Arc::clone(&stopping),
-            killed: memory::Killed::until_now(),
+            killed: oom_killer::Killed::until_now(),
             stderr: stderr.clone(),
         };
         let watcher = thread::Builder::new().name("watcher".into());
@@ -391,7 +391,7 @@ struct Watch {
     outbox: Outbox,
     stopping: Arc<AtomicBool>,
     /// Count of the kernel's out-of-memory kills before the start.
-    killed: memory::Killed,
+    killed: oom_killer::Killed,
     stderr: Tail,
 }
 

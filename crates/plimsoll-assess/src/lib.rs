@@ -1,6 +1,6 @@
 //! From observations to a report: the judge's verdicts, the explainer's evidence, and the plain figures beside them.
 //!
-//! [`report`] makes the report of a run; [`under_way`] answers the questions of a run in progress. Both are pure functions of stored data, so
+//! [`report`] makes the report of a run; [`interim`] answers the questions of a run in progress. Both are pure functions of stored data, so
 //! that a stored run can be judged again.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr)]
@@ -18,6 +18,7 @@ mod figures;
 #[cfg(test)]
 mod fixture;
 mod flushing;
+pub mod interim;
 mod mail;
 mod packets;
 mod pooled;
@@ -31,7 +32,6 @@ pub mod saved;
 mod sides;
 mod slices;
 mod soundness;
-pub mod under_way;
 
 mod vmstat;
 pub mod watched;

@@ -28,7 +28,7 @@ use serde_json::{Map, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::papers::Papers;
+use super::saved_outputs::SavedOutputs;
 use super::{Inventory, SCHEMA};
 
 /// Why an expectation can't be used: with the place in the file and the nearest valid name.
@@ -130,9 +130,9 @@ pub fn compare(expected: &Expectation, found: &Inventory) -> Vec<Deviation> {
     deviations(expected, &value_of(found))
 }
 
-/// As [`compare`], for a machine of which only papers are known. What is asked for by name and does not stand in them is a deviation; of
+/// As [`compare`], for a machine that is known from saved outputs alone. What is asked for by name and does not stand in them is a deviation; of
 /// an earlier inventory only what they contain is compared.
-pub fn compare_papers(expected: &Expectation, found: &Papers) -> Vec<Deviation> {
+pub fn compare_saved(expected: &Expectation, found: &SavedOutputs) -> Vec<Deviation> {
     let mut deviations = deviations(expected, &Value::Object(found.found.clone()));
     if matches!(expected.0, Kind::Earlier(_)) {
         deviations.retain(|deviation| deviation.found.is_some());

@@ -1,5 +1,5 @@
 //! The machine: [`Inventory::read`]; and its comparison with a promise: [`compare`]. Facts from saved outputs of other programs about
-//! a machine: [`papers`].
+//! a machine: [`saved_outputs`].
 //!
 //! Everything comes from `/proc`, `/sys`, `/etc/os-release` and the kernel's log, and works without root; what could not be seen
 //! stands in [`Inventory::absent`] with the reason. Fields that a machine does not have are left out. Sizes are bytes,
@@ -17,9 +17,9 @@ mod kernel_config;
 mod kernel_log;
 mod memory;
 mod networks;
-pub mod papers;
 mod pci;
 mod pcie;
+pub mod saved_outputs;
 mod sysctls;
 mod tree;
 mod virtualization;
@@ -31,7 +31,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use cgroup::directory as cgroup_directory;
-pub use compare::{Deviation, Expectation, ExpectationError, compare, compare_papers};
+pub use compare::{Deviation, Expectation, ExpectationError, compare, compare_saved};
 pub use cpus::Cpus;
 pub use cpus::parse_list as parse_cpu_list;
 pub use disks::{Disk, DiskLink};

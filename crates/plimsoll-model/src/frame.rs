@@ -3,7 +3,7 @@
 //! A frame is a length (4 bytes, big endian, of the rest) and a JSON object. The agent ends when its stdin does.
 
 mod failure;
-mod here;
+mod greeting;
 mod stream;
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use failure::{Between, Failure};
-pub use here::Here;
+pub use greeting::Greeting;
 pub use stream::{Frame, LONGEST_FRAME, read, write};
 
 pub use crate::certificate::{CERTIFIED_NAME, Certificate, CertificateFile};
@@ -220,7 +220,8 @@ impl ToAgent {
 #[serde(rename_all = "snake_case")]
 pub enum FromAgent {
     /// Answers `Greet`.
-    Here(Box<Here>),
+    #[serde(rename = "here")]
+    Greeting(Box<Greeting>),
     /// Answers `Ping`.
     Pong {
         /// From the request.

@@ -12,7 +12,6 @@ pub mod clock;
 pub mod connections;
 pub mod counters;
 mod cpu_time;
-mod netlink;
 pub mod profile;
 pub mod quiet;
 pub mod sampler;

@@ -18,7 +18,7 @@ use plimsoll_model::observation::{Arm, Fault, FaultKind, Progress, Sample, Sampl
 
 use crate::error::{RunError, TrialStop};
 use crate::host_provider::Pipes;
-use crate::schedule::PHASE_LIMIT;
+use crate::pending_steps::PHASE_LIMIT;
 
 /// Time between two looks of a wait at the user's requests.
 const INTERRUPT_POLL: Duration = Duration::from_millis(50);
@@ -547,7 +547,7 @@ fn answers_to(what: &FromAgent) -> Option<Id> {
         | FromAgent::Acted { id, .. }
         | FromAgent::Done { id } => Some(*id),
         FromAgent::Failed { id, .. } => *id,
-        FromAgent::Here(_)
+        FromAgent::Greeting(_)
         | FromAgent::Pong { .. }
         | FromAgent::Welcome { .. }
         | FromAgent::Died { .. }

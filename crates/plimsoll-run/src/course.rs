@@ -15,10 +15,10 @@ use crate::deployment::Deployment;
 use crate::error::{RunError, TrialStop};
 use crate::event::Observer;
 use crate::host_provider::ShapedLink;
+use crate::pending_steps::PendingSteps;
 use crate::phase::phases;
 use crate::recorder::Recorder;
 use crate::rigs::Rigs;
-use crate::schedule::Schedule;
 use crate::trial::Trial;
 use crate::{exact_profile, hook, ladder, mail, together};
 
@@ -65,7 +65,7 @@ pub(crate) fn carry_out(
         random: position.random,
         rigs: Rigs::new(AgentPool::new(context.interrupt, context.skip)),
         recorder: Recorder::new(context.store, run, profiler, observer, record),
-        schedule: Schedule::default(),
+        pending_steps: PendingSteps::default(),
     };
     let mut links = Vec::new();
     let mut stop = all(&mut trial, &mut links, position.remedies).err();

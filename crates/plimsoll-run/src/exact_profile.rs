@@ -10,8 +10,8 @@ use plimsoll_model::observation::{Arm, PhaseKind};
 
 use crate::agent_pool::Key;
 use crate::error::TrialStop;
+use crate::pending_steps::PHASE_LIMIT;
 use crate::phase;
-use crate::schedule::PHASE_LIMIT;
 use crate::trial::Trial;
 
 /// The first block has each cell once.

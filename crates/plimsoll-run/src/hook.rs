@@ -6,7 +6,7 @@ use plimsoll_model::experiment::{ActionKind, HookMoment, Phase, RunProgram};
 use plimsoll_model::observation::Arm;
 
 use crate::error::{RunError, TrialStop};
-use crate::schedule::PHASE_LIMIT;
+use crate::pending_steps::PHASE_LIMIT;
 use crate::step;
 use crate::trial::Trial;
 

@@ -9,9 +9,9 @@ use plimsoll_model::observation::PhaseKind;
 use crate::error::TrialStop;
 use crate::event::Event;
 use crate::host_provider::ProviderError;
+use crate::pending_steps::PHASE_LIMIT;
 use crate::phase::alternating_slices::{Extent, slices};
 use crate::rigs::sample_hz;
-use crate::schedule::PHASE_LIMIT;
 use crate::skip;
 use crate::trial::Trial;
 

@@ -13,7 +13,7 @@ use crate::agent_pool::Key;
 use crate::error::TrialStop;
 use crate::event::{Event, Observer};
 use crate::guests::put_together;
-use crate::recorded::split;
+use crate::load_records::split;
 use crate::standstill::Standstill;
 
 /// Record of a trial under way.

@@ -8,7 +8,7 @@ use plimsoll_model::observation::{Fault, FaultKind};
 use crate::background;
 use crate::error::TrialStop;
 use crate::event::Event;
-use crate::schedule::Schedule;
+use crate::pending_steps::PendingSteps;
 use crate::trial::Trial;
 
 /// Runs a step that a skip request may end.
@@ -33,7 +33,7 @@ pub(crate) fn unless_skipped(trial: &mut Trial<'_>, done: Result<(), TrialStop>)
 /// Ends the latest phase, which is still running.
 fn skipped(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
     trial.rigs.agents.take_skip();
-    trial.schedule = Schedule::default();
+    trial.pending_steps = PendingSteps::default();
     background::stop_background(trial, Ok(()))?;
     let (phase, began) = (trial.recorder.latest().name.clone(), trial.recorder.latest().start_ns);
     let took = Duration::from_nanos(trial.recorder.now_ns().saturating_sub(began));

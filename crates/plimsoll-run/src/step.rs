@@ -11,7 +11,7 @@ use crate::background;
 use crate::deployment::Deployment;
 use crate::error::{RunError, TrialStop};
 use crate::event::Event;
-use crate::schedule::{PHASE_LIMIT, Schedule, deadline};
+use crate::pending_steps::{PHASE_LIMIT, PendingSteps, deadline};
 use crate::trial::Trial;
 
 /// Carries out the actions of a phase in order, on the rigs that take part.
@@ -64,18 +64,18 @@ fn on_each(
 }
 
 /// Schedules the actions of a phase relative to the start of its load.
-pub(crate) fn set_schedule<'t>(trial: &mut Trial<'t>, phase: &'t Phase, arms: Vec<Arm>) {
+pub(crate) fn set_pending_steps<'t>(trial: &mut Trial<'t>, phase: &'t Phase, arms: Vec<Arm>) {
     let todo = phase.during.iter().filter(|action| !action.skip);
     let mut waiting: Vec<_> = todo.map(|action| (action.at.unwrap_or_default().0, action)).collect();
     waiting.sort_by_key(|(at, _)| *at);
-    trial.schedule = Schedule { waiting: waiting.into(), arms, began: None };
+    trial.pending_steps = PendingSteps { waiting: waiting.into(), arms, began: None };
 }
 
 /// Requires at the end of a load that all its steps are done.
-pub(crate) fn schedule_is_over(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
-    let schedule = std::mem::take(&mut trial.schedule);
-    let Some((at, action)) = schedule.waiting.front() else { return Ok(()) };
-    let took = schedule.began.map_or(0.0, |began| began.elapsed().as_secs_f64());
+pub(crate) fn end_pending_steps(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
+    let pending = std::mem::take(&mut trial.pending_steps);
+    let Some((at, action)) = pending.waiting.front() else { return Ok(()) };
+    let took = pending.began.map_or(0.0, |began| began.elapsed().as_secs_f64());
     let what = format!(
         "the step `{}` was due {:.1} s after the start of the load, which ended after {took:.1} s",
         action.title(),
@@ -86,15 +86,15 @@ pub(crate) fn schedule_is_over(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
 
 /// Carries out due steps, between two slices of a load.
 pub(crate) fn do_what_is_due(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
-    while trial.schedule.due().is_some_and(|due| due <= Instant::now()) {
+    while trial.pending_steps.due().is_some_and(|due| due <= Instant::now()) {
         next_step(trial)?;
     }
     Ok(())
 }
 
 fn next_step(trial: &mut Trial<'_>) -> Result<(), TrialStop> {
-    let Some((_, action)) = trial.schedule.waiting.pop_front() else { return Ok(()) };
-    let arms = trial.schedule.arms.clone();
+    let Some((_, action)) = trial.pending_steps.waiting.pop_front() else { return Ok(()) };
+    let arms = trial.pending_steps.arms.clone();
     carry_out(trial, action, &arms, Instant::now() + PHASE_LIMIT)
 }
 
@@ -105,9 +105,9 @@ pub(crate) fn ask_and_do_what_is_due(
     deadline: Instant,
 ) -> Result<Vec<FromAgent>, TrialStop> {
     let asked = trial.rigs.agents.begin(requests)?;
-    trial.schedule.began.get_or_insert_with(Instant::now);
+    trial.pending_steps.began.get_or_insert_with(Instant::now);
     loop {
-        let due = trial.schedule.due();
+        let due = trial.pending_steps.due();
         let until = due.map_or(deadline, |due| due.min(deadline));
         let observer = &mut trial.recorder.observer;
         let mut on_update = |key: &Key, update: Update<'_>| match update {

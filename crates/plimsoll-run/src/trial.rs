@@ -9,9 +9,9 @@ use crate::agent_pool::Key;
 use crate::context::Context;
 use crate::error::TrialStop;
 use crate::guests::samples_itself;
+use crate::pending_steps::PendingSteps;
 use crate::recorder::Recorder;
 use crate::rigs::{Rigs, arms};
-use crate::schedule::Schedule;
 
 /// A trial under way.
 pub(crate) struct Trial<'t> {
@@ -21,7 +21,7 @@ pub(crate) struct Trial<'t> {
     pub(crate) rigs: Rigs<'t>,
     pub(crate) recorder: Recorder<'t>,
     /// Steps that are pending while a load runs.
-    pub(crate) schedule: Schedule<'t>,
+    pub(crate) pending_steps: PendingSteps<'t>,
 }
 
 impl Trial<'_> {

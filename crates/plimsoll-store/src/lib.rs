@@ -9,7 +9,6 @@
 #![warn(clippy::print_stderr)]
 
 mod beside;
-mod claim;
 mod columns;
 mod copy;
 mod database;
@@ -22,6 +21,7 @@ mod opening;
 mod packed;
 mod place;
 mod remove;
+mod run_lock;
 mod schema;
 mod search;
 mod times;
@@ -36,7 +36,6 @@ use plimsoll_model::note::Note;
 use plimsoll_model::observation::{PhaseRecord, TrialRecord};
 use plimsoll_model::report::RunStatus;
 
-pub use claim::Claim;
 pub use copy::Copied;
 pub use error::StoreError;
 pub use figures::{Dated, Figure};
@@ -44,6 +43,7 @@ pub use files::CAPTURES;
 pub use imported::{ImportedText, Packing};
 pub use labels::{Baseline, Labels, ShortOutcome};
 pub use place::Location;
+pub use run_lock::RunLock;
 pub use search::{Experiment, Listed, Search};
 pub use times::Times;
 pub use under_way::UnderWayFile;

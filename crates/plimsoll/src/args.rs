@@ -8,7 +8,7 @@ mod import;
 mod life;
 mod measuring;
 mod model;
-mod on;
+mod queue_option;
 mod selftest;
 mod serving;
 mod watching;
@@ -23,7 +23,7 @@ pub use measuring::{
     AbArgs, AbFormat, AbMetric, BisectArgs, CommandMetric, CompareArgs, FigureArgs, Observe,
 };
 pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};
-pub use on::{On, QueueKind};
+pub use queue_option::{QueueKind, QueueOption};
 pub use selftest::{SelftestArgs, SelftestFormat};
 pub use serving::ServeArgs;
 pub use watching::{RecordArgs, TargetArgs, WatchArgs};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use plimsoll_agent::gate::Need as Rights;
 use plimsoll_agent::needs_of;
+use plimsoll_agent::sandbox::Need as Rights;
 use plimsoll_model::effect::{Consent, Effect, EffectKind, Need};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::shell::shell_word;
@@ -17,7 +17,7 @@ use crate::messages;
 /// All effects of a file outside its own hosts, and all that its services and loads keep.
 pub(crate) struct Listing {
     effects: Vec<Effect>,
-    /// Rows of the gate's table, each with the parts of the file that use it.
+    /// Rows of the sandbox's table, each with the parts of the file that use it.
     rights: Vec<(Rights, Vec<String>)>,
 }
 

@@ -9,8 +9,8 @@ use plimsoll_report::escape::{block, terminal};
 use plimsoll_run::RunError;
 use plimsoll_store::StoreError;
 
-use crate::handed::MESSAGES;
 use crate::messages;
+use crate::task_files::MESSAGES;
 
 /// Why the program could not do what it was asked to.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plimsoll_assess::{capture, under_way};
+use plimsoll_assess::{capture, interim};
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::observation::{Slice, Traffic, TrialRecord};
 use plimsoll_model::plan::Plan;
@@ -12,11 +12,11 @@ pub(crate) struct Judge;
 
 impl plimsoll_run::Judge for Judge {
     fn sure_enough(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
-        under_way::sure_enough(plan, phase, slices)
+        interim::sure_enough(plan, phase, slices)
     }
 
     fn so_far(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String> {
-        under_way::so_far(plan, phase, slices)
+        interim::so_far(plan, phase, slices)
     }
 
     fn window_passes(
@@ -26,23 +26,23 @@ impl plimsoll_run::Judge for Judge {
         window: &Slice,
         control: Option<&Slice>,
     ) -> bool {
-        under_way::window_passes(plan, baseline, window, control)
+        interim::window_passes(plan, baseline, window, control)
     }
 
     fn next_rate(&self, experiment: &Experiment, phase: &str, probes: &[Slice]) -> Option<f64> {
-        under_way::next_rate(experiment, phase, probes)
+        interim::next_rate(experiment, phase, probes)
     }
 
     fn calls_for_remedies(&self, plan: &Plan, trial: &TrialRecord) -> bool {
-        under_way::calls_for_remedies(plan, trial)
+        interim::calls_for_remedies(plan, trial)
     }
 
     fn last_rung_restored(&self, plan: &Plan, trial: &TrialRecord) -> bool {
-        under_way::last_rung_restored(plan, trial)
+        interim::last_rung_restored(plan, trial)
     }
 
     fn unfit(&self, plan: &Plan, trials: &[TrialRecord]) -> bool {
-        under_way::unfit(plan, trials)
+        interim::unfit(plan, trials)
     }
 
     fn read_packets(&self, file: &Path) -> Result<Traffic, String> {
@@ -50,10 +50,10 @@ impl plimsoll_run::Judge for Judge {
     }
 
     fn so_far_of_run(&self, plan: &Plan, trials: &[TrialRecord]) -> Vec<Verdict> {
-        under_way::verdicts(plan, trials)
+        interim::verdicts(plan, trials)
     }
 
     fn decided(&self, plan: &Plan, trials: &[TrialRecord]) -> bool {
-        under_way::decided(plan, trials)
+        interim::decided(plan, trials)
     }
 }

@@ -15,7 +15,6 @@ mod effects;
 mod environment;
 mod exit;
 mod failure;
-mod handed;
 mod included;
 mod judge;
 pub mod keeping;
@@ -34,6 +33,7 @@ mod repository;
 mod rig;
 mod shipped;
 mod state;
+mod task_files;
 mod team;
 mod width;
 

@@ -15,8 +15,8 @@ use plimsoll_model::frame::{Failure, FromAgent, Id, VolumePlace};
 
 use self::fill::Filled;
 use crate::folder::give_to_nobody;
-use crate::gate::{Entry, Kind};
 use crate::outbox::Outbox;
+use crate::sandbox::{Entry, Kind};
 use crate::service::Services;
 use crate::{child, exec, other, program, settings};
 

@@ -14,7 +14,7 @@ use plimsoll_model::observation::{LoadResult, Progress};
 use serde::{Deserialize, Serialize};
 
 use super::PROGRESS;
-use crate::gate::{self, Kind};
+use crate::sandbox::{self, Kind};
 use crate::{child, other};
 
 /// Time between two checks for an abort.
@@ -29,7 +29,7 @@ enum LoadReply {
     Failed(Failure),
 }
 
-/// Row of a load in the table of the gate.
+/// Row of a load in the table of the sandbox.
 pub(crate) fn kind_of(load: &LoadKind) -> Kind {
     match load {
         LoadKind::Kernel(load) if load.path.changes_the_network() => Kind::NetworkLoad,
@@ -43,7 +43,7 @@ pub fn main() -> ExitCode {
         Ok(spec) => spec,
         Err(code) => return code,
     };
-    if let Err((what, error)) = gate::limit(kind_of(&spec.kind)) {
+    if let Err((what, error)) = sandbox::limit(kind_of(&spec.kind)) {
         tracing::error!("{what}: {error}");
         return ExitCode::FAILURE;
     }

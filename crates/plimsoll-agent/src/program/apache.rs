@@ -6,8 +6,8 @@ use plimsoll_model::experiment::ApacheService;
 use plimsoll_model::frame::Failure;
 
 use super::{About, CONFIGURATION, FILE, Program, Recipe, Site};
-use crate::gate::Kind;
 use crate::other;
+use crate::sandbox::Kind;
 
 /// Where distributions put httpd's modules: Debian, Fedora, Arch.
 const MODULES: [&str; 3] = ["/usr/lib/apache2/modules", "/usr/lib64/httpd/modules", "/usr/lib/httpd/modules"];

@@ -6,7 +6,7 @@ use plimsoll_model::experiment::{HaproxyService, ProxyMode};
 use plimsoll_model::frame::{CertificateFile, Failure};
 
 use super::{About, CONFIGURATION, FILE, Program, Recipe, Site};
-use crate::gate::Kind;
+use crate::sandbox::Kind;
 
 /// The facts about HAProxy.
 const ABOUT: About = About {

@@ -18,7 +18,7 @@ use plimsoll_path::Folder;
 use tempfile::TempDir;
 
 use crate::folder::{give_to_nobody, write_certificate};
-use crate::gate::{self, Entry, Kind, Paths, is_single_user};
+use crate::sandbox::{self, Entry, Kind, Paths, is_single_user};
 use crate::{exec, other};
 
 pub use version::program_version;
@@ -38,7 +38,7 @@ struct About {
     file: &'static str,
     /// Names of the program that prints the version, and its arguments.
     version: (&'static [&'static str], &'static str),
-    /// Its row in the table of the gate.
+    /// Its row in the table of the sandbox.
     kind: Kind,
 }
 
@@ -90,7 +90,7 @@ const FOLDER: &str = "{folder}";
 /// The usual name of a configuration's file.
 const FILE: &str = "configuration";
 
-/// Row of a program in the table of the gate; absent for a service of another kind.
+/// Row of a program in the table of the sandbox; absent for a service of another kind.
 pub(crate) fn kind_of(kind: &ServiceKind) -> Option<Kind> {
     of(kind).map(|program| program.about().kind)
 }
@@ -105,7 +105,7 @@ pub(crate) struct Prepared {
 pub(crate) fn prepare(spec: &ServiceSpec, listen: SocketAddr) -> Result<Prepared, Failure> {
     let folder = make_folder()?;
     let kept = spec.folder.as_deref();
-    let (single_user, remains_root) = (is_single_user(), gate::remains_root());
+    let (single_user, remains_root) = (is_single_user(), sandbox::remains_root());
     let place = Site { folder: folder.path(), kept, listen, to: &spec.to, single_user, remains_root };
     let program = of(&spec.kind)
         .ok_or_else(|| other("start the service", "it is no program with a configuration of its own"))?;

@@ -6,7 +6,7 @@ use plimsoll_model::experiment::NginxService;
 use plimsoll_model::frame::{CertificateFile, Failure};
 
 use super::{About, CONFIGURATION, FILE, Program, Recipe, Site};
-use crate::gate::Kind;
+use crate::sandbox::Kind;
 
 /// Descriptors of a worker beyond those of its connections: listening sockets, logs, its channel to the master.
 const OTHER_DESCRIPTORS: u32 = 64;

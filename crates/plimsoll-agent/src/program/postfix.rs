@@ -10,8 +10,8 @@ use plimsoll_model::frame::Failure;
 use plimsoll_model::units::Span;
 
 use super::{About, FOLDER, Program, Recipe, Site, open_to_all, write};
-use crate::gate::Kind;
 use crate::other;
+use crate::sandbox::Kind;
 
 /// How often master(8) wakes the queue manager at least, in seconds, as it comes (master.cf).
 const WAKEUP: u64 = 300;

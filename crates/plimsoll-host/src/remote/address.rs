@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use plimsoll_model::experiment::Address;
-use plimsoll_model::frame::Here;
+use plimsoll_model::frame::Greeting;
 
 use super::RemoteHost;
 use super::error::{RemoteError, Why};
@@ -27,15 +27,15 @@ struct Reachability {
 impl Network {
     /// Network of these hosts. Addresses that a machine does not report as its own must be among the user's targets.
     pub(super) fn new<'h>(
-        hosts: impl Iterator<Item = (&'h RemoteHost, &'h Here)>,
+        hosts: impl Iterator<Item = (&'h RemoteHost, &'h Greeting)>,
         targets: &[IpAddr],
     ) -> Result<Self, RemoteError> {
-        let place = |(host, here): (&RemoteHost, &Here)| {
+        let place = |(host, greeting): (&RemoteHost, &Greeting)| {
             let place = Reachability {
                 said: host.address.clone(),
-                own: here.addresses.clone(),
-                reached_at: here.reached_at.filter(|at| here.addresses.contains(at)),
-                network: here.network.clone(),
+                own: greeting.addresses.clone(),
+                reached_at: greeting.reached_at.filter(|at| greeting.addresses.contains(at)),
+                network: greeting.network.clone(),
             };
             (host.name.clone(), place)
         };
@@ -125,22 +125,22 @@ mod tests {
         RemoteHost { name: name.into(), reach, address, may_be_root: false, lost_after }
     }
 
-    fn here(network: &str, addresses: &[&str]) -> Here {
+    fn greeting(network: &str, addresses: &[&str]) -> Greeting {
         let addresses = addresses.iter().map(|one| ip(one)).collect();
-        Here { network: network.into(), addresses, ..Here::default() }
+        Greeting { network: network.into(), addresses, ..Greeting::default() }
     }
 
-    fn network(hosts: &[(RemoteHost, Here)], targets: &[IpAddr]) -> Result<Network, RemoteError> {
-        Network::new(hosts.iter().map(|(host, here)| (host, here)), targets)
+    fn network(hosts: &[(RemoteHost, Greeting)], targets: &[IpAddr]) -> Result<Network, RemoteError> {
+        Network::new(hosts.iter().map(|(host, greeting)| (host, greeting)), targets)
     }
 
     #[test]
     fn an_address_that_is_not_the_machines_is_refused_unless_the_user_named_it() {
         let hosts = [
-            (host("client", None), here("1", &["192.0.2.1"])),
+            (host("client", None), greeting("1", &["192.0.2.1"])),
             (
                 host("server", Some(Address::One(ip("203.0.113.9")))),
-                here("2", &["192.0.2.2", "198.51.100.2"]),
+                greeting("2", &["192.0.2.2", "198.51.100.2"]),
             ),
         ];
         let error = network(&hosts, &[]).unwrap_err();
@@ -161,20 +161,23 @@ mod tests {
     #[test]
     fn a_loopback_address_leads_to_another_machine_only_where_there_is_one() {
         let to_itself = Some(Address::One(ip("127.0.0.1")));
-        let apart = [(host("a", None), here("1", &[])), (host("b", to_itself.clone()), here("2", &[]))];
+        let apart =
+            [(host("a", None), greeting("1", &[])), (host("b", to_itself.clone()), greeting("2", &[]))];
         assert!(network(&apart, &[]).is_err());
-        let one = [(host("a", None), here("1", &[])), (host("b", to_itself), here("1", &[]))];
+        let one = [(host("a", None), greeting("1", &[])), (host("b", to_itself), greeting("1", &[]))];
         assert_eq!(network(&one, &[]).unwrap().address("a", "b").unwrap(), ip("127.0.0.1"));
     }
 
     #[test]
     fn what_the_file_does_not_say_is_found() {
-        let reached =
-            Here { reached_at: Some(ip("198.51.100.2")), ..here("2", &["192.0.2.2", "198.51.100.2"]) };
+        let reached = Greeting {
+            reached_at: Some(ip("198.51.100.2")),
+            ..greeting("2", &["192.0.2.2", "198.51.100.2"])
+        };
         let hosts = [
-            (host("client", None), here("1", &["192.0.2.1", "2001:db8::1"])),
+            (host("client", None), greeting("1", &["192.0.2.1", "2001:db8::1"])),
             (host("server", None), reached),
-            (host("third", None), here("3", &["192.0.2.3", "198.51.100.3"])),
+            (host("third", None), greeting("3", &["192.0.2.3", "198.51.100.3"])),
         ];
         let network = network(&hosts, &[]).unwrap();
         assert_eq!(network.address("client", "server").unwrap(), ip("198.51.100.2"), "where it was reached");
@@ -190,9 +193,9 @@ mod tests {
         let by =
             Address::By([("a".to_owned(), ip("192.0.2.9")), ("b".to_owned(), ip("198.51.100.9"))].into());
         let hosts = [
-            (host("a", None), here("1", &["192.0.2.1"])),
-            (host("b", None), here("2", &["198.51.100.1"])),
-            (host("s", Some(by)), here("3", &["192.0.2.9", "198.51.100.9"])),
+            (host("a", None), greeting("1", &["192.0.2.1"])),
+            (host("b", None), greeting("2", &["198.51.100.1"])),
+            (host("s", Some(by)), greeting("3", &["192.0.2.9", "198.51.100.9"])),
         ];
         let network = network(&hosts, &[]).unwrap();
         assert_eq!(network.address("a", "s").unwrap(), ip("192.0.2.9"));

@@ -32,7 +32,7 @@ use std::thread;
 use std::time::Duration;
 
 use plimsoll_model::experiment::{Address, Reach};
-use plimsoll_model::frame::{Here, PROTOCOL};
+use plimsoll_model::frame::{Greeting, PROTOCOL};
 
 pub use bring::Program;
 pub use clock::{Clock, Offset};
@@ -104,10 +104,10 @@ impl RemoteRig {
         let mut sessions = BTreeMap::new();
         for (host, session) in hosts.iter().zip(opened) {
             let session = session.map_err(|why| why.of(&host.name))?;
-            check(host, session.here()).map_err(|why| why.of(&host.name))?;
+            check(host, session.greeting()).map_err(|why| why.of(&host.name))?;
             sessions.insert(host.name.clone(), session);
         }
-        let facts = hosts.iter().map(|host| (host, sessions[&host.name].here()));
+        let facts = hosts.iter().map(|host| (host, sessions[&host.name].greeting()));
         let network = Network::new(facts, targets)?;
         Ok(Self { sessions, network })
     }
@@ -162,27 +162,27 @@ impl Drop for RemoteRig {
 }
 
 /// Checks whether an agent may be used.
-fn check(host: &RemoteHost, here: &Here) -> Result<(), Why> {
-    if here.protocol != PROTOCOL {
-        return Err(Why::Version { version: here.version.clone(), theirs: here.protocol });
+fn check(host: &RemoteHost, greeting: &Greeting) -> Result<(), Why> {
+    if greeting.protocol != PROTOCOL {
+        return Err(Why::Version { version: greeting.version.clone(), theirs: greeting.protocol });
     }
-    match here.user == 0 && !host.may_be_root {
+    match greeting.user == 0 && !host.may_be_root {
         true => Err(Why::Root),
         false => Ok(()),
     }
 }
 
 fn note(session: &Session) -> String {
-    let here = session.here();
-    let whom = if here.user == 0 { "as root" } else { "as an ordinary user" };
+    let greeting = session.greeting();
+    let whom = if greeting.user == 0 { "as root" } else { "as an ordinary user" };
     let brought = match session.was_brought() {
         true => ", brought along",
         false => "",
     };
     format!(
         "the machine `{}`, {}, with an agent of Plimsoll {} {whom}{brought}; it is not rebuilt between trials: a trial sees the kernel state that earlier ones left",
-        here.machine,
+        greeting.machine,
         session.reach(),
-        here.version
+        greeting.version
     )
 }

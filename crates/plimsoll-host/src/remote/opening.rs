@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::Reach;
-use plimsoll_model::frame::{self, Frame as _, FromAgent, Here, PROTOCOL, ToAgent};
+use plimsoll_model::frame::{self, Frame as _, FromAgent, Greeting, PROTOCOL, ToAgent};
 
 use super::bring::{self, Program};
 use super::error::Why;
@@ -23,14 +23,14 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Deadline for the end of a command that has closed its output.
 const ENDING: Duration = Duration::from_secs(2);
 /// Longest description that an agent sends of its machine, in bytes.
-const LONGEST_HERE: u32 = 1 << 20;
+const LONGEST_GREETING: u32 = 1 << 20;
 
 /// A command with an agent at its other end.
 pub(super) struct Opened {
     pub(super) child: RemoteCommand,
     pub(super) to: ChildStdin,
     pub(super) from: ChildStdout,
-    pub(super) here: Here,
+    pub(super) greeting: Greeting,
     pub(super) brought: bool,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn open(host: &RemoteHost, means: &Means, interrupt: &AtomicBool) -> 
         Err(given_up)
     });
     match opened {
-        Ok((to, from, here, brought)) => Ok(Opened { child, to, from, here, brought }),
+        Ok((to, from, greeting, brought)) => Ok(Opened { child, to, from, greeting, brought }),
         Err(Why::Silent) => {
             let how = child.wait(ENDING);
             child.kill();
@@ -106,7 +106,7 @@ pub(super) fn open(host: &RemoteHost, means: &Means, interrupt: &AtomicBool) -> 
     }
 }
 
-type Conversation = (ChildStdin, ChildStdout, Here, bool);
+type Conversation = (ChildStdin, ChildStdout, Greeting, bool);
 
 fn converse(
     program: &Program,
@@ -119,16 +119,16 @@ fn converse(
     let brought = brings && bring::bring(program, &mut to, &mut from, &on)?;
     // The end of its output reveals an agent that has gone.
     frame::write(&mut to, &ToAgent::Greet { protocol: PROTOCOL, silence_ms }).ok();
-    let here = hear(&mut from)?;
-    Ok((to, from, here, brought))
+    let greeting = hear(&mut from)?;
+    Ok((to, from, greeting, brought))
 }
 
 /// Reads the agent's description of its machine. The error quotes a peer that is no agent.
-fn hear(from: &mut impl Read) -> Result<Here, Why> {
+fn hear(from: &mut impl Read) -> Result<Greeting, Why> {
     let mut length = [0; 4];
     from.read_exact(&mut length).map_err(|_| Why::Silent)?;
     let bytes = u32::from_be_bytes(length);
-    if bytes > LONGEST_HERE {
+    if bytes > LONGEST_GREETING {
         let mut more = [0; 60];
         let read = from.read(&mut more).unwrap_or(0);
         let said = [&length[..], &more[..read]].concat();
@@ -137,7 +137,7 @@ fn hear(from: &mut impl Read) -> Result<Here, Why> {
     let mut body = vec![0; bytes as usize];
     from.read_exact(&mut body).map_err(|_| Why::Silent)?;
     match FromAgent::from_json(&body) {
-        Ok(FromAgent::Here(here)) => Ok(*here),
+        Ok(FromAgent::Greeting(greeting)) => Ok(*greeting),
         _ => {
             let said = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
             Err(Why::NoFrames { said })

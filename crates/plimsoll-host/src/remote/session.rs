@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use plimsoll_model::frame::{self, Frame as _, Here, LONGEST_FRAME};
+use plimsoll_model::frame::{self, Frame as _, Greeting, LONGEST_FRAME};
 
 use super::clock::{Clock, Exchange};
 use super::error::Why;
@@ -40,7 +40,7 @@ const PONG: &[u8] = b"{\"pong\":";
 /// An agent, and the command that reaches it. Dropping it ends both.
 #[derive(Debug)]
 pub(super) struct Session {
-    here: Here,
+    greeting: Greeting,
     way: String,
     brought: bool,
     clock: Clock,
@@ -67,7 +67,7 @@ struct Link {
 impl Session {
     /// Starts it, and receives its description and the first answers for its clock.
     pub(super) fn open(host: &RemoteHost, means: &Means, interrupt: &AtomicBool) -> Result<Self, Why> {
-        let Opened { child, to, from, here, brought } = opening::open(host, means, interrupt)?;
+        let Opened { child, to, from, greeting, brought } = opening::open(host, means, interrupt)?;
         let link = Arc::new(Link {
             to: Mutex::new(Some(to)),
             command: Mutex::new(child),
@@ -80,13 +80,13 @@ impl Session {
         let (frames, queue) = mpsc::channel();
         let frames_of_agent = FromAgent { queue, rest: Vec::new(), read: 0 };
         let session =
-            Self { here, way: opening::way(host), brought, clock, link, frames: Some(frames_of_agent) };
+            Self { greeting, way: opening::way(host), brought, clock, link, frames: Some(frames_of_agent) };
         session.run(from, frames, host.lost_after).map_err(|source| {
             let what = "starting a thread that listens to it";
             Why::Here { what, source }
         })?;
         // An agent of another version is reported by the caller, and answers nothing.
-        if session.here.protocol == frame::PROTOCOL {
+        if session.greeting.protocol == frame::PROTOCOL {
             session.wait_for_clock(interrupt)?;
         }
         Ok(session)
@@ -123,8 +123,8 @@ impl Session {
         }
     }
 
-    pub(super) fn here(&self) -> &Here {
-        &self.here
+    pub(super) fn greeting(&self) -> &Greeting {
+        &self.greeting
     }
 
     /// Means to reach it, in words.

@@ -1,4 +1,4 @@
-//! When to stop measuring: a decider that is fed pairs one by one, looks after each, and pays for every look.
+//! When `compare`, `ab` and `bisect` stop measuring. A decider gets pairs one by one, looks after each, and pays for every look.
 //!
 //! When the largest number of pairs is known, looks are those of a group-sequential test with Pocock's constant boundary
 //! (Pocock 1977; Jennison & Turnbull, Group Sequential Methods, chapter 2): every look uses the same nominal level, small

@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use plimsoll_model::ids::IdSet;
 use plimsoll_model::observation::{CommandLatency, Histogram as Recorded, MailFacts};
 
-use super::latency::{histogram, record};
+use super::histogram::{histogram, record};
 use crate::smtp::dialog::Command;
 
 /// Counts of the mail of a load so far.

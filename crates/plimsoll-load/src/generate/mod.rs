@@ -13,8 +13,8 @@ mod error_kind;
 #[cfg(feature = "fuzzed")]
 pub(crate) mod fuzzed;
 mod habit;
+pub(crate) mod histogram;
 mod intervals;
-pub(crate) mod latency;
 mod low_water;
 mod mail_tally;
 mod offering;

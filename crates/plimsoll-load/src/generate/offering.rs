@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use plimsoll_model::observation::{Histogram as Recorded, Offer, Step};
 
-use super::latency::{histogram, record};
+use super::histogram::{histogram, record};
 
 /// Counts of an open loop.
 #[derive(Clone)]

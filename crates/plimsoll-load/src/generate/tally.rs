@@ -7,8 +7,8 @@ use plimsoll_model::experiment::load::LoadFacts;
 use plimsoll_model::experiment::load::http::HttpFacts;
 use plimsoll_model::observation::{ErrorKind, Histogram as Recorded, Latencies, LoadResult};
 
+use super::histogram::{histogram, record};
 use super::intervals::Intervals;
-use super::latency::{histogram, record};
 use super::mail_tally::MailTally;
 use super::offering::Offering;
 use crate::clock::CpuTime;

@@ -75,7 +75,9 @@ mod listeners;
 mod machine;
 mod memory_groups;
 mod network;
+mod nftables;
 mod processes;
+mod rtnetlink;
 mod source;
 mod table;
 mod text;
@@ -91,10 +93,10 @@ use plimsoll_netlink::Socket;
 
 use crate::clock::raw_now_ns;
 use crate::connections;
-use crate::netlink::{RouteObject, count_nft_rules, count_route_objects, queueing_disciplines, route_socket};
 use drops::Drops;
 use listeners::Listeners;
 use memory_groups::MemoryGroups;
+use rtnetlink::{RouteObject, count_route_objects, queueing_disciplines, route_socket};
 use source::{Source, Tier};
 use table::Table;
 
@@ -384,7 +386,7 @@ impl Counters {
             self.table.set_named("rules.iptables", count as f64);
         }
         // Without permission or support, this host has made no rules either.
-        if let Some(count) = self.live.then(count_nft_rules).and_then(Result::ok) {
+        if let Some(count) = self.live.then(nftables::count_rules).and_then(Result::ok) {
             self.table.set_named("rules.nftables", count as f64);
         }
     }

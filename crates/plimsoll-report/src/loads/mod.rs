@@ -1,6 +1,6 @@
 //! Presentation of each kind of load beside its rate and its times: one file for each kind with results of its own, of its name.
 
-mod sweep;
+mod storage_sweep;
 
 use plimsoll_model::experiment::load::{self, Join, OfKind};
 use plimsoll_model::observation::{Arm, PhaseKind, TrialRecord};

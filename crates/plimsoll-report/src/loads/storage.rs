@@ -4,7 +4,7 @@ use plimsoll_model::experiment::Metric;
 use plimsoll_model::observation::{StorageFacts, TrialRecord};
 use plimsoll_model::report::RunReport;
 
-use super::{LoadFigures, Shown, sweep};
+use super::{LoadFigures, Shown, storage_sweep};
 use crate::chart::Figure;
 use crate::number::{NONE, count, figure, median, millis, percent, sorted};
 use crate::section::{Row, Section, left, right};
@@ -37,7 +37,7 @@ impl Shown for StorageFacts {
     }
 
     fn charts(records: &[TrialRecord]) -> Vec<Figure> {
-        sweep::charts(records)
+        storage_sweep::charts(records)
     }
 }
 

@@ -10,7 +10,7 @@ use rand::seq::SliceRandom;
 use super::slice;
 use crate::error::TrialStop;
 use crate::event::Event;
-use crate::recorded::loads_of;
+use crate::load_records::loads_of;
 use crate::trial::Trial;
 use crate::{background, step};
 

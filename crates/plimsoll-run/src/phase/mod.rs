@@ -17,7 +17,7 @@ use crate::agent_pool::{Key, Request, off_the_mark};
 use crate::deployment::{Deployment, machine_host};
 use crate::error::{RunError, TrialStop};
 use crate::event::Event;
-use crate::schedule::deadline;
+use crate::pending_steps::deadline;
 use crate::trial::Trial;
 use crate::{background, capture, hook, mail, skip, step, together};
 
@@ -85,9 +85,9 @@ pub(crate) fn measure<'t>(
     trial.begin(&phase.name, PhaseKind::Measure, None);
     let captures = capture::begin_capture(trial, &phase.name)?;
     let extent = Extent::of(phase, trial.experiment);
-    step::set_schedule(trial, phase, trial.taking_part(phase));
+    step::set_pending_steps(trial, phase, trial.taking_part(phase));
     let measured =
-        slices(trial, loads, &extent, deadline(phase)).and_then(|()| step::schedule_is_over(trial));
+        slices(trial, loads, &extent, deadline(phase)).and_then(|()| step::end_pending_steps(trial));
     if matches!(measured, Err(TrialStop::Skipped)) {
         capture::end_capture(trial, captures)?;
         return measured;
@@ -105,10 +105,10 @@ pub(crate) fn drive<'t>(trial: &mut Trial<'t>, phase: &'t Phase, loads: &[String
     background::start_and_stop_background(trial)?;
     let whole: Vec<_> = loads.iter().map(|load| (load.clone(), trial.kind(load))).collect();
     let driven = trial.taking_part(phase).into_iter().try_for_each(|arm| {
-        step::set_schedule(trial, phase, vec![arm]);
+        step::set_pending_steps(trial, phase, vec![arm]);
         let slices = slice(trial, arm, 0, &whole, limit)?;
         trial.recorder.current().slices.extend(slices);
-        step::schedule_is_over(trial)
+        step::end_pending_steps(trial)
     });
     background::stop_background(trial, driven)?;
     trial.end()

@@ -6,7 +6,7 @@ use plimsoll_model::experiment::{Phase, Search};
 use plimsoll_model::observation::{Arm, PhaseKind};
 
 use crate::error::TrialStop;
-use crate::schedule::deadline;
+use crate::pending_steps::deadline;
 use crate::trial::Trial;
 use crate::{phase, skip};
 

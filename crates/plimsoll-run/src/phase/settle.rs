@@ -8,7 +8,7 @@ use plimsoll_model::observation::PhaseKind;
 
 use crate::agent_pool::{Key, off_the_mark};
 use crate::error::{RunError, TrialStop};
-use crate::schedule::PHASE_LIMIT;
+use crate::pending_steps::PHASE_LIMIT;
 use crate::trial::Trial;
 use crate::{mail, skip};
 

@@ -6,8 +6,8 @@ use plimsoll_model::experiment::{Phase, Watch};
 use plimsoll_model::observation::{Arm, PhaseKind, Slice};
 
 use crate::error::TrialStop;
+use crate::pending_steps::PHASE_LIMIT;
 use crate::phase::alternating_slices::round;
-use crate::schedule::PHASE_LIMIT;
 use crate::skip;
 use crate::trial::Trial;
 

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use plimsoll_agent::gate::{self, Kernel};
+use plimsoll_agent::sandbox::{self, Kernel};
 use plimsoll_host::Patience;
 
 use crate::messages;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
         },
         Some((word, [])) if word == "service" => plimsoll_agent::service::main(),
         Some((word, [])) if word == "load" => plimsoll_agent::load_main(),
-        Some((word, [])) if word == "exec" => gate::main(&Kernel { fork: plimsoll_host::fork_alone }),
+        Some((word, [])) if word == "exec" => sandbox::main(&Kernel { fork: plimsoll_host::fork_alone }),
         Some(_) => {
             messages::say(
                 "plimsoll agent: plimsoll starts this command itself; it exchanges frames over stdin and stdout",

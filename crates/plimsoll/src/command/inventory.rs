@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use plimsoll_inventory::papers::{self, Papers, Source};
-use plimsoll_inventory::{Deviation, Expectation, Inventory, compare, compare_papers};
+use plimsoll_inventory::saved_outputs::{self, SavedOutputs, Source};
+use plimsoll_inventory::{Deviation, Expectation, Inventory, compare, compare_saved};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -20,12 +20,12 @@ pub(crate) fn run(args: &InventoryArgs) -> Result<Exit, Failure> {
         let deviations = expected.map(|expected| compare(&expected, &inventory));
         (value(&inventory)?, Vec::new(), deviations)
     } else {
-        let papers = saved(&args.from)?;
-        for conflict in &papers.conflicts {
+        let saved = saved(&args.from)?;
+        for conflict in &saved.conflicts {
             messages::note(conflict);
         }
-        let deviations = expected.map(|expected| compare_papers(&expected, &papers));
-        (Value::Object(papers.found), papers.sources, deviations)
+        let deviations = expected.map(|expected| compare_saved(&expected, &saved));
+        (Value::Object(saved.found), saved.sources, deviations)
     };
     match args.format {
         PlainFormat::Json => {
@@ -56,14 +56,14 @@ pub(crate) fn run(args: &InventoryArgs) -> Result<Exit, Failure> {
 }
 
 /// Facts about a machine from saved files.
-fn saved(paths: &[PathBuf]) -> Result<Papers, Failure> {
+fn saved(paths: &[PathBuf]) -> Result<SavedOutputs, Failure> {
     let texts = paths.iter().map(|path| {
         let bytes = bounded::bytes(path, bounded::FILE)
             .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", path.display())))?;
         Ok((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()))
     });
     let texts = texts.collect::<Result<Vec<_>, Failure>>()?;
-    papers::read(texts.iter().map(|(name, text)| (name.as_str(), text.as_str())))
+    saved_outputs::read(texts.iter().map(|(name, text)| (name.as_str(), text.as_str())))
         .map_err(|error| Failure::Usage(error.to_string()))
 }
 

@@ -24,7 +24,7 @@ use plimsoll_store::{RunEntry, Store, StoreError};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::args::{Format, On, PlainFormat, PlanArgs, RunArgs};
+use crate::args::{Format, PlainFormat, PlanArgs, QueueOption, RunArgs};
 use crate::command::compare::runs;
 use crate::command::show::Printing;
 use crate::command::{consent, show};
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 /// Where the trials are carried out, when not here: as it is said, or as it was when the run began.
-fn on(args: &RunArgs) -> Result<Option<On>, Failure> {
+fn on(args: &RunArgs) -> Result<Option<QueueOption>, Failure> {
     let began = match &args.resume {
         None => None,
         Some(run) => {

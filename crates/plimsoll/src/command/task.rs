@@ -18,12 +18,12 @@ use crate::command::run::{listen, notes};
 use crate::command::{self, show};
 use crate::environment::Noted;
 use crate::failure::Failure;
-use crate::handed::Handed;
 use crate::judge::Judge;
 use crate::messages;
 use crate::other_processes::OtherProcesses;
 use crate::progress::Ends;
 use crate::rig;
+use crate::task_files::TaskRun;
 
 /// How long a signal may take to be heard that has ended the agents as well.
 const SIGNALLED: Duration = Duration::from_secs(1);
@@ -80,7 +80,7 @@ fn measure(folder: &Path, results: &Results, block: u32, machine: &str) -> Resul
     // Before anything that could start a thread: a process with threads cannot move into a user namespace.
     let access = plimsoll_host::enter()?;
     let read = |error| Failure::io("read", folder, &error);
-    let (mut entry, limits) = Handed::get(folder).map_err(read)?.entry();
+    let (mut entry, limits) = TaskRun::get(folder).map_err(read)?.entry();
     let (_, settings) = show::stored(&entry)?;
     let plan = command::with_files(show::plan_of(&entry)?, &show::origin(&entry)?, &settings)?;
     if let Access::Local(why) = &access

@@ -9,8 +9,8 @@ mod error;
 mod gauge;
 mod interrupt;
 mod process;
-mod ready;
-mod schedule;
+mod process_sampling;
+mod schedstat;
 
 pub(crate) use command_line::{Invocation, for_names, invocations, is_command, of_words, substituted};
 pub(crate) use counter::Counter;
@@ -18,7 +18,7 @@ pub(crate) use error::MeasureError;
 pub(crate) use gauge::Gauge;
 pub(crate) use interrupt::Interrupts;
 pub(crate) use process::{EndedCommand, Runner, Times, WorkingFolder};
-pub(crate) use ready::{FILES, ready_during};
+pub(crate) use process_sampling::{FILES, sample_during};
 
 /// One figure that was read off a command.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -15,7 +15,7 @@ use plimsoll_model::experiment::service::SERVICE_MARK;
 use wait4::Wait4;
 
 use super::error::last_lines;
-use super::schedule::Scheduled;
+use super::schedstat::Scheduled;
 use super::{Interrupts, Invocation, MeasureError};
 use crate::args;
 use crate::failure::Failure;

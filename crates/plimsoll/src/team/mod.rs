@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_model::report::RunStatus;
 use plimsoll_run::{Event, Observer};
-use plimsoll_store::{Claim, Store, StoreError};
+use plimsoll_store::{RunLock, Store, StoreError};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -65,7 +65,7 @@ impl Keeping {
     }
 
     /// Claims a run wherever it is.
-    pub(crate) fn claim(&self, run: &str) -> Result<Vec<Claim>, StoreError> {
+    pub(crate) fn claim(&self, run: &str) -> Result<Vec<RunLock>, StoreError> {
         self.team.iter().map(|team| &team.store).chain([&self.own]).map(|store| store.claim(run)).collect()
     }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use nix::sys::signal::Signal;
-use plimsoll_model::frame::{self, FromAgent, Here, PROTOCOL};
+use plimsoll_model::frame::{self, FromAgent, Greeting, PROTOCOL};
 use serde_json::Value;
 
 use crate::lab::{Lab, verdict_of, wait_until};
@@ -242,10 +242,11 @@ fn machines_whose_clocks_differ_drive_as_one_and_each_is_reported() {
 #[test]
 fn what_answers_and_is_no_agent_of_this_version_is_named_before_anything_starts() {
     let lab = Lab::of_ordinary_user();
-    let mut greeting = Vec::new();
-    let here = Here { protocol: PROTOCOL + 1, version: "7.0.0".into(), user: 1000, ..Here::default() };
-    frame::write(&mut greeting, &FromAgent::Here(Box::new(here))).expect("a frame");
-    fs::write(lab.path("greeting"), greeting).expect("allowed");
+    let mut frame = Vec::new();
+    let greeting =
+        Greeting { protocol: PROTOCOL + 1, version: "7.0.0".into(), user: 1000, ..Greeting::default() };
+    frame::write(&mut frame, &FromAgent::Greeting(Box::new(greeting))).expect("a frame");
+    fs::write(lab.path("greeting"), frame).expect("allowed");
     let bots = format!("[\"{}\", \"agent\"]", lab.program().display());
     let experiment = lab.file("group.toml", &group(lab.program(), &bots));
     let with = |command: &str| {

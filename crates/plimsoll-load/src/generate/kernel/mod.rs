@@ -16,7 +16,7 @@ use plimsoll_model::frame::{Failure, LoadSpec};
 use plimsoll_model::observation::LoadResult;
 
 use super::Control;
-use super::latency;
+use super::histogram::record;
 use super::progress::ProgressReporter;
 use super::tally::Tally;
 use crate::clock::{self, CpuTime};
@@ -55,7 +55,7 @@ pub(super) fn run(_spec: &LoadSpec, load: &KernelLoad, control: &Control<'_>) ->
         path.take(times).map_err(|errno| other("take the path", &errno.desc()))?;
         let now = clock::now();
         // Mean of the passes between two clock reads: a read for each would take longer than the shortest path.
-        latency::record(&mut tally.total, before, before + (now - before) / times);
+        record(&mut tally.total, before, before + (now - before) / times);
         tally.messages(times, path.bytes(), now);
         progress.report(tally.requests, 0);
     }

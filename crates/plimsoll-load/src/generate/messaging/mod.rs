@@ -26,7 +26,7 @@ use self::gate::Gate;
 use self::memory::Memory;
 use self::watch::Watch;
 use super::Control;
-use super::latency;
+use super::histogram::record;
 use super::progress::ProgressReporter;
 use super::tally::Tally;
 use crate::clock::{self, CpuTime};
@@ -58,7 +58,7 @@ pub(super) fn run(
         facts.rounds += 1;
         facts.memory = facts.memory.or(round.memory);
         spent_ns += round.end - round.start;
-        latency::record(&mut tally.total, round.start, round.end);
+        record(&mut tally.total, round.start, round.end);
         tally.messages(load.messages_in_a_round(), load.size.0, round.end);
         progress.report(tally.requests, 0);
     }

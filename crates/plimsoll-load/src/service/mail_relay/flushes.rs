@@ -10,7 +10,7 @@ use std::time::Instant;
 use hdrhistogram::Histogram;
 use plimsoll_model::observation::{FlushFacts, Histogram as Recorded};
 
-use crate::generate::latency::histogram;
+use crate::generate::histogram::histogram;
 use crate::records::RecordReader;
 
 /// The name of the list in the relay's folder.

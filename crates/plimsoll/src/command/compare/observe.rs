@@ -17,7 +17,7 @@ use super::observed::{Ended, Observed};
 use crate::args::CompareArgs;
 use crate::command::watch::target::own_cpu;
 use crate::failure::Failure;
-use crate::measure::{FILES, Times, ready_during};
+use crate::measure::{FILES, Times, sample_during};
 use crate::profiler::missing;
 
 /// Samples of both commands, under the names that a profiler has for two sides.
@@ -88,7 +88,7 @@ impl Observer {
         // Where the user named the programs, the others that the command starts are strangers.
         let counts = |name: &str| !self.is_complete || self.programs.contains(name);
         let observed = &mut self.observed;
-        let ((ended, times), seen) = ready_during(run, counts, &self.servers, |pids| observed.enter(pids));
+        let ((ended, times), seen) = sample_during(run, counts, &self.servers, |pids| observed.enter(pids));
         // The last look may take longer than a short command.
         let seconds = if times.wall.is_zero() { start.elapsed() } else { times.wall }.as_secs_f64();
         if let Some(profiler) = &self.profiler {
@@ -127,7 +127,7 @@ impl Observer {
     pub(super) fn rehearse<T>(&mut self, run: impl FnOnce() -> T) -> T {
         let before = self.observed.begin();
         let observed = &mut self.observed;
-        let (ended, _) = ready_during(run, |_| false, &self.servers, |pids| observed.enter(pids));
+        let (ended, _) = sample_during(run, |_| false, &self.servers, |pids| observed.enter(pids));
         self.end(&before);
         ended
     }

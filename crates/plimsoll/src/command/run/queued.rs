@@ -11,14 +11,14 @@ use plimsoll_run::{Block, Queued, Results};
 use plimsoll_store::{RunEntry, Store};
 
 use super::{bundle, finish, heartbeat, label, limits, listen, report_so_far};
-use crate::args::{Format, On, QueueKind, RunArgs};
+use crate::args::{Format, QueueKind, QueueOption, RunArgs};
 use crate::environment::Noted;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::handed::{Handed, MESSAGES};
 use crate::judge::Judge;
 use crate::progress::lines::{Lines, Written};
 use crate::progress::{Ends, Progress, ProgressOptions};
+use crate::task_files::{MESSAGES, TaskRun};
 use crate::team::Keeping;
 use crate::{effects, messages, state};
 
@@ -31,7 +31,7 @@ pub(super) fn carry_out(
     plan: &Plan,
     effects: &[Effect],
     entry: RunEntry,
-    on: &On,
+    on: &QueueOption,
 ) -> Result<Exit, Failure> {
     let store = keeping.own();
     refuse(args, plan)?;
@@ -44,7 +44,7 @@ pub(super) fn carry_out(
     let limits = limits(args, plan);
     let shared = shared_folder(store, on)?;
     let folder = shared.join(&entry.id);
-    let laid_out = Handed::new(&entry, &limits).put(&folder);
+    let laid_out = TaskRun::new(&entry, &limits).put(&folder);
     let program = laid_out.map_err(|error| Failure::io("lay out", &folder, &error))?;
     let queue = queue(on, shared, work(&program, &folder, &entry.id)?);
     let results = Results::at(&folder);
@@ -100,12 +100,12 @@ fn refuse(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
 }
 
 /// The folder of all runs on a queue, by its whole path.
-fn shared_folder(store: &Store, on: &On) -> Result<PathBuf, Failure> {
+fn shared_folder(store: &Store, on: &QueueOption) -> Result<PathBuf, Failure> {
     let all = on.folder.clone().unwrap_or_else(|| state::folder(store).join(FOLDER));
     std::path::absolute(&all).map_err(|error| Failure::io("find", &all, &error))
 }
 
-fn queue(on: &On, folder: PathBuf, work: Work) -> Box<dyn Queue> {
+fn queue(on: &QueueOption, folder: PathBuf, work: Work) -> Box<dyn Queue> {
     let at_once = on.at_once;
     match on.queue.clone() {
         QueueKind::Slurm(asked) => Box::new(SlurmQueue { asked, at_once, work }),

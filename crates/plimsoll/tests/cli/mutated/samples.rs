@@ -45,10 +45,10 @@ const KINDS: [Kind; 6] = [
         ],
     },
     Kind {
-        name: "papers",
+        name: "saved_outputs",
         file: "papers.txt",
         is_packed: false,
-        folders: &["crates/plimsoll-inventory/tests/papers"],
+        folders: &["crates/plimsoll-inventory/tests/saved_outputs"],
         commands: &[&["inventory", "--from", "FILE"]],
     },
     Kind {

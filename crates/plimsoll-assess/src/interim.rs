@@ -1,4 +1,4 @@
-//! Questions of a run in progress.
+//! Interim questions of a run: are the claims decided, must a trial go on, may this machine answer at all?
 
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;

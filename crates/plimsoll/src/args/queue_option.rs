@@ -8,7 +8,7 @@ use plimsoll_model::units::Span;
 
 /// A queue, and what is asked of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct On {
+pub struct QueueOption {
     /// Which queue it is.
     pub queue: QueueKind,
     /// The most blocks at once.
@@ -38,7 +38,7 @@ const OF_SLURM: &str = "partition, constraint, account, qos, nodelist, time_limi
 /// Keys of `kubernetes:`.
 const OF_KUBERNETES: &str = "image, namespace, context, node_selector, host_network, privileged, resource, claim, time_limit, start_within, shared, at_once and folder, each as KEY=VALUE";
 
-impl FromStr for On {
+impl FromStr for QueueOption {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -64,7 +64,7 @@ impl FromStr for On {
     }
 }
 
-impl On {
+impl QueueOption {
     /// How long it may take until something runs.
     pub fn start_within(&self) -> Option<Span> {
         match &self.queue {
@@ -186,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    fn slurm(on: &On) -> &Slurm {
+    fn slurm(on: &QueueOption) -> &Slurm {
         match &on.queue {
             QueueKind::Slurm(asked) => asked,
             QueueKind::Kubernetes { .. } => panic!("{on:?}"),
@@ -195,10 +195,10 @@ mod tests {
 
     #[test]
     fn what_is_asked_of_slurm_stands_behind_its_name() {
-        let on: On = "slurm".parse().unwrap();
+        let on: QueueOption = "slurm".parse().unwrap();
         assert_eq!((slurm(&on), on.at_once), (&Slurm::default(), None));
         let text = "slurm:partition=short,long,time_limit=2h,option=--gres=nic:1,option=--mem=0,at_once=4,folder=/scratch/me,shared=true";
-        let on: On = text.parse().unwrap();
+        let on: QueueOption = text.parse().unwrap();
         assert_eq!(slurm(&on).partition.as_deref(), Some("short,long"));
         assert_eq!(slurm(&on).time_limit, Some(Span::secs(7200)));
         assert_eq!(slurm(&on).options, ["--gres=nic:1", "--mem=0"]);
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn what_is_asked_of_kubernetes_stands_behind_its_name() {
         let text = "kubernetes:image=r.example/tools:1,node_selector=disk=ssd,resource=cpu=2,resource=memory=4Gi,claim=results,folder=/results,privileged=true";
-        let on: On = text.parse().unwrap();
+        let on: QueueOption = text.parse().unwrap();
         let QueueKind::Kubernetes { asked, claim, shared } = &on.queue else { panic!("{on:?}") };
         assert_eq!((asked.image.as_str(), asked.privileged), ("r.example/tools:1", true));
         assert_eq!(asked.node_selector["disk"], "ssd");
@@ -239,7 +239,7 @@ mod tests {
             ("kubernetes:image=a b", "is no image"),
         ];
         for (text, expected) in cases {
-            let error = text.parse::<On>().unwrap_err();
+            let error = text.parse::<QueueOption>().unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
         }
     }

@@ -1,4 +1,4 @@
-//! The gate: every program that an experiment file names passes it on its way from the agent to `execve`, and so do Plimsoll's own services and loads
+//! The sandbox: every program that an experiment file names enters it on its way from the agent to `execve`, and so do Plimsoll's own services and loads
 //! that are processes.
 //!
 //! ```text
@@ -124,21 +124,21 @@ impl Entry {
             file.rewind()?;
             Ok(file)
         };
-        let handed = handed().map_err(|error| other("hand a program over to the gate", error))?;
+        let handed = handed().map_err(|error| other("hand a program over to the sandbox", error))?;
         let mut command = child::command("exec");
         command.stdin(handed);
         Ok(command)
     }
 }
 
-/// `plimsoll agent exec`: passes the gate with the entry on standard input, and ends as the program does. Dies with the agent.
+/// `plimsoll agent exec`: enters the sandbox with the entry on standard input, and ends as the program does. Dies with the agent.
 pub fn main(kernel: &Kernel) -> ExitCode {
     let entry: Entry = match child::specification("program") {
         Ok(entry) => entry,
         Err(code) => return code,
     };
     entry.pass(kernel).unwrap_or_else(|(what, error)| {
-        tracing::error!("cannot start {} behind the gate: {what}: {error}", entry.program.display());
+        tracing::error!("cannot start {} in the sandbox: {what}: {error}", entry.program.display());
         ExitCode::FAILURE
     })
 }

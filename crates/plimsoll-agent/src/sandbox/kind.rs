@@ -3,7 +3,7 @@
 use rustix::thread::CapabilitySet;
 use serde::{Deserialize, Serialize};
 
-/// A kind of program that passes the gate.
+/// A kind of program that enters the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
     /// A program of the file: service, load, hook or step.

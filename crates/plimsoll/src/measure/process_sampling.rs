@@ -1,5 +1,6 @@
-//! How long the processes of a command were ready to run while others had the CPUs, which files they had open, and under which settings they ran.
-//! They are looked at again and again while it runs: what ends between two looks is lost, so that the sum is a little too small.
+//! Samples of the processes of a command while it runs: waits for a CPU, open files, and settings.
+//!
+//! A process that ends between two looks is lost, so the sum of the waits is a little too small.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +13,7 @@ use nix::unistd::Pid;
 use plimsoll_probe::tree::ProcessTree;
 use plimsoll_probe::{Budget, settings, thread_cpu_time};
 
-use super::schedule::Scheduled;
+use super::schedstat::Scheduled;
 
 /// The part of one CPU that looks take, and the time between two.
 const COST: f64 = 0.01;
@@ -40,7 +41,7 @@ pub(crate) const FILES: &str = "files";
 
 /// Runs something, and looks at descendants of this process meanwhile, and at the files of `servers` and their children. `counts` says by its name whether a process
 /// counts; `each_look` gets all of them.
-pub(crate) fn ready_during<T>(
+pub(crate) fn sample_during<T>(
     run: impl FnOnce() -> T,
     counts: impl Fn(&str) -> bool + Send,
     servers: &BTreeSet<u32>,
@@ -176,7 +177,7 @@ mod tests {
     fn children_that_take_each_others_cpus_are_ready_for_longer_than_one_that_sleeps() {
         let line = "for n in $(seq 24); do yes > /dev/null & all=\"$all $!\"; done; sleep 0.3; kill $all";
         let of = |counts: fn(&str) -> bool| {
-            ready_during(
+            sample_during(
                 || Command::new("sh").args(["-c", line]).status().unwrap().success(),
                 counts,
                 &BTreeSet::new(),
@@ -217,7 +218,7 @@ mod tests {
     #[test]
     fn a_variable_and_an_argument_of_a_child_are_among_its_settings() {
         let sleeps = || Command::new("sleep").arg("0.3").env("SOME_LEVEL", "7").status().unwrap();
-        let (_, looked) = ready_during(sleeps, |name| name == "sleep", &BTreeSet::new(), |_| ());
+        let (_, looked) = sample_during(sleeps, |name| name == "sleep", &BTreeSet::new(), |_| ());
         let of_sleep = &looked.settings["sleep"];
         assert!(of_sleep.contains("SOME_LEVEL=7") && of_sleep.contains("argument 0.3"), "{of_sleep:?}");
     }
@@ -227,7 +228,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let path = file.path().to_str().unwrap();
         let sleeps = || Command::new("sh").args(["-c", &format!("sleep 0.5 < {path}")]).status().unwrap();
-        let (_, looked) = ready_during(sleeps, |_| true, &BTreeSet::new(), |_| ());
+        let (_, looked) = sample_during(sleeps, |_| true, &BTreeSet::new(), |_| ());
         let found = looked.open.get(&without_numbers(path)).copied().unwrap_or_default();
         assert!(2 * found > looked.looks, "{looked:?}");
     }

@@ -18,7 +18,7 @@ const RUN: &str = "run.json";
 
 /// A run, as its tasks have to know it.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Handed {
+pub(crate) struct TaskRun {
     id: String,
     experiment: String,
     source: String,
@@ -29,7 +29,7 @@ pub(crate) struct Handed {
     aa_test: u32,
 }
 
-impl Handed {
+impl TaskRun {
     pub(crate) fn new(entry: &RunEntry, limits: &Limits) -> Self {
         Self {
             id: entry.id.clone(),
@@ -119,20 +119,20 @@ mod tests {
             notes: Vec::new(),
         };
         let limits = Limits { min_trials: 2, max_trials: 5, budget: None, aa_test: 4 };
-        let program = Handed::new(&entry, &limits).put(&place).unwrap();
-        let (got, theirs) = Handed::get(&place).unwrap().entry();
+        let program = TaskRun::new(&entry, &limits).put(&place).unwrap();
+        let (got, theirs) = TaskRun::get(&place).unwrap().entry();
         assert_eq!(got, entry);
         assert_eq!((theirs.max_trials, theirs.aa_test), (5, 4));
         assert_eq!(fs::metadata(&place).unwrap().permissions().mode() & 0o777, 0o700);
         let same = || fs::read(&program).unwrap() == fs::read("/proc/self/exe").unwrap();
         assert!(same(), "it is this very program");
-        assert_eq!(Handed::new(&entry, &limits).put(&place).unwrap(), program, "a second time, too");
+        assert_eq!(TaskRun::new(&entry, &limits).put(&place).unwrap(), program, "a second time, too");
         let open = |mode| fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
         open(0o777);
-        assert!(Handed::new(&entry, &limits).put(&place).is_err(), "others could put another program there");
+        assert!(TaskRun::new(&entry, &limits).put(&place).is_err(), "others could put another program there");
         open(0o700);
         fs::write(&program, "of another version, which a task may still need").unwrap();
-        assert_ne!(Handed::new(&entry, &limits).put(&place).unwrap(), program);
+        assert_ne!(TaskRun::new(&entry, &limits).put(&place).unwrap(), program);
         assert!(!same(), "it stays as it is");
     }
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tries what a program behind the gate could reach, and prints a number with one bit for each attempt.
+"""Tries what a program in the sandbox could reach, and prints a number with one bit for each attempt.
 
 usage: probe.py names | probe.py OUTSIDER SCRATCH FOLDER TOKEN
   OUTSIDER  process id of a process outside of the run

@@ -23,7 +23,7 @@ use crate::database::{Database, Server, values};
 ///
 /// No other file of this name may be opened and closed by this process meanwhile: the kernel would take that for the end of the claim.
 #[derive(Debug)]
-pub struct Claim(#[expect(dead_code, reason = "it holds the lock for as long as it is there")] Lock);
+pub struct RunLock(#[expect(dead_code, reason = "it holds the lock for as long as it is there")] Lock);
 
 #[derive(Debug)]
 enum Lock {
@@ -52,7 +52,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Going`] when another process has claimed it.
-    pub fn claim(&self, run: &str) -> Result<Claim, StoreError> {
+    pub fn claim(&self, run: &str) -> Result<RunLock, StoreError> {
         self.clear_under_way();
         match (&self.database, &self.place) {
             (Database::Server(server), place) => on_server(server, place, run),
@@ -76,13 +76,13 @@ fn claims(path: &Path) -> PathBuf {
     beside(path, "-claims")
 }
 
-fn in_file(path: &Path, run: &str) -> Result<Claim, StoreError> {
+fn in_file(path: &Path, run: &str) -> Result<RunLock, StoreError> {
     let failed = |source| StoreError::Claim { path: path.to_owned(), source };
     let opened =
         split(path).and_then(|(folder, name)| folder.file(Path::new(name), OFlag::O_RDWR | OFlag::O_CREAT));
     let file = opened.map_err(|error| failed(error.into()))?;
     match fcntl(&file, FcntlArg::F_SETLK(&lock(run))) {
-        Ok(_) => Ok(Claim(Lock::File(file))),
+        Ok(_) => Ok(RunLock(Lock::File(file))),
         Err(Errno::EACCES | Errno::EAGAIN) => {
             Err(StoreError::Going { run: run.to_owned(), holder: holder(&file, run).map_err(failed)? })
         }
@@ -90,7 +90,7 @@ fn in_file(path: &Path, run: &str) -> Result<Claim, StoreError> {
     }
 }
 
-fn on_server(server: &Arc<Server>, place: &Location, run: &str) -> Result<Claim, StoreError> {
+fn on_server(server: &Arc<Server>, place: &Location, run: &str) -> Result<RunLock, StoreError> {
     let failed = |error| of_server(place, "claim the run", error);
     if !server.claim(run, number(run).cast_signed()).map_err(failed)? {
         let said = server.query(schema::HOLDER_OF, values![run]).map_err(failed)?;
@@ -100,7 +100,7 @@ fn on_server(server: &Arc<Server>, place: &Location, run: &str) -> Result<Claim,
             holder: holder.unwrap_or_else(|| "another process".to_owned()),
         });
     }
-    let claim = Claim(Lock::Session(OfSession { server: Arc::clone(server), run: run.to_owned() }));
+    let claim = RunLock(Lock::Session(OfSession { server: Arc::clone(server), run: run.to_owned() }));
     let machine = gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let holder = format!("process {} on {machine}", std::process::id());
     server.execute(schema::PUT_HOLDER, values![run, holder]).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! The gate: programs of a file reach what the table in docs/security.md says, for each caller and each key that starts one.
+//! The sandbox: programs of a file reach what the table in docs/security.md says, for each caller and each key that starts one.
 
 mod inside;
 
@@ -205,7 +205,7 @@ fn a_library_of_the_file_is_loaded_into_its_program_and_not_into_the_stage_befor
         let output = lab.plimsoll(&["run", &lab.file("preload.toml", &text), "--format", "json"]);
         let Printed { stderr, stdout, .. } = &output;
         assert!(stderr.contains("reached") || stdout.contains("reached"), "{place}: {output:?}");
-        assert!(!Path::new(&lab.path("loaded")).exists(), "{place}: the library ran outside of the gate");
+        assert!(!Path::new(&lab.path("loaded")).exists(), "{place}: the library ran outside of the sandbox");
     }
 }
 

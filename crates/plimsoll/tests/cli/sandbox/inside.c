@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The program's own sockets and files say nothing about the gate. The caller's, which all lie in FOLDER, do. */
+/* The program's own sockets and files say nothing about the sandbox. The caller's, which all lie in FOLDER, do. */
 static void close_own(void)
 {
 	char link[32], target[4096];

@@ -31,7 +31,7 @@ trait Reader: Default {
 }
 
 /// From the list of programs: their names, and who reads each.
-macro_rules! each_paper {
+macro_rules! each_program {
     ($($variant:ident $module:ident $name:literal)+) => {
         /// The programs whose saved outputs are read, except smartctl's JSON.
         const NAMES: &[&str] = &[$($name),+];
@@ -69,7 +69,7 @@ macro_rules! each_paper {
     };
 }
 
-each_paper! {
+each_program! {
     Dmidecode dmidecode "dmidecode"
     DecodeDimms decode_dimms "decode-dimms"
     Lspci lspci "lspci"
@@ -80,7 +80,7 @@ each_paper! {
 
 /// Why a file says nothing about a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum PaperError {
+pub enum SavedOutputError {
     /// Nothing in it is of a known program.
     #[error("{file}: expected what one of these printed: {}, smartctl -j", NAMES.join(", "))]
     Unknown {
@@ -110,9 +110,9 @@ pub struct Source {
     pub left: usize,
 }
 
-/// A machine, as far as papers describe it.
+/// A machine, as far as saved outputs describe it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Papers {
+pub struct SavedOutputs {
     /// Facts, with the names of an inventory.
     pub found: Map<String, Value>,
     /// Where it was read.
@@ -125,7 +125,9 @@ pub struct Papers {
 ///
 /// # Errors
 /// A file has nothing in it that a known program printed.
-pub fn read<'t>(files: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<Papers, PaperError> {
+pub fn read<'t>(
+    files: impl IntoIterator<Item = (&'t str, &'t str)>,
+) -> Result<SavedOutputs, SavedOutputError> {
     let mut known = Facts::new();
     let mut sources = Vec::new();
     for (file, text) in files {
@@ -136,11 +138,11 @@ pub fn read<'t>(files: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<P
             lines(file, text, &mut known, &mut sources);
         }
         if sources[before..].iter().all(|source: &Source| source.taken == 0) {
-            return Err(PaperError::Unknown { file: file.to_owned() });
+            return Err(SavedOutputError::Unknown { file: file.to_owned() });
         }
     }
     let (found, conflicts) = known.finish();
-    Ok(Papers { found, sources, conflicts })
+    Ok(SavedOutputs { found, sources, conflicts })
 }
 
 fn lines(file: &str, text: &str, known: &mut Facts, sources: &mut Vec<Source>) {
@@ -187,10 +189,15 @@ fn close(reading: Option<(Reading, Source)>, known: &mut Facts, sources: &mut Ve
 }
 
 /// JSON documents, one after the other; those of smartctl are read.
-fn documents(file: &str, text: &str, known: &mut Facts, sources: &mut Vec<Source>) -> Result<(), PaperError> {
+fn documents(
+    file: &str,
+    text: &str,
+    known: &mut Facts,
+    sources: &mut Vec<Source>,
+) -> Result<(), SavedOutputError> {
     for document in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
-        let document =
-            document.map_err(|error| PaperError::Json { file: file.to_owned(), what: error.to_string() })?;
+        let document = document
+            .map_err(|error| SavedOutputError::Json { file: file.to_owned(), what: error.to_string() })?;
         if document.get("smartctl").is_some() {
             let program = "smartctl -j".to_owned();
             known.read_from(&program);

@@ -8,9 +8,10 @@ use plimsoll_model::observation::Arm;
 
 /// Time limit of a phase without its own.
 pub(crate) const PHASE_LIMIT: Duration = Duration::from_secs(600);
+
 /// Steps that are pending while the load of a phase runs.
 #[derive(Default)]
-pub(crate) struct Schedule<'t> {
+pub(crate) struct PendingSteps<'t> {
     /// The steps, in order of time.
     pub(crate) waiting: VecDeque<(Duration, &'t Action)>,
     /// Rigs of the steps.
@@ -19,7 +20,7 @@ pub(crate) struct Schedule<'t> {
     pub(crate) began: Option<Instant>,
 }
 
-impl Schedule<'_> {
+impl PendingSteps<'_> {
     /// Due time of the next step; `None` if there is none, or before the load starts.
     pub(crate) fn due(&self) -> Option<Instant> {
         let (after, _) = self.waiting.front()?;

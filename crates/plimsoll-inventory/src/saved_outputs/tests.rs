@@ -1,14 +1,14 @@
-//! The samples are the programs' own output; how they were made stands in tests/papers/generate.py.
+//! The samples are the programs' own output; how they were made stands in tests/saved_outputs/generate.py.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::{Expectation, compare_papers};
-use super::{PaperError, Papers, read};
+use super::super::{Expectation, compare_saved};
+use super::{SavedOutputError, SavedOutputs, read};
 
 macro_rules! sample {
     ($name:literal) => {
-        ($name, include_str!(concat!("../../tests/papers/", $name)))
+        ($name, include_str!(concat!("../../tests/saved_outputs/", $name)))
     };
 }
 
@@ -22,14 +22,14 @@ const MAIL: (&str, &str) = sample!("mail-of-2001.txt");
 const SMARTCTL: (&str, &str) = sample!("smartctl.json");
 const ALL: [(&str, &str); 8] = [DMESG, DMIDECODE, DIMMS, ETHTOOL, HDPARM, LSPCI, MAIL, SMARTCTL];
 
-fn of(files: &[(&str, &str)]) -> Papers {
+fn of(files: &[(&str, &str)]) -> SavedOutputs {
     read(files.iter().copied()).expect("known programs")
 }
 
-fn at<'p>(papers: &'p Papers, path: &str) -> &'p Value {
+fn at<'p>(known: &'p SavedOutputs, path: &str) -> &'p Value {
     path.split('/')
         .fold(None, |value: Option<&Value>, name| match value {
-            None => papers.found.get(name),
+            None => known.found.get(name),
             Some(value) => value.get(name),
         })
         .unwrap_or(&Value::Null)
@@ -70,10 +70,10 @@ fn each_program_is_read() {
 
 #[test]
 fn a_mail_of_2001_reports_what_the_disk_suffered() {
-    let papers = of(&[MAIL]);
-    assert_eq!(*at(&papers, "kernel/release"), json!("2.4.5"));
-    assert_eq!(*at(&papers, "disks/hda/transfer_mode"), json!("UDMA(100)"));
-    let log = at(&papers, "kernel_log").as_array().expect("trouble");
+    let known = of(&[MAIL]);
+    assert_eq!(*at(&known, "kernel/release"), json!("2.4.5"));
+    assert_eq!(*at(&known, "disks/hda/transfer_mode"), json!("UDMA(100)"));
+    let log = at(&known, "kernel_log").as_array().expect("trouble");
     let kinds: Vec<_> = log.iter().map(|line| line["trouble"].as_str().unwrap_or_default()).collect();
     assert_eq!(kinds, ["timeout", "timeout", "reset", "throttled"]);
 }
@@ -81,48 +81,48 @@ fn a_mail_of_2001_reports_what_the_disk_suffered() {
 #[test]
 fn several_outputs_may_stand_in_one_file_and_the_first_value_counts() {
     let whole = [DMIDECODE, HDPARM, DIMMS, LSPCI].map(|(_, text)| text).join("\n");
-    let papers = of(&[("all.txt", &whole)]);
-    let programs: Vec<_> = papers.sources.iter().map(|source| source.program.as_str()).collect();
+    let known = of(&[("all.txt", &whole)]);
+    let programs: Vec<_> = known.sources.iter().map(|source| source.program.as_str()).collect();
     assert_eq!(programs, ["dmidecode", "hdparm -I", "decode-dimms", "lspci"]);
-    assert_eq!(at(&papers, "memory/dimms").as_array().map(Vec::len), Some(2));
-    assert!(papers.conflicts[0].contains("those of dmidecode count"), "{:?}", papers.conflicts);
+    assert_eq!(at(&known, "memory/dimms").as_array().map(Vec::len), Some(2));
+    assert!(known.conflicts[0].contains("those of dmidecode count"), "{:?}", known.conflicts);
 }
 
 #[test]
 fn what_was_promised_is_held_against_papers() {
-    let papers = of(&[LSPCI, DMIDECODE]);
+    let known = of(&[LSPCI, DMIDECODE]);
     let promised =
         Expectation::parse("pci.*.link.full = true\ncpus.count = 32\ndisks.sda.rotational = false\n")
             .expect("an expectation");
-    let deviations = compare_papers(&promised, &papers);
+    let deviations = compare_saved(&promised, &known);
     let paths: Vec<_> = deviations.iter().map(|deviation| deviation.path.as_str()).collect();
     assert_eq!(paths, ["pci.\"0000:03:00.0\".link.full", "disks.sda.rotational"]);
 }
 
 #[test]
 fn what_is_read_has_the_names_of_an_inventory() {
-    let mut papers = of(&ALL);
+    let mut known = of(&ALL);
     // A list of tables is not compared as a value.
     for list in ["memory", "kernel_log"] {
-        papers.found.shift_remove(list);
+        known.found.shift_remove(list);
     }
-    let text = toml::to_string(&papers.found).expect("TOML");
+    let text = toml::to_string(&known.found).expect("TOML");
     let itself = Expectation::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    assert_eq!(compare_papers(&itself, &papers), []);
+    assert_eq!(compare_saved(&itself, &known), []);
 }
 
 #[test]
 fn a_number_that_no_machine_has_is_no_reason_to_stop() {
-    let papers =
+    let known =
         of(&[("x", "[    0.000000] Memory: 99999999999999999999k/99999999999999999999k available (1k)\n")]);
-    assert_eq!(*at(&papers, "memory/size"), json!(u64::MAX));
+    assert_eq!(*at(&known, "memory/size"), json!(u64::MAX));
 }
 
 #[test]
 fn a_file_of_something_else_is_refused() {
     let error = read([("poem.txt", "Es war einmal\nein Mann\n")]).expect_err("unknown");
-    assert_eq!(error, PaperError::Unknown { file: "poem.txt".to_owned() });
-    assert!(matches!(read([("x", "{\"smartctl\": ")]), Err(PaperError::Json { .. })));
+    assert_eq!(error, SavedOutputError::Unknown { file: "poem.txt".to_owned() });
+    assert!(matches!(read([("x", "{\"smartctl\": ")]), Err(SavedOutputError::Json { .. })));
 }
 
 proptest! {

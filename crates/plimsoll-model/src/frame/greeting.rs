@@ -1,4 +1,4 @@
-//! Answer of an agent on a machine that is there already to a greeting.
+//! The greeting of an agent on an existing machine: its answer to the controller's.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// An agent's first report about itself and its machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Here {
+pub struct Greeting {
     /// [`PROTOCOL`](super::PROTOCOL) of the agent.
     pub protocol: u32,
     /// The version of Plimsoll.

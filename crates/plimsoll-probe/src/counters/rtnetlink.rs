@@ -1,4 +1,4 @@
-//! Counters from dumps over netlink (RFC 3549): one request returns every object of a kind.
+//! Routes, routing rules, neighbours and queueing disciplines, from dumps over rtnetlink(7): one request returns every object of a kind.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,7 +7,7 @@ use plimsoll_netlink::{SockProtocol, Socket, attribute, dump};
 
 /// Objects that route netlink can list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RouteObject {
+pub(super) enum RouteObject {
     /// Routing-policy rules, as `ip rule` shows them.
     Rule,
     /// Routes of all tables.
@@ -27,7 +27,7 @@ impl RouteObject {
 }
 
 /// How many objects of a kind the calling thread's network namespace has, over all address families.
-pub(crate) fn count_route_objects(object: RouteObject) -> io::Result<u64> {
+pub(super) fn count_route_objects(object: RouteObject) -> io::Result<u64> {
     // The kernel's `struct rtmsg`, `fib_rule_hdr` and `ndmsg` have 12 bytes and begin with the family; 0 is all of them.
     let mut count = 0;
     dump(SockProtocol::NetlinkRoute, object.request(), &[0; 12], |_| count += 1)?;
@@ -36,11 +36,11 @@ pub(crate) fn count_route_objects(object: RouteObject) -> io::Result<u64> {
 
 /// Counts of the queueing disciplines of one kind, over all interfaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct QueueCounts {
+pub(super) struct QueueCounts {
     /// Packets that were dropped.
-    pub(crate) drops: u64,
+    pub(super) drops: u64,
     /// How often a packet had to wait because its rate was used up.
-    pub(crate) overlimits: u64,
+    pub(super) overlimits: u64,
 }
 
 /// Attributes of a queueing discipline: linux/rtnetlink.h (TCA_KIND, TCA_STATS2), linux/gen_stats.h (TCA_STATS_QUEUE).
@@ -54,12 +54,12 @@ const DROPS: usize = 8;
 const OVERLIMITS: usize = 16;
 
 /// A socket to ask for what routes and queues the calling thread's network namespace has.
-pub(crate) fn route_socket() -> io::Result<Socket> {
+pub(super) fn route_socket() -> io::Result<Socket> {
     Socket::open(SockProtocol::NetlinkRoute)
 }
 
 /// Counts of the queueing disciplines of a network namespace, by their kinds: `tbf`, `netem`.
-pub(crate) fn queueing_disciplines(route: &Socket) -> io::Result<BTreeMap<String, QueueCounts>> {
+pub(super) fn queueing_disciplines(route: &Socket) -> io::Result<BTreeMap<String, QueueCounts>> {
     let mut kinds: BTreeMap<String, QueueCounts> = BTreeMap::new();
     route.dump(libc::RTM_GETQDISC, &[0; TCMSG], |message| {
         let Some((kind, counts)) = message.get(TCMSG..).and_then(discipline) else { return };
@@ -77,17 +77,6 @@ fn discipline(attributes: &[u8]) -> Option<(String, QueueCounts)> {
     let number = |at: usize| Some(u64::from(u32::from_ne_bytes(*queue.get(at..)?.first_chunk()?)));
     let counts = QueueCounts { drops: number(DROPS)?, overlimits: number(OVERLIMITS)? };
     Some((String::from_utf8_lossy(kind).into_owned(), counts))
-}
-
-/// NFNL_SUBSYS_NFTABLES (linux/netfilter/nfnetlink.h) and NFT_MSG_GETRULE (linux/netfilter/nf_tables.h).
-const GET_NFT_RULE: u16 = 10 << 8 | 7;
-
-/// How many rules the nftables of the calling thread's network namespace have, over all families and tables.
-pub(crate) fn count_nft_rules() -> io::Result<u64> {
-    // `struct nfgenmsg`: the family, 0 for all, the version, 0, and no resource.
-    let mut count = 0;
-    dump(SockProtocol::NetlinkNetFilter, GET_NFT_RULE, &[0; 4], |_| count += 1)?;
-    Ok(count)
 }
 
 #[cfg(test)]
