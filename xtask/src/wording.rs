@@ -12,9 +12,11 @@ use crate::{prose, sources};
 /// Beginnings of a doc comment that leave its subject out.
 const BEGINNINGS: [&str; 5] = ["The same", "It ", "What is ", "What was ", "What has "];
 /// Names that say nothing of the type's content.
-const NAMES: [&str; 15] = [
-    "Answer", "Asked", "Found", "Given", "Heard", "Known", "Made", "Place", "Ran", "Running", "Said", "Seen",
-    "Told", "Wanted", "Way",
+const NAMES: [&str; 38] = [
+    "Against", "Answer", "Anybody", "AsWhom", "Asked", "At", "Beside", "Both", "Coming", "For", "Found",
+    "Given", "Grown", "Guilty", "Handed", "Handing", "Happened", "Heard", "Here", "Hurts", "Known", "Made",
+    "Now", "Of", "On", "Own", "Place", "Ran", "Running", "Said", "Seen", "Told", "Trouble", "Wanted", "Way",
+    "What", "Which", "Why",
 ];
 const KINDS: [&str; 4] = ["struct ", "enum ", "type ", "trait "];
 /// Texts that are made from the program.

@@ -71,10 +71,10 @@ pub(crate) fn recovery(phase: &PhaseRecord, place: usize, margin: f64) -> Option
     let until = on_arm().find(|other| *other > at).unwrap_or(end).min(end);
     let mean = work.between(begin, first).done / work.covered(begin, first).max(1e-9);
     let window = (ENOUGH / mean.max(1e-9)).clamp(SHORTEST, LONGEST);
-    let beside = Beside::of(phase, event.arm, first);
+    let control = ControlCourse::of(phase, event.arm, first);
     // The first entry is the start of the load itself.
-    let before = work.windows(begin + window, first, window, &beside);
-    let after = work.windows(at, until, window, &beside);
+    let before = work.windows(begin + window, first, window, &control);
+    let after = work.windows(at, until, window, &control);
     let watched = until - at;
     let paced = work.paced;
     let highest = after.iter().filter_map(|window| window.latency_ms).reduce(f64::max).filter(|_| paced);
@@ -215,7 +215,7 @@ impl Work {
 
     /// The windows between two moments, one behind the other, each with this running time of the load and its expected work. What
     /// is left at the end is none.
-    fn windows(&self, from: f64, to: f64, length: f64, beside: &Beside) -> Vec<Window> {
+    fn windows(&self, from: f64, to: f64, length: f64, control: &ControlCourse) -> Vec<Window> {
         let mut windows = Vec::new();
         let (mut start, mut missing) = (from, length);
         for (begin, end, _) in &self.stretches {
@@ -223,7 +223,7 @@ impl Work {
             // The sum of many tenths of a second is a little less than it should be.
             while end - here >= missing - length * 1e-6 {
                 here += missing;
-                windows.push(self.window(start, here, length, beside));
+                windows.push(self.window(start, here, length, control));
                 (start, missing) = (here, length);
             }
             missing -= (end - here).max(0.0);
@@ -232,18 +232,18 @@ impl Work {
     }
 
     /// The window between two moments, with this running time of the load.
-    fn window(&self, start: f64, end: f64, length: f64, beside: &Beside) -> Window {
+    fn window(&self, start: f64, end: f64, length: f64, control: &ControlCourse) -> Window {
         let (done, at) = (self.between(start, end), f64::midpoint(start, end));
         Window {
             start,
-            rate: done.done / length / beside.rates.at(at),
-            latency_ms: done.latency_ms().map(|latency| latency / beside.latencies.at(at)),
+            rate: done.done / length / control.rates.at(at),
+            latency_ms: done.latency_ms().map(|latency| latency / control.latencies.at(at)),
         }
     }
 }
 
-/// How the slices of the control went between those of the treatment.
-struct Beside {
+/// Rates and latencies of the control over time. Its slices alternate with those of the treatment.
+struct ControlCourse {
     rates: Course,
     latencies: Course,
 }
@@ -255,7 +255,7 @@ struct Course {
     before: f64,
 }
 
-impl Beside {
+impl ControlCourse {
     /// Beside a rig, with its first event at `first`. The control has nothing beside it.
     fn of(phase: &PhaseRecord, arm: Arm, first: f64) -> Self {
         let control: Vec<&Slice> = phase.slices.iter().filter(|slice| slice.arm == Arm::Control).collect();

@@ -222,7 +222,8 @@ impl Watched {
     /// Takes a reading and returns the state of the host; `None` for the first reading, which has no predecessor.
     pub fn take(&mut self, moment: &Moment) -> Option<State> {
         let (mut state, changes, seconds) = self.learn(moment)?;
-        let second = Now { values: &self.values, changes: &changes, seconds }.second(&state, changes.clone());
+        let second =
+            LastSecond { values: &self.values, changes: &changes, seconds }.second(&state, changes.clone());
         if self.seconds.len() == KEPT {
             self.seconds.pop_front();
         }
@@ -236,7 +237,7 @@ impl Watched {
     /// A second of a recording.
     fn second(&mut self, moment: &Moment) -> Option<Second> {
         let (state, changes, seconds) = self.learn(moment)?;
-        Some(Now { values: &self.values, changes: &changes, seconds }.second(&state, changes.clone()))
+        Some(LastSecond { values: &self.values, changes: &changes, seconds }.second(&state, changes.clone()))
     }
 
     /// The state without its causes, which cost most of the work.
@@ -265,7 +266,7 @@ impl Watched {
             let Some(then) = before.get(name).filter(|then| *then != now) else { continue };
             changes.insert(name.clone(), now - then);
         }
-        let now = Now { values: &self.values, changes: &changes, seconds };
+        let now = LastSecond { values: &self.values, changes: &changes, seconds };
         let mut state = now.state();
         state.at_unix_ms = moment.at_unix_ms;
         state.processes = self.processes.iter().take(SHOWN).cloned().collect();
@@ -403,13 +404,13 @@ fn cpu_time(quiet: &[&Second], now: &[&Second]) -> (SavedCpu, Vec<Evidence>) {
 }
 
 /// Values and changes of the last second.
-struct Now<'a> {
+struct LastSecond<'a> {
     values: &'a BTreeMap<String, f64>,
     changes: &'a BTreeMap<String, f64>,
     seconds: f64,
 }
 
-impl Now<'_> {
+impl LastSecond<'_> {
     /// Change of a counter in a second; nothing where there is no such counter.
     fn rate(&self, name: &str) -> Option<f64> {
         let moved = || self.changes.get(name).copied().unwrap_or(0.0).max(0.0);

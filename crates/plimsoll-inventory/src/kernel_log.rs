@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::tree::Tree;
 
-/// Kind of a line's trouble.
+/// Problem that a line of the kernel's log reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Trouble {
+#[schemars(rename = "Trouble")]
+pub enum KernelProblem {
     /// A machine check, or an error that memory or PCI Express corrected or did not.
     Hardware,
     /// A processor was slowed down for its heat or power, or a link or disk was put to a slower mode.
@@ -38,63 +39,63 @@ pub struct LogLine {
     /// Microseconds after the kernel's start.
     pub at_us: u64,
     /// Its subject.
-    pub trouble: Trouble,
+    pub trouble: KernelProblem,
     /// The line.
     pub text: String,
 }
 
 /// Words in lower case that all must be in a line, and what it then speaks of; the first that fits counts. Taken from the messages of the
 /// drivers themselves; a word alone, such as "error", is in too many lines that report none.
-const SIGNS: [(&[&str], Trouble); 48] = [
-    (&["machine check"], Trouble::Hardware),
-    (&["[hardware error]"], Trouble::Hardware),
-    (&["edac", "ce "], Trouble::Hardware),
-    (&["edac", "ue "], Trouble::Hardware),
-    (&["aer:", "error"], Trouble::Hardware),
-    (&["pcie bus error"], Trouble::Hardware),
-    (&["temperature above threshold"], Trouble::Throttled),
-    (&["clock throttled"], Trouble::Throttled),
-    (&["power limit notification"], Trouble::Throttled),
-    (&["bandwidth", "limited by"], Trouble::Throttled),
-    (&["out of memory"], Trouble::OutOfMemory),
-    (&["invoked oom-killer"], Trouble::OutOfMemory),
-    (&["page allocation failure"], Trouble::OutOfMemory),
-    (&["i/o error"], Trouble::Io),
-    (&["critical medium error"], Trouble::Io),
-    (&["ext4-fs error"], Trouble::Io),
-    (&["remounting filesystem read-only"], Trouble::Io),
-    (&["xfs", "corruption"], Trouble::Io),
-    (&["btrfs", "csum failed"], Trouble::Io),
-    (&["failed command:"], Trouble::Io),
-    (&["nvme", "timeout"], Trouble::Timeout),
-    (&["netdev watchdog"], Trouble::Timeout),
-    (&["transmit queue", "timed out"], Trouble::Timeout),
-    (&["blocked for more than"], Trouble::Timeout),
-    (&["soft lockup"], Trouble::Timeout),
-    (&["self-detected stall"], Trouble::Timeout),
-    (&["marking clocksource", "unstable"], Trouble::Timeout),
-    (&["hard resetting link"], Trouble::Reset),
-    (&["resetting controller"], Trouble::Reset),
-    (&["reset adapter"], Trouble::Reset),
-    (&["kernel bug at"], Trouble::Bug),
-    (&["general protection fault", "smp"], Trouble::Bug),
-    (&["table full, dropping packet"], Trouble::NetworkFull),
-    (&["possible syn flooding"], Trouble::NetworkFull),
+const SIGNS: [(&[&str], KernelProblem); 48] = [
+    (&["machine check"], KernelProblem::Hardware),
+    (&["[hardware error]"], KernelProblem::Hardware),
+    (&["edac", "ce "], KernelProblem::Hardware),
+    (&["edac", "ue "], KernelProblem::Hardware),
+    (&["aer:", "error"], KernelProblem::Hardware),
+    (&["pcie bus error"], KernelProblem::Hardware),
+    (&["temperature above threshold"], KernelProblem::Throttled),
+    (&["clock throttled"], KernelProblem::Throttled),
+    (&["power limit notification"], KernelProblem::Throttled),
+    (&["bandwidth", "limited by"], KernelProblem::Throttled),
+    (&["out of memory"], KernelProblem::OutOfMemory),
+    (&["invoked oom-killer"], KernelProblem::OutOfMemory),
+    (&["page allocation failure"], KernelProblem::OutOfMemory),
+    (&["i/o error"], KernelProblem::Io),
+    (&["critical medium error"], KernelProblem::Io),
+    (&["ext4-fs error"], KernelProblem::Io),
+    (&["remounting filesystem read-only"], KernelProblem::Io),
+    (&["xfs", "corruption"], KernelProblem::Io),
+    (&["btrfs", "csum failed"], KernelProblem::Io),
+    (&["failed command:"], KernelProblem::Io),
+    (&["nvme", "timeout"], KernelProblem::Timeout),
+    (&["netdev watchdog"], KernelProblem::Timeout),
+    (&["transmit queue", "timed out"], KernelProblem::Timeout),
+    (&["blocked for more than"], KernelProblem::Timeout),
+    (&["soft lockup"], KernelProblem::Timeout),
+    (&["self-detected stall"], KernelProblem::Timeout),
+    (&["marking clocksource", "unstable"], KernelProblem::Timeout),
+    (&["hard resetting link"], KernelProblem::Reset),
+    (&["resetting controller"], KernelProblem::Reset),
+    (&["reset adapter"], KernelProblem::Reset),
+    (&["kernel bug at"], KernelProblem::Bug),
+    (&["general protection fault", "smp"], KernelProblem::Bug),
+    (&["table full, dropping packet"], KernelProblem::NetworkFull),
+    (&["possible syn flooding"], KernelProblem::NetworkFull),
     // Of drivers/ide and others in Linux 2.2 and 2.4.
-    (&["dma disabled"], Trouble::Throttled),
-    (&["status timeout"], Trouble::Timeout),
-    (&["irq timeout"], Trouble::Timeout),
-    (&["drive not ready for command"], Trouble::Timeout),
-    (&["lost interrupt"], Trouble::Timeout),
-    (&["aborting command due to timeout"], Trouble::Timeout),
-    (&["transmit timed out"], Trouble::Timeout),
-    (&["_intr: error=0x"], Trouble::Io),
-    (&["seekcomplete error"], Trouble::Io),
-    (&["ide", ": reset:"], Trouble::Reset),
-    (&["scsi bus", "reset"], Trouble::Reset),
-    (&["neighbour table overflow"], Trouble::NetworkFull),
-    (&["neighbor table overflow"], Trouble::NetworkFull),
-    (&["too many of orphaned sockets"], Trouble::NetworkFull),
+    (&["dma disabled"], KernelProblem::Throttled),
+    (&["status timeout"], KernelProblem::Timeout),
+    (&["irq timeout"], KernelProblem::Timeout),
+    (&["drive not ready for command"], KernelProblem::Timeout),
+    (&["lost interrupt"], KernelProblem::Timeout),
+    (&["aborting command due to timeout"], KernelProblem::Timeout),
+    (&["transmit timed out"], KernelProblem::Timeout),
+    (&["_intr: error=0x"], KernelProblem::Io),
+    (&["seekcomplete error"], KernelProblem::Io),
+    (&["ide", ": reset:"], KernelProblem::Reset),
+    (&["scsi bus", "reset"], KernelProblem::Reset),
+    (&["neighbour table overflow"], KernelProblem::NetworkFull),
+    (&["neighbor table overflow"], KernelProblem::NetworkFull),
+    (&["too many of orphaned sockets"], KernelProblem::NetworkFull),
 ];
 
 /// The most lines that are kept: the last ones.
@@ -155,7 +156,7 @@ fn parse(record: &str, after_us: Option<u64>) -> Option<LogLine> {
     Some(LogLine { at_us, trouble, text: text.to_owned() })
 }
 
-pub(super) fn trouble(text: &str) -> Option<Trouble> {
+pub(super) fn trouble(text: &str) -> Option<KernelProblem> {
     let text = text.to_lowercase();
     let sign = SIGNS.iter().find(|(words, _)| words.iter().all(|word| text.contains(word)))?;
     Some(sign.1)
@@ -168,27 +169,27 @@ mod tests {
     #[test]
     fn lines_of_trouble_are_distinguished_from_lines_that_only_sound_so() {
         for (text, expected) in [
-            ("mce: [Hardware Error]: Machine check events logged", Some(Trouble::Hardware)),
+            ("mce: [Hardware Error]: Machine check events logged", Some(KernelProblem::Hardware)),
             (
                 "CPU3: Core temperature above threshold, cpu clock throttled (total events = 1)",
-                Some(Trouble::Throttled),
+                Some(KernelProblem::Throttled),
             ),
-            ("ata1: hard resetting link", Some(Trouble::Reset)),
-            ("nvme nvme0: I/O 12 QID 3 timeout, aborting", Some(Trouble::Timeout)),
-            ("NETDEV WATCHDOG: eth0 (e1000e): transmit queue 0 timed out", Some(Trouble::Timeout)),
-            ("blk_update_request: I/O error, dev sda, sector 123", Some(Trouble::Io)),
-            ("Out of memory: Killed process 77 (stress)", Some(Trouble::OutOfMemory)),
-            ("nf_conntrack: nf_conntrack: table full, dropping packet", Some(Trouble::NetworkFull)),
+            ("ata1: hard resetting link", Some(KernelProblem::Reset)),
+            ("nvme nvme0: I/O 12 QID 3 timeout, aborting", Some(KernelProblem::Timeout)),
+            ("NETDEV WATCHDOG: eth0 (e1000e): transmit queue 0 timed out", Some(KernelProblem::Timeout)),
+            ("blk_update_request: I/O error, dev sda, sector 123", Some(KernelProblem::Io)),
+            ("Out of memory: Killed process 77 (stress)", Some(KernelProblem::OutOfMemory)),
+            ("nf_conntrack: nf_conntrack: table full, dropping packet", Some(KernelProblem::NetworkFull)),
             (
                 "igb 0000:01:00.0: 4.000 Gb/s available PCIe bandwidth, limited by 2.5 GT/s PCIe x2 link",
-                Some(Trouble::Throttled),
+                Some(KernelProblem::Throttled),
             ),
-            ("hda: DMA disabled", Some(Trouble::Throttled)),
-            ("hda: status timeout: status=0xd0 { Busy }", Some(Trouble::Timeout)),
-            ("hda: irq timeout: status=0xd0 { Busy }", Some(Trouble::Timeout)),
-            ("hdc: drive not ready for command", Some(Trouble::Timeout)),
-            ("hda: dma_intr: status=0x51 { DriveReady SeekComplete Error }", Some(Trouble::Io)),
-            ("ide0: reset: success", Some(Trouble::Reset)),
+            ("hda: DMA disabled", Some(KernelProblem::Throttled)),
+            ("hda: status timeout: status=0xd0 { Busy }", Some(KernelProblem::Timeout)),
+            ("hda: irq timeout: status=0xd0 { Busy }", Some(KernelProblem::Timeout)),
+            ("hdc: drive not ready for command", Some(KernelProblem::Timeout)),
+            ("hda: dma_intr: status=0x51 { DriveReady SeekComplete Error }", Some(KernelProblem::Io)),
+            ("ide0: reset: success", Some(KernelProblem::Reset)),
             ("ide0: BM-DMA at 0xf000-0xf007, BIOS settings: hda:DMA, hdb:pio", None),
             ("EXT4-fs (vda): mounted filesystem r/w. Opts: errors=remount-ro", None),
             ("RAS: Correctable Errors collector initialized.", None),
@@ -201,7 +202,7 @@ mod tests {
     #[test]
     fn what_a_program_wrote_is_not_the_kernels_word() {
         let line = parse("3,77,123456,-;ata1: hard resetting link", None).expect("the kernel's");
-        assert_eq!((line.at_us, line.trouble), (123_456, Trouble::Reset));
+        assert_eq!((line.at_us, line.trouble), (123_456, KernelProblem::Reset));
         assert_eq!(parse("11,77,123456,-;ata1: hard resetting link", None), None);
         assert_eq!(parse("3,77,123456,-;ata1: hard resetting link", Some(123_456)), None, "known already");
         for cut in ["", "3", "3,77", "3,77,123456,-", "x,y,z;ata1: hard resetting link", " KEY=value"] {

@@ -39,7 +39,7 @@ pub use dmi::Dimm;
 pub use ethtool::offloads;
 pub use firmware::Board;
 pub use kernel::{Clock, Kernel};
-pub use kernel_log::{LogLine, Trouble};
+pub use kernel_log::{KernelProblem, LogLine};
 pub use memory::{HugePages, Memory, NumaNode};
 pub use networks::NetworkCard;
 pub use pci::PciDevice;

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use plimsoll_inventory::{DiskLink, Expectation, Inventory, Trouble, compare};
+use plimsoll_inventory::{DiskLink, Expectation, Inventory, KernelProblem, compare};
 use proptest::prelude::*;
 
 fn write(root: &Path, path: &str, text: impl AsRef<[u8]>) {
@@ -213,7 +213,10 @@ fn memory_kernel_clock_settings_log_and_limits_are_read() {
     assert_eq!(inventory.kernel.release.as_deref(), Some("6.12.30-amd64"));
     assert_eq!((inventory.clock.source.as_deref(), inventory.clock.available.len()), (Some("hpet"), 3));
     assert_eq!(inventory.sysctls.keys().collect::<Vec<_>>(), ["net.core.somaxconn"]);
-    assert_eq!(inventory.kernel_log.iter().map(|line| line.trouble).collect::<Vec<_>>(), [Trouble::Reset]);
+    assert_eq!(
+        inventory.kernel_log.iter().map(|line| line.trouble).collect::<Vec<_>>(),
+        [KernelProblem::Reset]
+    );
     assert_eq!(inventory.virtualization.hypervisor, Some(false));
     let limits = inventory.cgroup;
     assert_eq!((limits.cpus, limits.memory, limits.tasks), (Some(1.5), Some(1 << 30), None));

@@ -15,9 +15,9 @@ pub struct Effect {
     pub by: String,
     /// The host that it is done for.
     pub host: Option<String>,
-    /// As whom a program runs.
+    /// User and rights with which a program runs.
     #[serde(rename = "as")]
-    pub as_whom: Option<AsWhom>,
+    pub as_whom: Option<RunAs>,
     /// Right that an ordinary user lacks.
     pub needs: Option<Need>,
     /// Path of the machine that it reads or writes. It needs no consent where it lies in the folder of the experiment file.
@@ -116,10 +116,10 @@ impl EffectKind {
     }
 }
 
-/// As whom a program runs.
+/// User and rights with which a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum AsWhom {
+pub enum RunAs {
     /// As nobody (user 65534) for root; else as the user in a user namespace of its own, where the kernel allows that. Without capabilities,
     /// with the machine's files read-only.
     Nobody,
@@ -131,7 +131,7 @@ pub enum AsWhom {
     Root,
 }
 
-impl AsWhom {
+impl RunAs {
     /// In words.
     pub fn words(self) -> &'static str {
         match self {
@@ -161,12 +161,12 @@ impl Effect {
         Self { host: Some(host.to_owned()), ..self }
     }
 
-    pub(crate) fn run_as(self, whom: AsWhom) -> Self {
+    pub(crate) fn run_as(self, whom: RunAs) -> Self {
         let allow = match whom {
-            AsWhom::Nobody => None,
-            AsWhom::SeveralUsers => Some(Consent::Users),
-            AsWhom::Caller => Some(Consent::Privileged),
-            AsWhom::Root => Some(Consent::Machine),
+            RunAs::Nobody => None,
+            RunAs::SeveralUsers => Some(Consent::Users),
+            RunAs::Caller => Some(Consent::Privileged),
+            RunAs::Root => Some(Consent::Machine),
         };
         Self { as_whom: Some(whom), allow, ..self }
     }

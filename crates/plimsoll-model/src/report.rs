@@ -63,7 +63,7 @@ pub struct RunReport {
     pub verdicts: Vec<Finding>,
     /// Failures during the measurement, and the next step.
     #[serde(default)]
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<MeasurementFailure>,
     /// Remedies that were tried when the figure did not come back, in order.
     pub remedies: Vec<RemedyResult>,
     /// Where the state lives that holds the figure down; null when nothing does, or it was not found out.
@@ -100,7 +100,8 @@ impl RunReport {
 
 /// A failure during the measurement: a load that met mostly errors, a trial that did not end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Trouble {
+#[schemars(rename = "Trouble")]
+pub struct MeasurementFailure {
     /// Where, in words: the phase, and the cell where there are several.
     pub place: String,
     /// Description, in a sentence.

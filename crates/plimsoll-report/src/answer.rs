@@ -2,7 +2,7 @@
 
 use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::observation::PhaseKind;
-use plimsoll_model::report::{Finding, OfferReport, RunReport, RunStatus, Trouble};
+use plimsoll_model::report::{Finding, MeasurementFailure, OfferReport, RunReport, RunStatus};
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 
 use crate::claims::{self, Scale};
@@ -92,7 +92,7 @@ pub(crate) fn short_answer(report: &RunReport) -> Vec<String> {
 }
 
 /// The failure with its first error, unless a verdict says so already; the services' output, and the next step.
-fn in_words(trouble: &Trouble, verdicts: &[Finding]) -> String {
+fn in_words(trouble: &MeasurementFailure, verdicts: &[Finding]) -> String {
     let mut text = String::new();
     if !verdicts.iter().any(|finding| finding.verdict.reason.starts_with(&trouble.what)) {
         text = format!("{}.", capitalised(&trouble.what));

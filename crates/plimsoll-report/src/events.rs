@@ -11,12 +11,12 @@ use crate::section::{Row, Section, left, right};
 use crate::summary;
 
 /// Which step it is: its cell, its phase, its rig and its name.
-type Which<'r> = (String, &'r str, Arm, &'r str);
+type StepKey<'r> = (String, &'r str, Arm, &'r str);
 
 /// The table; nothing where nothing was done.
 pub(crate) fn section(report: &RunReport) -> Option<Section> {
-    let mut order: Vec<Which<'_>> = Vec::new();
-    let mut all: BTreeMap<Which<'_>, Vec<&EventReport>> = BTreeMap::new();
+    let mut order: Vec<StepKey<'_>> = Vec::new();
+    let mut all: BTreeMap<StepKey<'_>, Vec<&EventReport>> = BTreeMap::new();
     for trial in &report.trials {
         for event in &trial.events {
             let which = (cell_text(&trial.cell), event.phase.as_str(), event.arm, event.name.as_str());
@@ -41,7 +41,7 @@ pub(crate) fn section(report: &RunReport) -> Option<Section> {
     (!section.blocks.is_empty()).then_some(section)
 }
 
-fn row((cell, phase, arm, name): &Which<'_>, events: &[&EventReport]) -> Row {
+fn row((cell, phase, arm, name): &StepKey<'_>, events: &[&EventReport]) -> Row {
     let judged: Vec<&EventRecovery> = events.iter().filter_map(|event| event.recovery.as_ref()).collect();
     let typical = |values: Vec<f64>| median(&sorted(values)).map_or_else(String::new, figure);
     let of = |field: fn(&EventRecovery) -> f64| typical(judged.iter().map(|it| field(it)).collect());

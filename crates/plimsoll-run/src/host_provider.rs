@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use plimsoll_host::remote::{Clock, RemoteError, Why};
+use plimsoll_host::remote::{Clock, ErrorKind, RemoteError};
 use plimsoll_host::{
     AgentStderr, GuestSpec, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Patience, Rig, RigSpec,
     UndoProcess, VolumeSpec,
@@ -73,8 +73,8 @@ impl From<HostError> for ProviderError {
 
 impl From<RemoteError> for ProviderError {
     fn from(error: RemoteError) -> Self {
-        match error.why {
-            Why::Interrupted => Self::Interrupted,
+        match error.kind {
+            ErrorKind::Interrupted => Self::Interrupted,
             _ => Self::Failed { advice: error.advice(), source: error.into() },
         }
     }

@@ -14,7 +14,7 @@ use plimsoll_report::html::served;
 use crate::assets;
 use crate::events;
 use crate::guard::{self, Gate};
-use crate::pages::{self, Here, Served, Trouble};
+use crate::pages::{self, PageError, Served, SiteSection};
 use crate::site::Site;
 
 pub(crate) fn all(site: Site, gate: Gate) -> Router {
@@ -41,68 +41,68 @@ pub(crate) fn all(site: Site, gate: Gate) -> Router {
 }
 
 async fn runs(State(site): State<Site>, Query(asked): Query<pages::runs::RunsQuery>) -> Response {
-    made(Here::Runs, site, move |site| pages::runs::page(site, &asked)).await
+    made(SiteSection::Runs, site, move |site| pages::runs::page(site, &asked)).await
 }
 
 async fn run(State(site): State<Site>, Path(id): Path<String>) -> Response {
-    made(Here::Runs, site, move |site| pages::run::page(site, &id)).await
+    made(SiteSection::Runs, site, move |site| pages::run::page(site, &id)).await
 }
 
 async fn live(State(site): State<Site>, Path(id): Path<String>) -> Response {
-    made(Here::Runs, site, move |site| pages::live::page(site, &id)).await
+    made(SiteSection::Runs, site, move |site| pages::live::page(site, &id)).await
 }
 
 async fn compare(State(site): State<Site>, Query(asked): Query<pages::compare::CompareQuery>) -> Response {
-    made(Here::Runs, site, move |site| pages::compare::page(site, &asked)).await
+    made(SiteSection::Runs, site, move |site| pages::compare::page(site, &asked)).await
 }
 
 async fn experiments(State(site): State<Site>) -> Response {
-    made(Here::Experiments, site, pages::history::list).await
+    made(SiteSection::Experiments, site, pages::history::list).await
 }
 
 async fn experiment(State(site): State<Site>, Path(name): Path<String>) -> Response {
-    made(Here::Experiments, site, move |site| pages::history::page(site, &name)).await
+    made(SiteSection::Experiments, site, move |site| pages::history::page(site, &name)).await
 }
 
 async fn machine(State(site): State<Site>, Query(asked): Query<pages::machine::MachineQuery>) -> Response {
-    made(Here::Machine, site, move |site| pages::machine::page(site, &asked)).await
+    made(SiteSection::Machine, site, move |site| pages::machine::page(site, &asked)).await
 }
 
 async fn recording(State(site): State<Site>) -> Response {
-    made(Here::Recording, site, pages::recording::page).await
+    made(SiteSection::Recording, site, pages::recording::page).await
 }
 
 async fn causes(State(site): State<Site>) -> Response {
-    made(Here::Causes, site, |_| Ok(pages::causes::list())).await
+    made(SiteSection::Causes, site, |_| Ok(pages::causes::list())).await
 }
 
 async fn cause(State(site): State<Site>, Path(id): Path<String>) -> Response {
-    made(Here::Causes, site, move |_| pages::causes::page(&id)).await
+    made(SiteSection::Causes, site, move |_| pages::causes::page(&id)).await
 }
 
 async fn nowhere() -> Response {
-    trouble(Here::Nowhere, &Trouble::NotFound("There is no page at this address.".into()))
+    trouble(SiteSection::Nowhere, &PageError::NotFound("There is no page at this address.".into()))
 }
 
 /// Makes a page in a thread of its own, since reading the store and judging take their time.
 async fn made(
-    here: Here,
+    here: SiteSection,
     site: Site,
-    make: impl FnOnce(&Site) -> Result<Served, Trouble> + Send + 'static,
+    make: impl FnOnce(&Site) -> Result<Served, PageError> + Send + 'static,
 ) -> Response {
     match tokio::task::spawn_blocking(move || make(&site)).await {
         Ok(Ok(Served::Page(page))) => html(StatusCode::OK, page.as_ref().to_owned()),
         Ok(Ok(Served::Elsewhere(address))) => (StatusCode::FOUND, [(LOCATION, address)]).into_response(),
         Ok(Err(found)) => trouble(here, &found),
-        Err(_) => trouble(here, &Trouble::Failed("This page could not be made.".into())),
+        Err(_) => trouble(here, &PageError::Failed("This page could not be made.".into())),
     }
 }
 
-fn trouble(here: Here, found: &Trouble) -> Response {
+fn trouble(here: SiteSection, found: &PageError) -> Response {
     let status = match found {
-        Trouble::NotFound(_) => StatusCode::NOT_FOUND,
-        Trouble::Asked(_) => StatusCode::BAD_REQUEST,
-        Trouble::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        PageError::NotFound(_) => StatusCode::NOT_FOUND,
+        PageError::BadRequest(_) => StatusCode::BAD_REQUEST,
+        PageError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
     };
     html(status, pages::trouble(here, found).into_string())
 }

@@ -31,12 +31,12 @@ type Failed = Box<dyn Error + Send + Sync>;
 struct Message {
     ns: u64,
     #[serde(flatten)]
-    what: What,
+    frame: Frame,
 }
 
 #[derive(Clone, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum What {
+enum Frame {
     Exchange(Value),
     Answered(Value),
 }
@@ -80,8 +80,8 @@ fn record(file: &str, command: &mut Command) -> Result<(), Failed> {
     let (to, from) = (agent.stdin.take().ok_or("no stdin")?, agent.stdout.take().ok_or("no stdout")?);
     let written = Arc::new(Mutex::new(File::create(file)?));
     let asks = Arc::clone(&written);
-    thread::spawn(move || pass_on(io::stdin(), to, |frame| note(&asks, What::Exchange(frame.clone()))));
-    pass_on(from, io::stdout(), |frame| note(&written, What::Answered(frame.clone())))?;
+    thread::spawn(move || pass_on(io::stdin(), to, |frame| note(&asks, Frame::Exchange(frame.clone()))));
+    pass_on(from, io::stdout(), |frame| note(&written, Frame::Answered(frame.clone())))?;
     agent.wait()?;
     Ok(())
 }
@@ -99,8 +99,8 @@ fn pass_on(
     Ok(())
 }
 
-fn note(file: &Mutex<File>, what: What) -> Result<(), Failed> {
-    let mut line = serde_json::to_vec(&Message { ns: now_ns(), what })?;
+fn note(file: &Mutex<File>, frame: Frame) -> Result<(), Failed> {
+    let mut line = serde_json::to_vec(&Message { ns: now_ns(), frame })?;
     line.push(b'\n');
     file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)?;
     Ok(())
@@ -140,13 +140,13 @@ impl Recording {
     fn read(file: &str) -> Result<Self, Failed> {
         let mut asked: Vec<Exchange> = Vec::new();
         for line in BufReader::new(File::open(file)?).lines() {
-            let Message { ns, what } = serde_json::from_str(&line?)?;
-            match what {
-                What::Exchange(request) => {
+            let Message { ns, frame } = serde_json::from_str(&line?)?;
+            match frame {
+                Frame::Exchange(request) => {
                     let from_ns = begins(&request, ns);
                     asked.push(Exchange { from_ns, request, answers: Vec::new() });
                 }
-                What::Answered(answer) => {
+                Frame::Answered(answer) => {
                     let to = answers(&answer);
                     let asks = |asked: &&mut Exchange| {
                         to.contains(&name(&asked.request))

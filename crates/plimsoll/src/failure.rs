@@ -213,33 +213,33 @@ fn as_root() -> String {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        use plimsoll_model::frame::Failure as Why;
+        use plimsoll_model::frame::Failure as AgentFailure;
         let what = error.to_string();
         let advice = match error {
             RunError::Store(error) => return error.into(),
             RunError::Host(error) => error.advice().map(Into::into),
             RunError::Service { service, why, .. } => match why {
-                Why::AddressInUse { .. } => {
+                AgentFailure::AddressInUse { .. } => {
                     Some(format!("another port: --set services.{service}.port=PORT, or none for a free one"))
                 }
-                Why::NotRunning { .. } => {
+                AgentFailure::NotRunning { .. } => {
                     Some(format!("start the server before the run, or --set services.{service}.port=PORT"))
                 }
-                Why::NotReady { .. } => Some(format!("more time: --set services.{service}.ready.within=60s")),
-                Why::OutOfReach { between, .. } => Some(format!(
+                AgentFailure::NotReady { .. } => Some(format!("more time: --set services.{service}.ready.within=60s")),
+                AgentFailure::OutOfReach { between, .. } => Some(format!(
                     "let it listen on every address (0.0.0.0), or on {}; in `exec`, `{{address}}` stands for where to listen",
                     between.at.ip()
                 )),
-                Why::NoProgram { package: Some(package), .. } => Some(format!("apt-get install {package}")),
-                Why::WrongPort { listens, .. } => listens.first().map(|listens| {
+                AgentFailure::NoProgram { package: Some(package), .. } => Some(format!("apt-get install {package}")),
+                AgentFailure::WrongPort { listens, .. } => listens.first().map(|listens| {
                     let other = listens.port();
                     format!("--set services.{service}.port={other}; in `exec`, `{{port}}` stands for the port to listen on")
                 }),
-                Why::Exited { confined: true, stderr, .. } if lacked_rights(&stderr) => Some(format!(
+                AgentFailure::Exited { confined: true, stderr, .. } if lacked_rights(&stderr) => Some(format!(
                     "--set services.{service}.privileged=true, if it needs to be more than nobody, or to write to more than its \
                      `{{scratch}}` and /tmp"
                 )),
-                Why::Permission { .. } => Some(as_root()),
+                AgentFailure::Permission { .. } => Some(as_root()),
                 _ => None,
             },
             RunError::Unreached { from, .. } => {
@@ -248,9 +248,9 @@ impl From<RunError> for Failure {
             RunError::Clock { host, .. } => {
                 Some(format!("a shorter path to `{host}`, such as from a machine beside it; or one generator"))
             }
-            RunError::Agent { why: Why::Permission { .. }, .. }
-            | RunError::Hook { why: Why::Permission { .. }, .. }
-            | RunError::Load { why: Why::Permission { .. }, .. } => Some(as_root()),
+            RunError::Agent { why: AgentFailure::Permission { .. }, .. }
+            | RunError::Hook { why: AgentFailure::Permission { .. }, .. }
+            | RunError::Load { why: AgentFailure::Permission { .. }, .. } => Some(as_root()),
             RunError::Queue(error) => Some(error.advice().into()),
             RunError::Task { advice, .. } => advice,
             RunError::NoResult { folder, .. } => Some(format!(

@@ -1,6 +1,6 @@
 //! A against B: random pairs, and the same machine with all of A before all of B.
 
-use crate::noise::{Own, Weather};
+use crate::noise::{PairNoise, Weather};
 use plimsoll_judge::compare::{CompareSettings, paired, unpaired};
 use plimsoll_judge::sequential::{Decider, Decision, SequentialSettings};
 use plimsoll_judge::stats::{dist, mean, rank::mann_whitney, rng::SmallRng, variance};
@@ -16,7 +16,7 @@ const TARGETS: [(f64, &str, &str); 3] =
 pub(crate) fn rows(quick: bool) -> Vec<String> {
     let runs = if quick { 400 } else { 10_000 };
     let mut rows = Vec::new();
-    for own in Own::ALL {
+    for own in PairNoise::ALL {
         rows.extend(fixed_rows(own, runs));
     }
     let beyond_margin = CompareSettings { beyond_margin: true, ..CompareSettings::default() };
@@ -24,7 +24,7 @@ pub(crate) fn rows(quick: bool) -> Vec<String> {
     let open = SequentialSettings { most: None, compare: beyond_margin, ..known };
     for (name, settings) in [("Pocock, most 30", known), ("bets on signs, beyond the margin", open)] {
         let fresh = Decider::new(settings).unwrap_or_else(|e| panic!("{e}"));
-        for own in Own::ALL {
+        for own in PairNoise::ALL {
             rows.extend(sequential_rows(name, &fresh, own, runs));
         }
     }
@@ -33,7 +33,7 @@ pub(crate) fn rows(quick: bool) -> Vec<String> {
 }
 
 /// Pairs next to each other in time, in random order; the second of a pair is 0.3 % slower.
-fn pairs(effect: f64, own: Own, n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
+fn pairs(effect: f64, own: PairNoise, n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
     let mut rng = SmallRng::new(seed);
     let mut weather = Weather::new(seed ^ 0xfeed);
     (0..n)
@@ -51,11 +51,11 @@ fn pairs(effect: f64, own: Own, n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// The targets of power and cost are for pairs with a standard deviation of 1.1 %; two modes have more than twice that.
-fn target(own: Own, text: &'static str) -> &'static str {
-    if matches!(own, Own::Modes) { "" } else { text }
+fn target(own: PairNoise, text: &'static str) -> &'static str {
+    if matches!(own, PairNoise::Modes) { "" } else { text }
 }
 
-fn fixed_rows(own: Own, runs: usize) -> Vec<String> {
+fn fixed_rows(own: PairNoise, runs: usize) -> Vec<String> {
     let method = format!("compare, {PAIRS} pairs, {}", own.name());
     let judge = |effect: f64, salt: u64| {
         (0..runs).into_par_iter().map(move |seed| {
@@ -83,7 +83,7 @@ fn fixed_rows(own: Own, runs: usize) -> Vec<String> {
 }
 
 /// The decision, the number of pairs and whether the reported interval holds the truth.
-fn stop(fresh: &Decider, effect: f64, own: Own, seed: u64) -> (Decision, f64, bool) {
+fn stop(fresh: &Decider, effect: f64, own: PairNoise, seed: u64) -> (Decision, f64, bool) {
     let mut decider = fresh.clone();
     let (a, b) = pairs(effect, own, 300, seed);
     for (a, b) in a.iter().zip(&b) {
@@ -97,7 +97,7 @@ fn stop(fresh: &Decider, effect: f64, own: Own, seed: u64) -> (Decision, f64, bo
     (decider.decision(), decider.pairs() as f64, held)
 }
 
-fn sequential_rows(name: &str, fresh: &Decider, own: Own, runs: usize) -> Vec<String> {
+fn sequential_rows(name: &str, fresh: &Decider, own: PairNoise, runs: usize) -> Vec<String> {
     let method = format!("{name}, {}", own.name());
     let all = |effect: f64, salt: u64| -> Vec<(Decision, f64, bool)> {
         (0..runs).into_par_iter().map(|seed| stop(fresh, effect, own, seed as u64 * 11 + salt)).collect()
@@ -136,7 +136,7 @@ fn block_rows(runs: usize) -> Vec<String> {
     let blocks = |seed: u64| -> (Vec<f64>, Vec<f64>) {
         let mut rng = SmallRng::new(seed);
         let mut weather = Weather::new(seed ^ 0xb10c);
-        let mut run = || 100.0 * (weather.next() + Own::Normal.draw(&mut rng)).exp();
+        let mut run = || 100.0 * (weather.next() + PairNoise::Normal.draw(&mut rng)).exp();
         ((0..PAIRS).map(|_| run()).collect(), (0..PAIRS).map(|_| run()).collect())
     };
     let alarms = |differs: &(dyn Fn(&[f64], &[f64]) -> bool + Sync)| {
@@ -153,7 +153,7 @@ fn block_rows(runs: usize) -> Vec<String> {
     };
     let figure = "false alarm at α 5 %, all of A before all of B";
     let random = (0..runs).into_par_iter().filter(|seed| {
-        let (a, b) = pairs(0.0, Own::Normal, PAIRS, *seed as u64 * 13 + 5);
+        let (a, b) = pairs(0.0, PairNoise::Normal, PAIRS, *seed as u64 * 13 + 5);
         let found = paired("time", &a, &b, &at_five).unwrap_or_else(|e| panic!("{e}"));
         matches!(found.verdict.outcome, Outcome::Slower | Outcome::Faster)
     });

@@ -32,7 +32,7 @@ impl Weather {
 
 /// Noise between the two measurements of a pair.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Own {
+pub(crate) enum PairNoise {
     /// Normal, so that differences of pairs have a standard deviation of 1.1 %.
     Normal,
     /// Noise as above; one pair in twenty has a side that a neighbour slowed by up to a half.
@@ -41,7 +41,7 @@ pub(crate) enum Own {
     Modes,
 }
 
-impl Own {
+impl PairNoise {
     pub(crate) const ALL: [Self; 3] = [Self::Normal, Self::Neighbour, Self::Modes];
     /// The standard deviation of the log difference of pairs.
     pub(crate) const PAIR_SD: f64 = 0.011;

@@ -52,14 +52,14 @@ impl ClaimKind for ModesClaim {
         let Some(Details::Modes(details)) = &finding.details else { return Vec::new() };
         let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == details.cell).collect();
         let (slices, values) = with_figure(&slices::of_sound(&of_cell, &self.phase), self.metric);
-        let shown = |guilty: Guilty<'_>| {
+        let shown = |linked: LinkedBackground<'_>| {
             Shown::Background(BackgroundLoad {
-                name: guilty.name.to_owned(),
+                name: linked.name.to_owned(),
                 confidence: 1.0 - ALPHA,
-                evidence: evidence(&slices, &values, guilty.there, self.metric),
+                evidence: evidence(&slices, &values, linked.there, self.metric),
             })
         };
-        guilty(plan, details, self.metric).into_iter().map(shown).collect()
+        linked_background(plan, details, self.metric).into_iter().map(shown).collect()
     }
 }
 
@@ -85,18 +85,18 @@ fn finding(plan: &Plan, cell: &Cell, claim: &ModesClaim, trials: &[TrialRecord])
     if let Some(of_time) = found.of_time() {
         verdict.reason = format!("{}; {of_time}", verdict.reason);
     }
-    let guilty = guilty(plan, &details, claim.metric);
+    let linked = linked_background(plan, &details, claim.metric);
     // Background loads of the experiment may well take the CPUs from its load; that is then a finding.
     let disturbed = || {
         let waits = found.waits_for_cpu(claim.metric).map(|waits| waits.sentence(claim.metric));
         waits.or_else(|| found.goes_with_pauses(claim.metric).map(|pauses| pauses.sentence(claim.metric)))
     };
-    if let Some(why) = guilty.is_empty().then(disturbed).flatten() {
+    if let Some(why) = linked.is_empty().then(disturbed).flatten() {
         verdict.outcome = Outcome::Undecided;
         verdict.reason = format!("{}; {why}", verdict.reason);
     }
-    for guilty in guilty {
-        verdict.reason = format!("{}; {}", verdict.reason, guilty.sentence(claim.metric));
+    for linked in linked {
+        verdict.reason = format!("{}; {}", verdict.reason, linked.sentence(claim.metric));
     }
     verdict.reason = prefix(&cell.levels) + &verdict.reason;
     Finding::new(verdict, details)
@@ -355,28 +355,33 @@ impl WaitsForCpu {
 }
 
 /// The background loads that the worst mode goes with.
-fn guilty<'d>(plan: &Plan, details: &'d ModesDetails, metric: Metric) -> Vec<Guilty<'d>> {
+fn linked_background<'d>(
+    plan: &Plan,
+    details: &'d ModesDetails,
+    metric: Metric,
+) -> Vec<LinkedBackground<'d>> {
     let several = worst(details.modes.len(), metric).filter(|_| !details.belongs_to.is_empty());
     let Some(worst) = several else { return Vec::new() };
     let in_worst: Vec<bool> = details.belongs_to.iter().map(|mode| *mode as usize == worst).collect();
     let known = details.background.iter().filter(|(name, _)| plan.experiment.background.contains_key(*name));
-    let judged = known.map(|(name, there)| Guilty { name, there, agreement: agreement(&in_worst, there) });
+    let judged =
+        known.map(|(name, there)| LinkedBackground { name, there, agreement: agreement(&in_worst, there) });
     judged
-        .filter(|guilty| {
-            let Agreement { on_in, on, off_in, off, p } = guilty.agreement;
+        .filter(|linked| {
+            let Agreement { on_in, on, off_in, off, p } = linked.agreement;
             p < ALPHA && on_in * off > off_in * on
         })
         .collect()
 }
 
 /// A background load that the worst mode goes with.
-struct Guilty<'d> {
+struct LinkedBackground<'d> {
     name: &'d str,
     there: &'d [bool],
     agreement: Agreement,
 }
 
-impl Guilty<'_> {
+impl LinkedBackground<'_> {
     fn sentence(&self, metric: Metric) -> String {
         let worse = worse(metric);
         let Agreement { on_in, on, off_in, off, .. } = self.agreement;

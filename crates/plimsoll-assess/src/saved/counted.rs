@@ -169,8 +169,8 @@ impl Side {
     }
 }
 
-/// Counts of both sides, window by window.
-type Both = [Vec<f64>; 2];
+/// Counts per window, of the first side and of the second.
+type SideCounts = [Vec<f64>; 2];
 
 /// Values of two sides for their comparison.
 pub(super) struct Contrast<'s> {
@@ -184,7 +184,7 @@ pub(super) struct Contrast<'s> {
 
 /// Divisor of counts.
 struct Divisor {
-    by: Both,
+    by: SideCounts,
     per: &'static str,
 }
 
@@ -208,7 +208,7 @@ impl<'s> Contrast<'s> {
     }
 
     /// Change of a counter on both sides; nothing where it fell in between.
-    fn counts(&self, name: &str) -> Option<Both> {
+    fn counts(&self, name: &str) -> Option<SideCounts> {
         let [before, after] = self.sides;
         if !before.shows(name) || !after.shows(name) {
             return None;
@@ -220,7 +220,12 @@ impl<'s> Contrast<'s> {
     }
 
     /// Windows of both sides from values as they stood. `from_boot`: whether the first value counts from the start of the machine.
-    fn windows(&self, given: [Option<Vec<f64>>; 2], [b, a]: [&[f64]; 2], from_boot: bool) -> Option<Both> {
+    fn windows(
+        &self,
+        given: [Option<Vec<f64>>; 2],
+        [b, a]: [&[f64]; 2],
+        from_boot: bool,
+    ) -> Option<SideCounts> {
         let differences = |values: &[f64]| values.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let single = |values: &[f64]| values.first().filter(|_| from_boot).map(|value| vec![*value]);
         let [given_b, given_a] = given;
@@ -240,7 +245,7 @@ impl<'s> Contrast<'s> {
         (!before.is_empty() && !after.is_empty()).then_some([before, after])
     }
 
-    fn sum_of(&self, names: &[&str]) -> Option<Both> {
+    fn sum_of(&self, names: &[&str]) -> Option<SideCounts> {
         let mut all = names.iter().filter_map(|name| self.counts(name));
         let mut sum = all.next()?;
         for other in all {
@@ -252,7 +257,7 @@ impl<'s> Contrast<'s> {
     }
 
     /// The length of the windows in seconds.
-    fn seconds(&self) -> Option<Both> {
+    fn seconds(&self) -> Option<SideCounts> {
         let given = |side: &Side| {
             let all: Option<Vec<f64>> = side.seconds.iter().copied().collect();
             all.filter(|all| !all.is_empty())
@@ -280,7 +285,7 @@ impl<'s> Contrast<'s> {
             let times = |seconds: Vec<f64>, rate: f64| seconds.into_iter().map(|it| it * rate).collect();
             Divisor { by: [times(b, before), times(a, after)], per: "operation" }
         });
-        let is_enough = |by: &Both, least: f64| by.iter().all(|side| side.iter().sum::<f64>() >= least);
+        let is_enough = |by: &SideCounts, least: f64| by.iter().all(|side| side.iter().sum::<f64>() >= least);
         let of = |names: &[&str], least: f64, per| {
             self.sum_of(names).filter(|by| is_enough(by, least)).map(|by| Divisor { by, per })
         };
@@ -334,7 +339,7 @@ impl<'s> Contrast<'s> {
     }
 
     /// A counter that never moved before, where the lengths of the sides are unknown.
-    fn appeared(&self, name: &str, [before, after]: Both) -> Option<Figure> {
+    fn appeared(&self, name: &str, [before, after]: SideCounts) -> Option<Figure> {
         let is_new = before.iter().all(|value| *value == 0.0) && after.iter().sum::<f64>() >= LEAST_EVENTS;
         is_new.then(|| Figure {
             host: self.host(name),
@@ -403,15 +408,15 @@ impl<'s> Contrast<'s> {
     }
 
     /// Shares that no single counter has.
-    fn derived(&self) -> BTreeMap<String, Both> {
+    fn derived(&self) -> BTreeMap<String, SideCounts> {
         let Some(seconds) = self.seconds() else { return BTreeMap::new() };
         let names: BTreeSet<&String> = self.sides.iter().flat_map(|side| side.names()).collect();
-        let counts: BTreeMap<String, Both> =
+        let counts: BTreeMap<String, SideCounts> =
             names.into_iter().filter_map(|name| Some((name.clone(), self.counts(name)?))).collect();
-        let mut found: BTreeMap<String, Both> = BTreeMap::new();
+        let mut found: BTreeMap<String, SideCounts> = BTreeMap::new();
         for side in 0..2 {
             for (window, seconds) in seconds[side].iter().enumerate() {
-                let value = |both: &Both| both[side].get(window).copied();
+                let value = |both: &SideCounts| both[side].get(window).copied();
                 let values: BTreeMap<String, f64> =
                     counts.iter().filter_map(|(name, both)| Some((name.clone(), value(both)?))).collect();
                 let us = seconds * 1e6;

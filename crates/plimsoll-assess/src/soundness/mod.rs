@@ -10,7 +10,7 @@ use plimsoll_model::observation::{
     Arm, ErrorKind, FaultKind, LoadResult, PhaseKind, PhaseRecord, Slice, TrialRecord,
 };
 use plimsoll_model::plan::{Plan, cell_text};
-use plimsoll_model::report::{Finding, RunStatus, Trouble};
+use plimsoll_model::report::{Finding, MeasurementFailure, RunStatus};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
 pub(crate) use objection::{
@@ -37,7 +37,7 @@ pub(crate) type FailureQuestionOf = fn(&Plan, &str) -> Option<FailureQuestion>;
 
 /// A trouble, and whether no claim at all can be answered with it.
 pub(super) struct Defect {
-    pub(super) trouble: Trouble,
+    pub(super) trouble: MeasurementFailure,
     spoils_claims: bool,
 }
 
@@ -118,7 +118,7 @@ pub(super) fn object(found: &[Defect], status: RunStatus, trials: usize, finding
 }
 
 /// Sentence of the failure, with the first error.
-fn reason(trouble: &Trouble) -> String {
+fn reason(trouble: &MeasurementFailure) -> String {
     let first = trouble.first_error.as_ref();
     let first = first.map_or_else(String::new, |error| format!("; the first error: {error}"));
     format!("{}{first}", trouble.what)
@@ -222,7 +222,7 @@ impl<'t> Failure<'t> {
                 100.0 * MOST_FAIL
             ),
         };
-        let trouble = Trouble {
+        let trouble = MeasurementFailure {
             place,
             what: failure,
             spoils: spoils_claims || self.dominated && asked.is_none(),
@@ -324,7 +324,7 @@ fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<De
             FaultKind::Skipped => "are not counted",
             _ => "did not finish",
         };
-        let trouble = Trouble {
+        let trouble = MeasurementFailure {
             what: format!("{count} of {} trials {became}: in {place}, {what}", trials.len()),
             place,
             spoils: all_faulty || kind == FaultKind::ServiceDied,
@@ -348,7 +348,7 @@ fn of_generators(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Op
     let (phase, what) =
         phases.into_iter().find_map(|(name, slices)| Some((name, objection::apart(&slices)?)))?;
     let place = place(phase, &cell_text(cell), Arm::Treatment);
-    let trouble = Trouble {
+    let trouble = MeasurementFailure {
         what: format!("in {place} {what}"),
         place,
         spoils: true,

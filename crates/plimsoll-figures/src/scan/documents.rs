@@ -21,12 +21,12 @@ impl Scanner<'_> {
     pub(super) fn gathered(&mut self, line: &Line<'_>) {
         let Some(gather) = &mut self.gather else { return };
         match gather.add(line) {
-            Grown::Goes if gather.text.len() <= LONGEST => {}
-            Grown::Goes => {
+            DocumentState::Open if gather.text.len() <= LONGEST => {}
+            DocumentState::Open => {
                 self.gather = None;
                 self.too_long(line.number, "JSON document");
             }
-            Grown::Ended { rest } => {
+            DocumentState::Closed { rest } => {
                 let gather = std::mem::take(gather);
                 self.gather = None;
                 if self.document(&gather) {
@@ -104,17 +104,17 @@ pub(super) fn begins_document(text: &str) -> bool {
         || behind('[').is_some_and(|rest| rest.is_empty() || rest.starts_with(['{', '[']))
 }
 
-/// How far a document is.
-enum Grown<'t> {
-    Goes,
-    /// The last bracket is closed; the rest of the line follows.
-    Ended {
+/// Whether the last bracket of a document is closed.
+enum DocumentState<'t> {
+    Open,
+    /// With the rest of the line.
+    Closed {
         rest: &'t str,
     },
 }
 
 impl Gather {
-    fn add<'t>(&mut self, line: &Line<'t>) -> Grown<'t> {
+    fn add<'t>(&mut self, line: &Line<'t>) -> DocumentState<'t> {
         self.lines.starts.push((self.text.len(), line.number));
         for (place, byte) in line.text.bytes().enumerate() {
             match byte {
@@ -126,7 +126,7 @@ impl Gather {
                     self.depth = self.depth.saturating_sub(1);
                     if self.depth == 0 {
                         self.text.push_str(&line.text[..=place]);
-                        return Grown::Ended { rest: &line.text[place + 1..] };
+                        return DocumentState::Closed { rest: &line.text[place + 1..] };
                     }
                 }
                 _ => {}
@@ -134,6 +134,6 @@ impl Gather {
         }
         self.text.push_str(line.text);
         self.text.push('\n');
-        Grown::Goes
+        DocumentState::Open
     }
 }

@@ -337,7 +337,7 @@ fn archive(orders: &Orders, agent: &Path, args: &[String]) -> io::Result<Vec<u8>
     for (path, text) in init::FILES {
         archive.file(Path::new(path), text.as_bytes());
     }
-    let what = init::What {
+    let guest = init::GuestDescription {
         inside: orders.inside.clone(),
         modules: paths,
         agent: inside_agent.into(),
@@ -345,7 +345,7 @@ fn archive(orders: &Orders, agent: &Path, args: &[String]) -> io::Result<Vec<u8>
         args: args.to_vec(),
         machine: orders.prepared.virtiofsd.as_ref().map(|_| MachineFiles::of_here()).transpose()?,
     };
-    archive.file(Path::new(init::WHAT), &serde_json::to_vec(&what)?);
+    archive.file(Path::new(init::DESCRIPTION), &serde_json::to_vec(&guest)?);
     Ok(archive.end())
 }
 

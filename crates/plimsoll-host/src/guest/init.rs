@@ -28,7 +28,7 @@ use crate::tend::tend;
 use crate::volume::in_guest::GuestVolume;
 
 /// The file of the archive with the description of the guest.
-pub(super) const WHAT: &str = "/guest.json";
+pub(super) const DESCRIPTION: &str = "/guest.json";
 /// Where the agent is that is another program than the guest's init.
 pub(super) const OTHER_AGENT: &str = "/agent";
 /// Places for file systems.
@@ -50,7 +50,7 @@ const QUESTIONS: usize = 8;
 
 /// The description of a guest, in a file of its archive.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct What {
+pub(super) struct GuestDescription {
     pub(super) inside: Inside,
     /// In the order in which they are loaded.
     pub(super) modules: Vec<PathBuf>,
@@ -64,9 +64,10 @@ pub(super) struct What {
 
 /// The stage. It is of use only to a kernel that has just been booted: anywhere else it does nothing.
 pub(crate) fn stage() -> ExitCode {
-    let what = fs::read(WHAT).ok().and_then(|text| serde_json::from_slice::<What>(&text).ok());
-    let Some(what) = what.filter(|_| getpid() == Pid::from_raw(1)) else { return ExitCode::FAILURE };
-    if let Err(why) = run(&what) {
+    let guest =
+        fs::read(DESCRIPTION).ok().and_then(|text| serde_json::from_slice::<GuestDescription>(&text).ok());
+    let Some(guest) = guest.filter(|_| getpid() == Pid::from_raw(1)) else { return ExitCode::FAILURE };
+    if let Err(why) = run(&guest) {
         // The serial port, which the host's init reads.
         tracing::error!("plimsoll: {why}");
     }
@@ -76,20 +77,20 @@ pub(crate) fn stage() -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn run(what: &What) -> Result<(), String> {
+fn run(guest: &GuestDescription) -> Result<(), String> {
     mount_all()?;
-    let inside = &what.inside;
+    let inside = &guest.inside;
     // Before any interface is there, since they begin with what holds for all.
     settings(inside.forward).map_err(|(operation, errno)| format!("{operation}: {errno}"))?;
     sethostname(&inside.host).map_err(|errno| format!("setting the host name: {errno}"))?;
-    for module in &what.modules {
+    for module in &guest.modules {
         let of_module = |error: String| format!("loading the module {}: {error}", module.display());
         let content = fs::read(module).map_err(|error| of_module(error.to_string()))?;
         init_module(&content, c"").map_err(|error| of_module(error.to_string()))?;
         fs::remove_file(module).ok();
     }
     let mut status = port(STATUS)?;
-    match prepare(what, &mut status) {
+    match prepare(guest, &mut status) {
         Ok((agent, orders)) => {
             say(&mut status, &Word::Started);
             // Only now: a guest that stands still says nothing.
@@ -107,8 +108,11 @@ fn run(what: &What) -> Result<(), String> {
     }
 }
 
-fn prepare(what: &What, status: &mut File) -> Result<(Pid, Option<exact::inside::Inside>), String> {
-    let inside = &what.inside;
+fn prepare(
+    guest: &GuestDescription,
+    status: &mut File,
+) -> Result<(Pid, Option<exact::inside::Inside>), String> {
+    let inside = &guest.inside;
     network::make(inside).map_err(|error| format!("setting up its network: {error}"))?;
     if let Some(translation) = &inside.translation {
         nat::make(translation)
@@ -120,9 +124,9 @@ fn prepare(what: &What, status: &mut File) -> Result<(Pid, Option<exact::inside:
     };
     let images = inside.volumes.iter().map(|volume| volume.open().map_err(of_volume(volume)));
     let images: Vec<File> = images.collect::<Result<_, _>>()?;
-    let agent = match &what.machine {
-        Some(_) => share::inside::enter(&what.agent, what.config.as_deref())?,
-        None => what.agent.clone(),
+    let agent = match &guest.machine {
+        Some(_) => share::inside::enter(&guest.agent, guest.config.as_deref())?,
+        None => guest.agent.clone(),
     };
     for (volume, image) in inside.volumes.iter().zip(&images) {
         volume.mount_here(image).map_err(of_volume(volume))?;
@@ -140,8 +144,8 @@ fn prepare(what: &What, status: &mut File) -> Result<(Pid, Option<exact::inside:
     let frames = port(FRAMES)?;
     let again = frames.try_clone().map_err(|error| format!("opening its port: {error}"))?;
     let mut command = Command::new(&agent);
-    command.args(&what.args).env("PATH", PATH).stdout(Stdio::from(again));
-    if let Some(machine) = &what.machine {
+    command.args(&guest.args).env("PATH", PATH).stdout(Stdio::from(again));
+    if let Some(machine) = &guest.machine {
         machine.surround(&mut command);
     }
     command.env(SCRATCH, "/dev/shm");

@@ -7,7 +7,7 @@ use plimsoll_model::experiment::Address;
 use plimsoll_model::frame::Greeting;
 
 use super::RemoteHost;
-use super::error::{RemoteError, Why};
+use super::error::{ErrorKind, RemoteError};
 
 /// The addresses of all hosts of a rig.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Network {
                     || address.is_loopback() && network.is_one()
             };
             if let Some(address) = said.into_iter().find(|address| !allowed(address)) {
-                return Err(Why::ForeignAddress { address, own: place.own.clone() }.of(name));
+                return Err(ErrorKind::ForeignAddress { address, own: place.own.clone() }.of(name));
             }
         }
         Ok(network)
@@ -59,7 +59,7 @@ impl Network {
         self.hosts.values().map(|place| &place.network).collect::<BTreeSet<_>>().len() <= 1
     }
 
-    pub(super) fn address(&self, from: &str, to: &str) -> Result<IpAddr, Why> {
+    pub(super) fn address(&self, from: &str, to: &str) -> Result<IpAddr, ErrorKind> {
         if from == to {
             return Ok(match self.listen(to)? {
                 all if all.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -73,10 +73,10 @@ impl Network {
         if self.place(from)?.network == place.network {
             return Ok(Ipv4Addr::LOCALHOST.into());
         }
-        place.found().ok_or_else(|| Why::NoAddress { own: place.own.clone() })
+        place.found().ok_or_else(|| ErrorKind::NoAddress { own: place.own.clone() })
     }
 
-    pub(super) fn listen(&self, host: &str) -> Result<IpAddr, Why> {
+    pub(super) fn listen(&self, host: &str) -> Result<IpAddr, ErrorKind> {
         let place = self.place(host)?;
         let others = self.hosts.keys().filter(|other| *other != host);
         let reached: BTreeSet<IpAddr> =
@@ -91,8 +91,8 @@ impl Network {
         })
     }
 
-    fn place(&self, host: &str) -> Result<&Reachability, Why> {
-        self.hosts.get(host).ok_or(Why::NoPipes)
+    fn place(&self, host: &str) -> Result<&Reachability, ErrorKind> {
+        self.hosts.get(host).ok_or(ErrorKind::NoPipes)
     }
 }
 

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_model::units::Span;
 
-use super::error::Why;
+use super::error::ErrorKind;
 use super::running::{RemoteCommand, start};
 
 /// Time between two checks for an interrupt.
@@ -52,12 +52,12 @@ impl Allocations {
         host: &str,
         request: impl FnOnce() -> Request,
         interrupt: &AtomicBool,
-    ) -> Result<String, Why> {
+    ) -> Result<String, ErrorKind> {
         let known = self.lock().get(host).cloned();
         if let Some(allocation) = known {
             return match allocation.is_over() {
                 false => Ok(allocation.job.clone()),
-                true => Err(Why::TakenBack {
+                true => Err(ErrorKind::TakenBack {
                     queue: allocation.queue,
                     job: allocation.job.clone(),
                     words: allocation.last_words(),
@@ -96,7 +96,7 @@ struct Allocation {
 }
 
 impl Allocation {
-    fn get(host: &str, request: Request, interrupt: &AtomicBool) -> Result<Self, Why> {
+    fn get(host: &str, request: Request, interrupt: &AtomicBool) -> Result<Self, ErrorKind> {
         let Request { queue, shell, start_within, removed_by } = request;
         let (holder, to, from) = start(shell)?;
         let mut allocation = Self {
@@ -114,15 +114,15 @@ impl Allocation {
             match said {
                 Ok(given) => break given,
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Why::NoMachine { queue, words: allocation.last_words() });
+                    return Err(ErrorKind::NoMachine { queue, words: allocation.last_words() });
                 }
                 Err(RecvTimeoutError::Timeout) if interrupt.load(Ordering::Acquire) => {
-                    return Err(Why::Interrupted);
+                    return Err(ErrorKind::Interrupted);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if let Some(within) = start_within.filter(|within| began.elapsed() >= within.0) {
-                return Err(Why::NotStarted {
+                return Err(ErrorKind::NotStarted {
                     queue,
                     seconds: within.0.as_secs_f64(),
                     words: allocation.words(),
@@ -180,7 +180,7 @@ impl Drop for Allocation {
 }
 
 /// Lines of the shell's output, until all writers are gone.
-fn listen(from: ChildStdout) -> Result<Receiver<String>, Why> {
+fn listen(from: ChildStdout) -> Result<Receiver<String>, ErrorKind> {
     let (sender, said) = mpsc::channel();
     let lines = move || {
         for line in BufReader::new(from).lines().map_while(Result::ok) {
@@ -189,6 +189,7 @@ fn listen(from: ChildStdout) -> Result<Receiver<String>, Why> {
         }
     };
     let started = thread::Builder::new().name("queue".into()).spawn(lines);
-    started.map_err(|source| Why::Here { what: "starting a thread that listens to the queue", source })?;
+    started
+        .map_err(|source| ErrorKind::Local { what: "starting a thread that listens to the queue", source })?;
     Ok(said)
 }

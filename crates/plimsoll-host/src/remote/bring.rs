@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
-use super::error::Why;
+use super::error::ErrorKind;
 use crate::reexec::THIS_EXECUTABLE;
 
 /// Prefix of the remote shell's lines for the controller. Other lines before the agent's first frame are of the user's own shell.
@@ -115,7 +115,7 @@ pub(super) fn bring(
     to: &mut impl Write,
     from: &mut impl Read,
     mut on: impl FnMut(),
-) -> Result<bool, Why> {
+) -> Result<bool, ErrorKind> {
     let mut said = 0;
     loop {
         let line = line(from, &mut said)?;
@@ -125,7 +125,7 @@ pub(super) fn bring(
             ("have", _) => return Ok(false),
             ("ready", _) => return Ok(true),
             ("send", machine) if machine != std::env::consts::ARCH => {
-                return Err(Why::Architecture { theirs: machine.into() });
+                return Err(ErrorKind::Architecture { theirs: machine.into() });
             }
             ("send", _) => {
                 let sent = program.pieces(|piece| {
@@ -137,25 +137,27 @@ pub(super) fn bring(
                     tracing::debug!("the machine did not take the whole program");
                 }
             }
-            ("failed", why) => return Err(Why::Bring { why: why.into() }),
+            ("failed", why) => return Err(ErrorKind::Bring { why: why.into() }),
             _ => {}
         }
     }
 }
 
 /// The next line, read byte by byte: frames follow the last one.
-fn line(from: &mut impl Read, said: &mut usize) -> Result<String, Why> {
+fn line(from: &mut impl Read, said: &mut usize) -> Result<String, ErrorKind> {
     let mut line = Vec::new();
     let mut byte = [0];
     loop {
         match from.read(&mut byte) {
-            Ok(0) | Err(_) => return Err(Why::Silent),
+            Ok(0) | Err(_) => return Err(ErrorKind::Silent),
             Ok(_) if byte[0] == b'\n' => return Ok(String::from_utf8_lossy(&line).trim_end().to_owned()),
             Ok(_) => line.push(byte[0]),
         }
         *said += 1;
         if *said > MOST_SAID {
-            return Err(Why::NoFrames { said: String::from_utf8_lossy(&line[..line.len().min(60)]).into() });
+            return Err(ErrorKind::NoFrames {
+                said: String::from_utf8_lossy(&line[..line.len().min(60)]).into(),
+            });
         }
     }
 }
@@ -173,7 +175,12 @@ mod tests {
     const ECHO: &str =
         "#!/bin/sh\n[ \"$1\" = --version ] && exit 0\necho \"agent: $1 in $PLIMSOLL_BROUGHT\"\ncat\n";
 
-    fn run(shell: &str, program: &Program, temporary: &Path, path: &str) -> (Result<bool, Why>, String) {
+    fn run(
+        shell: &str,
+        program: &Program,
+        temporary: &Path,
+        path: &str,
+    ) -> (Result<bool, ErrorKind>, String) {
         let mut child = Command::new(shell)
             .args(["-c", &remote_command(program)])
             .env("TMPDIR", temporary)
@@ -239,9 +246,9 @@ mod tests {
         assert_eq!(from, b"frames");
         let mut endless = io::repeat(b'y');
         let result = bring(&program, &mut io::sink(), &mut endless, || {});
-        assert!(matches!(result, Err(Why::NoFrames { .. })), "{result:?}");
+        assert!(matches!(result, Err(ErrorKind::NoFrames { .. })), "{result:?}");
         let other = format!("{SAYS}send vax\n");
         let result = bring(&program, &mut io::sink(), &mut other.as_bytes(), || {});
-        assert!(matches!(result, Err(Why::Architecture { .. })), "{result:?}");
+        assert!(matches!(result, Err(ErrorKind::Architecture { .. })), "{result:?}");
     }
 }

@@ -8,17 +8,17 @@ use plimsoll_model::frame::PROTOCOL;
 
 /// Error of a host.
 #[derive(Debug, thiserror::Error)]
-#[error("host {host}: {why}")]
+#[error("host {host}: {kind}")]
 pub struct RemoteError {
     /// Its name.
     pub host: String,
-    /// Why.
-    pub why: Why,
+    /// Reason why the machine cannot be used.
+    pub kind: ErrorKind,
 }
 
 /// Reason why an existing machine cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Why {
+pub enum ErrorKind {
     /// The user interrupted it.
     #[error("interrupted")]
     Interrupted,
@@ -32,7 +32,7 @@ pub enum Why {
     },
     /// A thread could not be started, or a stream is missing.
     #[error("{what}: {source}")]
-    Here {
+    Local {
         /// The operation that failed.
         what: &'static str,
         /// The system's error.
@@ -145,9 +145,9 @@ pub enum Why {
     NoPipes,
 }
 
-impl Why {
+impl ErrorKind {
     pub(super) fn of(self, host: &str) -> RemoteError {
-        RemoteError { host: host.into(), why: self }
+        RemoteError { host: host.into(), kind: self }
     }
 }
 
@@ -155,37 +155,37 @@ impl RemoteError {
     /// Advice for the user, if there is any.
     pub fn advice(&self) -> Option<Cow<'static, str>> {
         let host = &self.host;
-        Some(match &self.why {
-            Why::Root => format!(
+        Some(match &self.kind {
+            ErrorKind::Root => format!(
                 "another user in `hosts.{host}.reach`, or `allow = [\"root\"]` there: services and loads then run as root, except programs of your own"
             )
             .into(),
-            Why::Ended { words, .. } if words.contains("plimsoll") && words.contains("not found") => {
+            ErrorKind::Ended { words, .. } if words.contains("plimsoll") && words.contains("not found") => {
                 "Plimsoll installed there; with `reach = { ssh = ... }` it is brought along".into()
             }
-            Why::Version { .. } => "the same version on both machines; with `reach = { ssh = ... }` this one is brought along".into(),
-            Why::ForeignAddress { address, .. } => format!(
+            ErrorKind::Version { .. } => "the same version on both machines; with `reach = { ssh = ... }` this one is brought along".into(),
+            ErrorKind::ForeignAddress { address, .. } => format!(
                 "one of its own addresses in `hosts.{host}.address`; or `--allow-target {address}` where that leads to the machine (address translation)"
             )
             .into(),
-            Why::NotStarted { queue: "Kubernetes", .. } => format!("more time in `hosts.{host}.reach.kubernetes.start_within`, or less to ask for; `kubectl describe pod` shows why").into(),
-            Why::NotStarted { .. } => format!("more time in `hosts.{host}.reach.slurm.start_within`, or less to ask for; `squeue --start` shows when").into(),
-            Why::NoMachine { words, .. } if words.contains("no program kubectl") => {
+            ErrorKind::NotStarted { queue: "Kubernetes", .. } => format!("more time in `hosts.{host}.reach.kubernetes.start_within`, or less to ask for; `kubectl describe pod` shows why").into(),
+            ErrorKind::NotStarted { .. } => format!("more time in `hosts.{host}.reach.slurm.start_within`, or less to ask for; `squeue --start` shows when").into(),
+            ErrorKind::NoMachine { words, .. } if words.contains("no program kubectl") => {
                 "the program kubectl (Debian: `apt-get install kubernetes-client`), with a configuration for the cluster".into()
             }
-            Why::NoMachine { queue: "Kubernetes", .. } => format!("`hosts.{host}.reach.kubernetes` has the requested resources; `kubectl auth can-i create pods` shows your permission").into(),
-            Why::NoMachine { words, .. } if words.contains("no program salloc") => {
+            ErrorKind::NoMachine { queue: "Kubernetes", .. } => format!("`hosts.{host}.reach.kubernetes` has the requested resources; `kubectl auth can-i create pods` shows your permission").into(),
+            ErrorKind::NoMachine { words, .. } if words.contains("no program salloc") => {
                 "Slurm's client programs (Debian: `apt-get install slurm-client`), on a machine from which jobs may be submitted".into()
             }
-            Why::NoMachine { .. } => format!("`sinfo` lists the available resources, and `hosts.{host}.reach.slurm` the requested ones").into(),
-            Why::NoAddress { .. } => format!("`hosts.{host}.address`").into(),
-            Why::Architecture { .. } => {
+            ErrorKind::NoMachine { .. } => format!("`sinfo` lists the available resources, and `hosts.{host}.reach.slurm` the requested ones").into(),
+            ErrorKind::NoAddress { .. } => format!("`hosts.{host}.address`").into(),
+            ErrorKind::Architecture { .. } => {
                 "a build for that machine, installed there, and `reach = { command = [\"ssh\", \"-T\", ..., \"plimsoll\", \"agent\"] }`".into()
             }
-            Why::Ended { words, .. } if words.contains("Host key verification failed") => {
+            ErrorKind::Ended { words, .. } if words.contains("Host key verification failed") => {
                 "connect once by hand, and see to the machine's key".into()
             }
-            Why::Ended { words, .. } if words.contains("Permission denied (") => {
+            ErrorKind::Ended { words, .. } if words.contains("Permission denied (") => {
                 "a key that needs no password here: Plimsoll asks for none (`ssh -o BatchMode=yes`)".into()
             }
             _ => return None,

@@ -36,7 +36,7 @@ use plimsoll_model::frame::{Greeting, PROTOCOL};
 
 pub use bring::Program;
 pub use clock::{Clock, Offset};
-pub use error::{RemoteError, Why};
+pub use error::{ErrorKind, RemoteError};
 pub use session::{FromAgent, ToAgent};
 
 use crate::clock::raw_ns;
@@ -118,7 +118,7 @@ impl RemoteRig {
     /// When there is no such host, or they were taken before.
     pub fn pipes(&mut self, host: &str) -> Result<(ToAgent, FromAgent), RemoteError> {
         let pipes = self.sessions.get_mut(host).and_then(Session::take_pipes);
-        pipes.ok_or_else(|| Why::NoPipes.of(host))
+        pipes.ok_or_else(|| ErrorKind::NoPipes.of(host))
     }
 
     /// Address at which `from` reaches `to`.
@@ -162,12 +162,12 @@ impl Drop for RemoteRig {
 }
 
 /// Checks whether an agent may be used.
-fn check(host: &RemoteHost, greeting: &Greeting) -> Result<(), Why> {
+fn check(host: &RemoteHost, greeting: &Greeting) -> Result<(), ErrorKind> {
     if greeting.protocol != PROTOCOL {
-        return Err(Why::Version { version: greeting.version.clone(), theirs: greeting.protocol });
+        return Err(ErrorKind::Version { version: greeting.version.clone(), theirs: greeting.protocol });
     }
     match greeting.user == 0 && !host.may_be_root {
-        true => Err(Why::Root),
+        true => Err(ErrorKind::Root),
         false => Ok(()),
     }
 }

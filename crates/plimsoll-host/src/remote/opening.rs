@@ -12,7 +12,7 @@ use plimsoll_model::experiment::Reach;
 use plimsoll_model::frame::{self, Frame as _, FromAgent, Greeting, PROTOCOL, ToAgent};
 
 use super::bring::{self, Program};
-use super::error::Why;
+use super::error::ErrorKind;
 use super::running::{RemoteCommand, start};
 use super::{Means, RemoteHost, command, kubernetes, slurm, ssh};
 
@@ -40,7 +40,7 @@ pub(super) fn way(host: &RemoteHost) -> String {
     way.strip_prefix("reached by ").unwrap_or(&way).to_owned()
 }
 
-pub(super) fn open(host: &RemoteHost, means: &Means, interrupt: &AtomicBool) -> Result<Opened, Why> {
+pub(super) fn open(host: &RemoteHost, means: &Means, interrupt: &AtomicBool) -> Result<Opened, ErrorKind> {
     let program = &means.program;
     let (command, brings) = match &host.reach {
         Reach::Ssh(destinations) => {
@@ -73,12 +73,12 @@ pub(super) fn open(host: &RemoteHost, means: &Means, interrupt: &AtomicBool) -> 
         let given_up = loop {
             match receiver.recv_timeout(LOOK) {
                 Ok(opened) => return opened,
-                Err(RecvTimeoutError::Disconnected) => return Err(Why::Silent),
+                Err(RecvTimeoutError::Disconnected) => return Err(ErrorKind::Silent),
                 Err(RecvTimeoutError::Timeout) if interrupt.load(Ordering::Acquire) => {
-                    break Why::Interrupted;
+                    break ErrorKind::Interrupted;
                 }
                 Err(RecvTimeoutError::Timeout) if since() >= PATIENCE => {
-                    break Why::TooLong {
+                    break ErrorKind::TooLong {
                         reach: way(host),
                         seconds: PATIENCE.as_secs(),
                         words: child.words(),
@@ -93,11 +93,11 @@ pub(super) fn open(host: &RemoteHost, means: &Means, interrupt: &AtomicBool) -> 
     });
     match opened {
         Ok((to, from, greeting, brought)) => Ok(Opened { child, to, from, greeting, brought }),
-        Err(Why::Silent) => {
+        Err(ErrorKind::Silent) => {
             let how = child.wait(ENDING);
             child.kill();
             let how = how.unwrap_or_else(|| "it kept running without its output".into());
-            Err(Why::Ended { reach: way(host), how, words: child.words() })
+            Err(ErrorKind::Ended { reach: way(host), how, words: child.words() })
         }
         Err(why) => {
             child.kill();
@@ -115,7 +115,7 @@ fn converse(
     mut to: ChildStdin,
     mut from: ChildStdout,
     on: impl Fn(),
-) -> Result<Conversation, Why> {
+) -> Result<Conversation, ErrorKind> {
     let brought = brings && bring::bring(program, &mut to, &mut from, &on)?;
     // The end of its output reveals an agent that has gone.
     frame::write(&mut to, &ToAgent::Greet { protocol: PROTOCOL, silence_ms }).ok();
@@ -124,23 +124,23 @@ fn converse(
 }
 
 /// Reads the agent's description of its machine. The error quotes a peer that is no agent.
-fn hear(from: &mut impl Read) -> Result<Greeting, Why> {
+fn hear(from: &mut impl Read) -> Result<Greeting, ErrorKind> {
     let mut length = [0; 4];
-    from.read_exact(&mut length).map_err(|_| Why::Silent)?;
+    from.read_exact(&mut length).map_err(|_| ErrorKind::Silent)?;
     let bytes = u32::from_be_bytes(length);
     if bytes > LONGEST_GREETING {
         let mut more = [0; 60];
         let read = from.read(&mut more).unwrap_or(0);
         let said = [&length[..], &more[..read]].concat();
-        return Err(Why::NoFrames { said: String::from_utf8_lossy(&said).into_owned() });
+        return Err(ErrorKind::NoFrames { said: String::from_utf8_lossy(&said).into_owned() });
     }
     let mut body = vec![0; bytes as usize];
-    from.read_exact(&mut body).map_err(|_| Why::Silent)?;
+    from.read_exact(&mut body).map_err(|_| ErrorKind::Silent)?;
     match FromAgent::from_json(&body) {
         Ok(FromAgent::Greeting(greeting)) => Ok(*greeting),
         _ => {
             let said = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
-            Err(Why::NoFrames { said })
+            Err(ErrorKind::NoFrames { said })
         }
     }
 }
@@ -156,8 +156,8 @@ mod tests {
         assert!(error.contains("says \"Last login: Tue"), "{error}");
         let mut frame = Vec::new();
         frame::write(&mut frame, &FromAgent::Done { id: 1 }).unwrap();
-        assert!(matches!(hear(&mut frame.as_slice()), Err(Why::NoFrames { .. })));
-        assert!(matches!(hear(&mut "La".as_bytes()), Err(Why::Silent)));
+        assert!(matches!(hear(&mut frame.as_slice()), Err(ErrorKind::NoFrames { .. })));
+        assert!(matches!(hear(&mut "La".as_bytes()), Err(ErrorKind::Silent)));
     }
 
     #[test]

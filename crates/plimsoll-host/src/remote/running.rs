@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use super::error::Why;
+use super::error::ErrorKind;
 
 /// Longest wait for the last words of an ended command.
 const WORDS: Duration = Duration::from_millis(500);
@@ -98,22 +98,22 @@ impl Words {
 }
 
 /// Starts it.
-pub(super) fn start(mut command: Command) -> Result<(RemoteCommand, ChildStdin, ChildStdout), Why> {
+pub(super) fn start(mut command: Command) -> Result<(RemoteCommand, ChildStdin, ChildStdout), ErrorKind> {
     // Ctrl-C on the terminal is for the controller, which then ends its hosts in order.
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().map_err(|source| {
         let program = command.get_program().to_string_lossy().into_owned();
-        Why::Start { program, source }
+        ErrorKind::Start { program, source }
     })?;
     let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let mut child = RemoteCommand { child, words: Words::default() };
     let (Some(to), Some(from), Some(stderr)) = streams else {
         child.kill();
-        return Err(Why::Silent);
+        return Err(ErrorKind::Silent);
     };
     if let Err(source) = child.words.listen(stderr) {
         child.kill();
-        return Err(Why::Here { what: "listening to its standard error", source });
+        return Err(ErrorKind::Local { what: "listening to its standard error", source });
     }
     Ok((child, to, from))
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use plimsoll_model::frame::{self, Frame as _, Greeting, LONGEST_FRAME};
 
 use super::clock::{Clock, Exchange};
-use super::error::Why;
+use super::error::ErrorKind;
 use super::opening::{self, Opened};
 use super::running::RemoteCommand;
 use super::{Means, RemoteHost};
@@ -66,7 +66,7 @@ struct Link {
 
 impl Session {
     /// Starts it, and receives its description and the first answers for its clock.
-    pub(super) fn open(host: &RemoteHost, means: &Means, interrupt: &AtomicBool) -> Result<Self, Why> {
+    pub(super) fn open(host: &RemoteHost, means: &Means, interrupt: &AtomicBool) -> Result<Self, ErrorKind> {
         let Opened { child, to, from, greeting, brought } = opening::open(host, means, interrupt)?;
         let link = Arc::new(Link {
             to: Mutex::new(Some(to)),
@@ -83,7 +83,7 @@ impl Session {
             Self { greeting, way: opening::way(host), brought, clock, link, frames: Some(frames_of_agent) };
         session.run(from, frames, host.lost_after).map_err(|source| {
             let what = "starting a thread that listens to it";
-            Why::Here { what, source }
+            ErrorKind::Local { what, source }
         })?;
         // An agent of another version is reported by the caller, and answers nothing.
         if session.greeting.protocol == frame::PROTOCOL {
@@ -105,16 +105,16 @@ impl Session {
         start("watch", Box::new(move || link.watch(lost_after)))
     }
 
-    fn wait_for_clock(&self, interrupt: &AtomicBool) -> Result<(), Why> {
+    fn wait_for_clock(&self, interrupt: &AtomicBool) -> Result<(), ErrorKind> {
         let until = Instant::now() + ANSWERS_WITHIN;
         while self.clock.answers() < ANSWERS && Instant::now() < until && !self.link.is_over() {
             if interrupt.load(Ordering::Acquire) {
-                return Err(Why::Interrupted);
+                return Err(ErrorKind::Interrupted);
             }
             thread::sleep(FIRST_EVERY);
         }
         match self.clock.answers() {
-            0 => Err(Why::TooLong {
+            0 => Err(ErrorKind::TooLong {
                 reach: self.way.clone(),
                 seconds: ANSWERS_WITHIN.as_secs(),
                 words: self.last_lines(),

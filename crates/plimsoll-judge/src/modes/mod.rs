@@ -140,7 +140,7 @@ fn gathered(values: &[f64]) -> Modes {
     let middle = near[near.len() / 2];
     let scaled = near.iter().map(|x| (x / 2.0 - middle / 2.0) / half_range).collect();
     let sample = Sample::new(scaled, tick(near) / 2.0 / half_range);
-    let grown = Grown::from(&sample);
+    let grown = GrownMixture::from(&sample);
     let between: Vec<f64> =
         grown.mixture.valleys().into_iter().map(|x| middle + x * half_range + x * half_range).collect();
     let judged = Modes { evidence: Some(grown.evidence), separation: Some(grown.separation), ..none };
@@ -158,13 +158,13 @@ fn without_far(ordered: &[f64]) -> &[f64] {
 }
 
 /// The mixture that is left when no further component is worth having.
-struct Grown {
+struct GrownMixture {
     mixture: Mixture,
     evidence: f64,
     separation: f64,
 }
 
-impl Grown {
+impl GrownMixture {
     fn from(sample: &Sample) -> Self {
         let n = sample.len();
         let single = sample.fit_one();

@@ -66,7 +66,7 @@ impl Moving {
 
     /// Looks at hours, of which the first is `first_hour`.
     pub(super) fn look(&mut self, hours: &[Option<f64>], first_hour: u64) -> DriftState {
-        let against = Against { hours, first_hour };
+        let against = WeekOverWeek { hours, first_hour };
         if let Some((hour, news)) = self.jump(&against) {
             self.came_back_at(hour);
             return DriftState::News(news);
@@ -96,7 +96,7 @@ impl Moving {
     }
 
     /// The hour in which the level came to another place, where it stayed.
-    fn jump(&self, against: &Against<'_>) -> Option<(u64, News)> {
+    fn jump(&self, against: &WeekOverWeek<'_>) -> Option<(u64, News)> {
         let (n, known) = (against.hours.len(), self.drift.per_hour);
         let begins = n.checked_sub(STAYED + BEFORE)?;
         let after = |k: usize| against.first_hour + k as u64;
@@ -141,7 +141,7 @@ impl Moving {
 }
 
 /// Hours against those a week before.
-struct Against<'h> {
+struct WeekOverWeek<'h> {
     hours: &'h [Option<f64>],
     first_hour: u64,
 }
@@ -153,7 +153,7 @@ struct Pace {
     error: f64,
 }
 
-impl Against<'_> {
+impl WeekOverWeek<'_> {
     fn week(&self, k: usize) -> Option<f64> {
         Some((*self.hours.get(k)?)? - self.hours[k.checked_sub(WEEK)?]?)
     }

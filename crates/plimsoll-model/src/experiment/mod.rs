@@ -43,7 +43,7 @@ pub use capture::Capture;
 pub use claim::*;
 pub use cpus::Cpus;
 pub use hook::{Hook, HookMoment, PhaseHook};
-pub use host::{Address, Allow, GuestClock, HostKind, Kubernetes, Own, Reach, Slurm};
+pub use host::{Address, Allow, GuestClock, HostKind, Kubernetes, OwnResources, Reach, Slurm};
 pub use limit::Search;
 pub use link::{AskedOfNetem, GrantedByNetem, Link, LinkDirection, LinkShaper, Offloads};
 pub use load::bulk::{BLOCK, Direction, SendBy};

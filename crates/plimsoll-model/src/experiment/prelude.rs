@@ -11,7 +11,7 @@ pub(super) use super::problem::{
     Checked, Part, declared, in_range, measured, one_of, problem, up_to, within,
 };
 pub(super) use super::share::share;
-pub(super) use crate::effect::{AsWhom, Effect, EffectKind};
+pub(super) use crate::effect::{Effect, EffectKind, RunAs};
 pub(super) use crate::phase_kind::PhaseKind;
 pub(super) use crate::units::{BitRate, ByteSize, Share, Span};
 pub(super) use crate::verdict::Expected;

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::Plan;
-use crate::effect::{AsWhom, Effect, EffectKind, word};
+use crate::effect::{Effect, EffectKind, RunAs, word};
 use crate::experiment::{
     Experiment, Filesystem, FolderVolume, Host, LoopVolume, Phase, Queueing, Rung, Volume, hook, sysctl,
 };
@@ -150,7 +150,7 @@ fn of_volume(name: &str, volume: &Volume) -> Vec<Effect> {
                 Filesystem::Xfs => "mkfs.xfs",
             };
             let made = effect(EffectKind::Program, "loop.filesystem", format!("{program} on it"));
-            found.push(made.run_as(AsWhom::Root).needs_root());
+            found.push(made.run_as(RunAs::Root).needs_root());
             let options = if image.options.is_empty() {
                 String::new()
             } else {

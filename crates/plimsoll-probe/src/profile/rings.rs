@@ -165,7 +165,7 @@ impl Rings {
     /// Takes everything out of the buffers. What happened on several CPUs is put into its order first: a process is forked on one and runs another
     /// program on the next.
     pub(super) fn empty_into(&mut self, sampled: &mut Sampled) {
-        let mut happened = Vec::new();
+        let mut events = Vec::new();
         for sampler in &mut self.samplers {
             while let Some(record) = sampler.next_record() {
                 let at = time(&record);
@@ -175,23 +175,23 @@ impl Rings {
                             let at = sample.time().unwrap_or(at);
                             let tid = sample.tid().unwrap_or(pid);
                             let words = words(sample.stack_user().unwrap_or_default());
-                            happened.push((at, Happened::Sample { pid, tid, chain: chain.to_vec(), words }));
+                            events.push((at, PerfEvent::Sample { pid, tid, chain: chain.to_vec(), words }));
                         }
                     }
                     Ok(Record::Fork(fork)) => {
-                        happened.push((fork.time, Happened::Fork { parent: fork.ppid, child: fork.pid }));
+                        events.push((fork.time, PerfEvent::Fork { parent: fork.ppid, child: fork.pid }));
                     }
                     Ok(Record::Comm(comm)) if comm.pid == comm.tid => {
                         let name = comm.comm_os().to_string_lossy().into_owned();
-                        happened.push((at, Happened::Name { pid: comm.pid, name }));
+                        events.push((at, PerfEvent::Name { pid: comm.pid, name }));
                         if record.misc() & EXECUTED != 0 {
-                            happened.push((at, Happened::Program { pid: comm.pid }));
+                            events.push((at, PerfEvent::Program { pid: comm.pid }));
                         }
                     }
                     Ok(Record::Mmap2(map)) => {
                         let mapping =
                             processes::mapping(map.pid, map.addr, map.len, map.pgoff, map.filename_os());
-                        happened.extend(mapping.map(|code| (at, Happened::Code { pid: map.pid, code })));
+                        events.extend(mapping.map(|code| (at, PerfEvent::Code { pid: map.pid, code })));
                     }
                     Ok(Record::Lost(lost)) => sampled.lost += lost.lost,
                     Ok(Record::LostSamples(lost)) => sampled.lost += lost.lost,
@@ -202,42 +202,42 @@ impl Rings {
             }
         }
         self.calls.empty_into(|at, (call, times), (pid, name)| {
-            happened.push((at, Happened::Call { call, times, pid, name }));
+            events.push((at, PerfEvent::Call { call, times, pid, name }));
         });
         self.blocks.empty_into(|at, requests, request, pid| {
-            happened.push((at, Happened::Request { pid, requests, request }));
+            events.push((at, PerfEvent::Request { pid, requests, request }));
         });
-        happened.sort_by_key(|(at, _)| *at);
-        for (_, what) in happened {
+        events.sort_by_key(|(at, _)| *at);
+        for (_, what) in events {
             match what {
-                Happened::Sample { pid, tid, chain, words } => {
+                PerfEvent::Sample { pid, tid, chain, words } => {
                     let stack = self.stack(pid, &chain, &words);
                     if stack.process.kind == ProcessKind::Program {
                         *sampled.threads.entry((stack.process.clone(), tid)).or_default() += 1;
                     }
                     *sampled.stacks.entry(stack).or_default() += 1;
                 }
-                Happened::Call { call, times, pid, name } => {
+                PerfEvent::Call { call, times, pid, name } => {
                     let mut caller = self.processes.get(pid).identity.clone();
                     if let Some(name) = name {
                         caller.name = name.into();
                     }
                     *sampled.calls.entry((call, caller)).or_default() += times;
                 }
-                Happened::Request { pid, requests, request } => {
+                PerfEvent::Request { pid, requests, request } => {
                     let process = self.processes.get(pid).identity.clone();
                     let known = sampled.blocks.entry((process, request.device, request.writes)).or_default();
                     *known = (known.0 + requests, known.1 + requests * request.bytes);
                 }
-                Happened::Fork { parent, child } => {
+                PerfEvent::Fork { parent, child } => {
                     if let Some(parent) = self.processes.part(parent).filter(|_| parent != child) {
                         *sampled.calls.entry((TracedCall::Fork, parent.clone())).or_default() += 1;
                     }
                     self.processes.forked(parent, child);
                 }
-                Happened::Name { pid, name } => self.processes.renamed(pid, &name),
-                Happened::Program { pid } => self.processes.executed(pid),
-                Happened::Code { pid, code } => self.processes.mapped(pid, code),
+                PerfEvent::Name { pid, name } => self.processes.renamed(pid, &name),
+                PerfEvent::Program { pid } => self.processes.executed(pid),
+                PerfEvent::Code { pid, code } => self.processes.mapped(pid, code),
             }
         }
     }
@@ -290,8 +290,8 @@ pub(crate) fn cpus() -> Result<Vec<usize>, ProfilerError> {
     Ok(parse_cpu_list(&list).into_iter().map(|cpu| cpu as usize).collect())
 }
 
-/// What the kernel tells of.
-enum Happened {
+/// Event that the kernel reports.
+enum PerfEvent {
     Sample { pid: u32, tid: u32, chain: Vec<u64>, words: Vec<u64> },
     Call { call: TracedCall, times: u64, pid: u32, name: Option<String> },
     Request { pid: u32, requests: u64, request: Request },

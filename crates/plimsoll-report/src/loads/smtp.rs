@@ -78,7 +78,7 @@ const WAITS: [&str; 9] = [
 ];
 
 /// Key of a row: a cell, a phase, and a device or a service.
-type Of<'r> = (String, &'r str, &'r str);
+type RowKey<'r> = (String, &'r str, &'r str);
 
 /// The measured and driven phases of the treatment, each with its cell.
 fn phases(report: &RunReport) -> impl Iterator<Item = (String, &PhaseReport)> {
@@ -94,7 +94,7 @@ fn middle<T, V: Into<Option<f64>>>(of: &[T], value: impl Fn(&T) -> V) -> f64 {
 
 /// Work of disks for each message, medians over trials; the two levels of a factor stand below each other.
 fn disks(report: &RunReport) -> Vec<Vec<String>> {
-    let mut all: BTreeMap<Of<'_>, Vec<DiskPerMessage>> = BTreeMap::new();
+    let mut all: BTreeMap<RowKey<'_>, Vec<DiskPerMessage>> = BTreeMap::new();
     for (cell, phase) in phases(report) {
         for (device, disk) in &phase.disks {
             all.entry((cell.clone(), &phase.name, device)).or_default().push(*disk);
@@ -117,7 +117,7 @@ fn disks(report: &RunReport) -> Vec<Vec<String>> {
 
 /// How long relays waited for their own flushes, and for disks in all; medians over trials.
 fn waits(report: &RunReport) -> Vec<Vec<String>> {
-    let mut all: BTreeMap<Of<'_>, Vec<(FlushReport, &PhaseReport)>> = BTreeMap::new();
+    let mut all: BTreeMap<RowKey<'_>, Vec<(FlushReport, &PhaseReport)>> = BTreeMap::new();
     for (cell, phase) in phases(report) {
         for (service, flushes) in &phase.flushes {
             all.entry((cell.clone(), &phase.name, service)).or_default().push((*flushes, phase));

@@ -137,14 +137,15 @@ pub fn explanation(out: &mut dyn Write, report: &RunReport, options: &TextOption
     for finding in answer::in_sentences(report) {
         write_verdict(&mut page, &finding.verdict)?;
     }
-    let why = Why { causes: &report.causes, profile: report.profile.as_ref(), evidence: &report.evidence };
+    let why =
+        Explanation { causes: &report.causes, profile: report.profile.as_ref(), evidence: &report.evidence };
     let sides = answer::evidence_sides(report);
     reasons(&mut page, sides, &why, findings::profiles(sides, report))
 }
 
 /// Explanation of the difference between two sides.
 #[derive(Clone, Copy, Debug)]
-pub struct Why<'r> {
+pub struct Explanation<'r> {
     /// Named explanations, the likeliest first.
     pub causes: &'r [Cause],
     /// Where the CPUs' time went.
@@ -160,7 +161,7 @@ pub struct Why<'r> {
 pub fn why(
     out: &mut dyn Write,
     sides: (&str, &'static str, &'static str),
-    why: &Why<'_>,
+    why: &Explanation<'_>,
     options: &TextOptions,
 ) -> io::Result<()> {
     reasons(&mut Page::new(out, options), sides, why, findings::profile(sides, why.profile))
@@ -169,7 +170,7 @@ pub fn why(
 fn reasons(
     page: &mut Page<'_>,
     sides: Sides<'_>,
-    why: &Why<'_>,
+    why: &Explanation<'_>,
     profiles: impl IntoIterator<Item = Section>,
 ) -> io::Result<()> {
     if let Some(causes) = findings::causes(why.causes) {

@@ -3,7 +3,7 @@
 use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::experiment::claim::interaction::InteractionDetails;
 use plimsoll_model::observation::StorageFacts;
-use plimsoll_model::report::{AaTest, RunReport, RunStatus, Trouble};
+use plimsoll_model::report::{AaTest, MeasurementFailure, RunReport, RunStatus};
 use plimsoll_report::text::{self, TextOptions};
 use serde_json::{Value, json};
 
@@ -145,7 +145,7 @@ fn a_run_of_many_claims_and_long_texts_fits_all_the_same() {
     report.verdicts.iter_mut().for_each(|finding| finding.verdict.reason.clone_from(&long));
     report.question.clone_from(&long);
     report.causes[0].title.clone_from(&long);
-    let trouble = Trouble {
+    let trouble = MeasurementFailure {
         place: long.clone(),
         what: long.clone(),
         spoils: true,

@@ -1,5 +1,5 @@
 use plimsoll_model::experiment::claim::Details;
-use plimsoll_model::report::{MailMinute, RunReport, Trouble};
+use plimsoll_model::report::{MailMinute, MeasurementFailure, RunReport};
 use plimsoll_report::text::{self, TextOptions};
 
 use crate::fixture;
@@ -47,7 +47,7 @@ fn an_invalid_run_names_the_fault() {
 
 #[test]
 fn a_failure_is_shown_with_the_first_error_the_last_lines_of_the_service_and_what_to_try() {
-    let trouble = Trouble {
+    let trouble = MeasurementFailure {
         place: "`all`".into(),
         what: "in `all` all 50 connections of `some` failed (50 status not 2xx)".into(),
         spoils: true,

@@ -4,7 +4,7 @@ use maud::html;
 use plimsoll_explain::causes;
 use plimsoll_model::cause::CauseId;
 
-use super::{Here, Served, Trouble, plain};
+use super::{PageError, Served, SiteSection, plain};
 use crate::link;
 
 pub(crate) fn list() -> Served {
@@ -16,12 +16,12 @@ pub(crate) fn list() -> Served {
             }
         }
     };
-    plain(Here::Causes, "Causes", &content).into()
+    plain(SiteSection::Causes, "Causes", &content).into()
 }
 
-pub(crate) fn page(id: &str) -> Result<Served, Trouble> {
+pub(crate) fn page(id: &str) -> Result<Served, PageError> {
     let cause = CauseId::ALL.iter().find(|cause| cause.id() == id);
-    let cause = cause.ok_or_else(|| Trouble::NotFound(format!("The catalogue has no cause “{id}”.")))?;
+    let cause = cause.ok_or_else(|| PageError::NotFound(format!("The catalogue has no cause “{id}”.")))?;
     let about = causes::page(*cause);
     let parts = [
         ("What speaks for it", about.evidence_for),
@@ -35,5 +35,5 @@ pub(crate) fn page(id: &str) -> Result<Served, Trouble> {
         dl .page { @for (title, text) in parts { dt { (title) } dd { (text) } } }
         p { a href=(link::with("/", &[("q", cause.id())])) { "Runs whose notes or tags name it" } ", " a href="/causes" { "all causes" } }
     };
-    Ok(plain(Here::Causes, cause.title(), &content).into())
+    Ok(plain(SiteSection::Causes, cause.title(), &content).into())
 }

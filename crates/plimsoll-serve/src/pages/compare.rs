@@ -12,7 +12,7 @@ use plimsoll_report::tone::Tone;
 use plimsoll_report::{figure, moment};
 use serde::Deserialize;
 
-use super::{Here, Served, Trouble, above, run};
+use super::{PageError, Served, SiteSection, above, run};
 use crate::link;
 use crate::site::Site;
 
@@ -31,9 +31,9 @@ pub(crate) struct CompareQuery {
     b: String,
 }
 
-pub(crate) fn page(site: &Site, asked: &CompareQuery) -> Result<Served, Trouble> {
+pub(crate) fn page(site: &Site, asked: &CompareQuery) -> Result<Served, PageError> {
     if asked.a.is_empty() || asked.b.is_empty() {
-        return Err(Trouble::Asked(
+        return Err(PageError::BadRequest(
             "Two runs are compared: choose one as A and one as B in the list of runs.".into(),
         ));
     }
@@ -42,13 +42,13 @@ pub(crate) fn page(site: &Site, asked: &CompareQuery) -> Result<Served, Trouble>
     if a.id != asked.a || b.id != asked.b {
         return Ok(Served::Elsewhere(link::with("/compare", &[("a", &a.id), ("b", &b.id)])));
     }
-    let above = above(Here::Runs);
-    if let Some(page) = site.runs.against(&store, [&a.id, &b.id], &above).map_err(Trouble::Asked)? {
+    let above = above(SiteSection::Runs);
+    if let Some(page) = site.runs.against(&store, [&a.id, &b.id], &above).map_err(PageError::BadRequest)? {
         return Ok(page.into());
     }
-    let (plan_a, report_a, trials_a) = site.runs.load(&store, &a.id).map_err(Trouble::Failed)?;
-    let (plan_b, report_b, trials_b) = site.runs.load(&store, &b.id).map_err(Trouble::Failed)?;
-    let differences = site.runs.differences(&store, &a.id, &b.id).map_err(Trouble::Failed)?;
+    let (plan_a, report_a, trials_a) = site.runs.load(&store, &a.id).map_err(PageError::Failed)?;
+    let (plan_b, report_b, trials_b) = site.runs.load(&store, &b.id).map_err(PageError::Failed)?;
+    let differences = site.runs.differences(&store, &a.id, &b.id).map_err(PageError::Failed)?;
     let found = plimsoll_assess::runs((&plan_a, &trials_a), (&plan_b, &trials_b), MARGIN, ALPHA);
     let content = html! {
         p { "B against A. " a href=(link::with("/compare", &[("a", &b.id), ("b", &a.id)])) { "Swap A and B" } }

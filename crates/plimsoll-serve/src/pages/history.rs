@@ -7,7 +7,7 @@ use plimsoll_report::html::served;
 use plimsoll_report::{figure, moment};
 use plimsoll_store::Dated;
 
-use super::{Here, Served, Trouble, above, plain};
+use super::{PageError, Served, SiteSection, above, plain};
 use crate::link;
 use crate::site::Site;
 
@@ -17,7 +17,7 @@ const DRAWN: usize = 1_000;
 const FIGURES: usize = 24;
 
 /// All experiments.
-pub(crate) fn list(site: &Site) -> Result<Served, Trouble> {
+pub(crate) fn list(site: &Site) -> Result<Served, PageError> {
     let all = site.runs.open()?.experiments()?;
     let columns = [("experiment", false), ("runs", true), ("newest", false), ("", false)];
     let rows = html! {
@@ -33,14 +33,14 @@ pub(crate) fn list(site: &Site) -> Result<Served, Trouble> {
     let content = html! {
         @if all.is_empty() { p { "There are no runs yet." } } @else { (served::table("Experiments", &columns, &rows)) }
     };
-    Ok(plain(Here::Experiments, "Experiments", &content).into())
+    Ok(plain(SiteSection::Experiments, "Experiments", &content).into())
 }
 
 /// The figures of one.
-pub(crate) fn page(site: &Site, name: &str) -> Result<Served, Trouble> {
+pub(crate) fn page(site: &Site, name: &str) -> Result<Served, PageError> {
     let store = site.runs.open()?;
     if !store.experiments()?.iter().any(|known| known.name == name) {
-        return Err(Trouble::NotFound(format!("There are no runs of “{name}”.")));
+        return Err(PageError::NotFound(format!("There are no runs of “{name}”.")));
     }
     let followed = store.figures_by_name(name)?;
     let body = html! {
@@ -51,7 +51,7 @@ pub(crate) fn page(site: &Site, name: &str) -> Result<Served, Trouble> {
             @for (n, runs) in followed.iter().take(FIGURES).enumerate() { (one(n, runs)) }
         }
     };
-    Ok(served::page(&format!("{name} – Plimsoll"), &above(Here::Experiments), &body, true).into())
+    Ok(served::page(&format!("{name} – Plimsoll"), &above(SiteSection::Experiments), &body, true).into())
 }
 
 fn one(n: usize, runs: &[Dated]) -> Markup {

@@ -8,7 +8,7 @@ use plimsoll_report::html::served;
 use plimsoll_report::tone::Tone;
 use plimsoll_report::{figure, seconds};
 
-use super::{Here, Served, Trouble, above};
+use super::{PageError, Served, SiteSection, above};
 use crate::link;
 use crate::site::Site;
 
@@ -18,7 +18,7 @@ const HEIGHT: f64 = 48.0;
 /// Shares of CPU time below this are not shown.
 const LEAST_SHARE: f64 = 0.005;
 
-pub(crate) fn page(site: &Site, id: &str) -> Result<Served, Trouble> {
+pub(crate) fn page(site: &Site, id: &str) -> Result<Served, PageError> {
     let store = site.runs.open()?;
     let Some(now) = store.under_way_of(id) else {
         // It ended, or never was: its own page knows which.
@@ -34,7 +34,7 @@ pub(crate) fn page(site: &Site, id: &str) -> Result<Served, Trouble> {
         script defer src="/assets/live.js" {}
     };
     let title = format!("{}: {} under way", now.experiment, now.run);
-    Ok(served::page(&title, &above(Here::Runs), &body, false).into())
+    Ok(served::page(&title, &above(SiteSection::Runs), &body, false).into())
 }
 
 /// The runs that go on, for the list of runs.

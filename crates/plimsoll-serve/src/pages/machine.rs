@@ -10,7 +10,7 @@ use plimsoll_report::weeks as sentences;
 use plimsoll_store::weeks::{Notice, Point, Series, Tier, Weeks};
 use serde::Deserialize;
 
-use super::{Here, Served, Trouble, above};
+use super::{PageError, Served, SiteSection, above};
 use crate::link;
 use crate::site::Site;
 
@@ -46,17 +46,17 @@ static SPANS: [Span; 3] = [
     Span { name: "year", length: 366 * DAY, tier: Tier::Hours },
 ];
 
-pub(crate) fn page(site: &Site, asked: &MachineQuery) -> Result<Served, Trouble> {
+pub(crate) fn page(site: &Site, asked: &MachineQuery) -> Result<Served, PageError> {
     let Some(weeks) = site.runs.weeks()? else {
         let content = html! {
             p { "Nothing is kept of this machine: " code { "plimsoll watch --keep 400d" } ", or the service of " code { "plimsoll watch --unit" } ", keeps what it does." }
         };
-        return Ok(super::plain(Here::Machine, "The machine", &content).into());
+        return Ok(super::plain(SiteSection::Machine, "The machine", &content).into());
     };
     let span = SPANS.iter().find(|span| span.name == asked.span).unwrap_or(&SPANS[1]);
     let all = weeks.series()?;
     if !asked.series.is_empty() && !all.iter().any(|series| series.name == asked.series) {
-        return Err(Trouble::NotFound(format!("No series “{}” is kept.", asked.series)));
+        return Err(PageError::NotFound(format!("No series “{}” is kept.", asked.series)));
     }
     let last = weeks.extent()?.map_or(0, |(_, last)| last);
     let notices = weeks.notices()?;
@@ -82,7 +82,7 @@ pub(crate) fn page(site: &Site, asked: &MachineQuery) -> Result<Served, Trouble>
             }
         }
     };
-    Ok(served::page("The machine – Plimsoll", &above(Here::Machine), &body, true).into())
+    Ok(served::page("The machine – Plimsoll", &above(SiteSection::Machine), &body, true).into())
 }
 
 /// The series that are drawn: the requested one, or those that say most about a machine.
@@ -95,7 +95,7 @@ fn shown<'s>(all: &'s [Series], asked: &str) -> Vec<&'s Series> {
     first.take(CHARTS).collect()
 }
 
-fn found(weeks: &Weeks, all: &[Series], notices: &[Notice], last: u64) -> Result<Markup, Trouble> {
+fn found(weeks: &Weeks, all: &[Series], notices: &[Notice], last: u64) -> Result<Markup, PageError> {
     let hour = last / HOUR;
     let first = hour.saturating_sub(LOOKED_AT as u64);
     let mut nearing = Vec::new();
@@ -135,7 +135,7 @@ fn chart(
     span: &Span,
     last: u64,
     notices: &[Notice],
-) -> Result<Markup, Trouble> {
+) -> Result<Markup, PageError> {
     let from = last.saturating_sub(span.length);
     let points = weeks.points_of(&series.name, span.tier, from, last)?;
     let step = (span.length / POINTS).div_ceil(span.tier.step()).max(1) * span.tier.step();

@@ -26,14 +26,14 @@ pub(crate) enum Served {
 }
 
 /// Why there is no page.
-pub(crate) enum Trouble {
+pub(crate) enum PageError {
     NotFound(String),
     /// The request makes no sense.
-    Asked(String),
+    BadRequest(String),
     Failed(String),
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for PageError {
     fn from(error: StoreError) -> Self {
         Self::Failed(error.to_string())
     }
@@ -41,7 +41,7 @@ impl From<StoreError> for Trouble {
 
 /// Which part of the site a page belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Here {
+pub(crate) enum SiteSection {
     Runs,
     Experiments,
     Machine,
@@ -51,13 +51,13 @@ pub(crate) enum Here {
 }
 
 /// Heading of every page: links to the others.
-fn above(here: Here) -> Markup {
+fn above(here: SiteSection) -> Markup {
     let parts = [
-        (Here::Runs, "/", "Runs"),
-        (Here::Experiments, "/experiments", "Experiments"),
-        (Here::Machine, "/machine", "Machine"),
-        (Here::Recording, "/recording", "Recording"),
-        (Here::Causes, "/causes", "Causes"),
+        (SiteSection::Runs, "/", "Runs"),
+        (SiteSection::Experiments, "/experiments", "Experiments"),
+        (SiteSection::Machine, "/machine", "Machine"),
+        (SiteSection::Recording, "/recording", "Recording"),
+        (SiteSection::Causes, "/causes", "Causes"),
     ];
     html! {
         a .skip href="#content" { "To the content" }
@@ -73,7 +73,7 @@ fn above(here: Here) -> Markup {
 }
 
 /// A page without charts.
-fn plain(here: Here, title: &str, content: &Markup) -> Markup {
+fn plain(here: SiteSection, title: &str, content: &Markup) -> Markup {
     let body = html! { main #content .list { h1 { (title) } (content) } };
     served::page(&format!("{title} – Plimsoll"), &above(here), &body, false)
 }
@@ -85,11 +85,11 @@ impl From<Markup> for Served {
 }
 
 /// A page that says why there is none.
-pub(crate) fn trouble(here: Here, found: &Trouble) -> Markup {
+pub(crate) fn trouble(here: SiteSection, found: &PageError) -> Markup {
     let (title, why) = match found {
-        Trouble::NotFound(why) => ("Not found", why),
-        Trouble::Asked(why) => ("This cannot be answered", why),
-        Trouble::Failed(why) => ("This failed", why),
+        PageError::NotFound(why) => ("Not found", why),
+        PageError::BadRequest(why) => ("This cannot be answered", why),
+        PageError::Failed(why) => ("This failed", why),
     };
     plain(here, title, &html! { p { (why) } })
 }

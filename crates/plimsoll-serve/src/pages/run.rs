@@ -8,11 +8,11 @@ use plimsoll_report::html::bundle::Bundle;
 use plimsoll_report::html::{Drawn, served};
 use plimsoll_store::{Labels, RunEntry, Store};
 
-use super::{Here, Served, Trouble, above, tags};
+use super::{PageError, Served, SiteSection, above, tags};
 use crate::link;
 use crate::site::Site;
 
-pub(crate) fn page(site: &Site, id: &str) -> Result<Served, Trouble> {
+pub(crate) fn page(site: &Site, id: &str) -> Result<Served, PageError> {
     let store = site.runs.open()?;
     let entry = found(site, &store, id)?;
     if entry.id != id {
@@ -24,8 +24,8 @@ pub(crate) fn page(site: &Site, id: &str) -> Result<Served, Trouble> {
     if let Some(page) = site.made(&from) {
         return Ok(Served::Page(page));
     }
-    let above = html! { (above(Here::Runs)) (said(&entry, &labels)) };
-    if let Some(page) = site.runs.imported(&store, &entry, &above).map_err(Trouble::Failed)? {
+    let above = html! { (above(SiteSection::Runs)) (said(&entry, &labels)) };
+    if let Some(page) = site.runs.imported(&store, &entry, &above).map_err(PageError::Failed)? {
         let page: Arc<str> = page.into_string().into();
         site.keep(from, &page);
         return Ok(Served::Page(page));
@@ -36,7 +36,7 @@ pub(crate) fn page(site: &Site, id: &str) -> Result<Served, Trouble> {
     if let Some(page) = file.and_then(|file| served::from_file(&above, &file)) {
         return Ok(page.into());
     }
-    let (plan, report, trials) = site.runs.load(&store, &entry.id).map_err(Trouble::Failed)?;
+    let (plan, report, trials) = site.runs.load(&store, &entry.id).map_err(PageError::Failed)?;
     store.fetch_files(&entry.id)?;
     let time_sequences = plimsoll_assess::time_sequences(store.place().folder(), &trials);
     let stacks = plimsoll_assess::stacks(&plan, &trials);
@@ -52,10 +52,11 @@ pub(crate) fn page(site: &Site, id: &str) -> Result<Served, Trouble> {
 }
 
 /// A run by its id, the start of it, the name of a baseline, or `latest`, as it is now.
-pub(super) fn found(site: &Site, store: &Store, id: &str) -> Result<RunEntry, Trouble> {
+pub(super) fn found(site: &Site, store: &Store, id: &str) -> Result<RunEntry, PageError> {
     let named = store.baseline(id)?;
     let found = store.run(named.as_deref().unwrap_or(id))?;
-    let entry = found.ok_or_else(|| Trouble::NotFound(format!("There is no run and no baseline “{id}”.")))?;
+    let entry =
+        found.ok_or_else(|| PageError::NotFound(format!("There is no run and no baseline “{id}”.")))?;
     Ok(site.runs.as_it_is(store, entry))
 }
 

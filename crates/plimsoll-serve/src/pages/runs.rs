@@ -7,7 +7,7 @@ use plimsoll_report::moment;
 use plimsoll_store::{Listed, Search};
 use serde::Deserialize;
 
-use super::{Here, Served, Trouble, live, outcomes, plain, tags};
+use super::{PageError, Served, SiteSection, live, outcomes, plain, tags};
 use crate::link;
 use crate::site::Site;
 
@@ -48,7 +48,7 @@ impl RunsQuery {
     }
 }
 
-pub(crate) fn page(site: &Site, asked: &RunsQuery) -> Result<Served, Trouble> {
+pub(crate) fn page(site: &Site, asked: &RunsQuery) -> Result<Served, PageError> {
     let store = site.runs.open()?;
     let search = asked.search();
     let number = asked.page.max(1);
@@ -92,7 +92,7 @@ pub(crate) fn page(site: &Site, asked: &RunsQuery) -> Result<Served, Trouble> {
             p { "Nothing was run yet with this file of runs: " code { "plimsoll run flood-relay --quick" } }
         }
     };
-    Ok(plain(Here::Runs, "Runs", &content).into())
+    Ok(plain(SiteSection::Runs, "Runs", &content).into())
 }
 
 fn list(runs: &[Listed], going: &dyn Fn(&Listed) -> bool) -> Markup {

@@ -12,7 +12,7 @@ use plimsoll_model::user::outside;
 use postgres::config::{Host, SslMode};
 use postgres::{Client, Config, NoTls};
 
-use super::passwords::{self, For};
+use super::passwords::{self, PasswordOwner};
 use super::server_error::{ServerError, refused};
 use super::tls;
 
@@ -98,7 +98,7 @@ impl Address {
         let port = config.get_ports().first().copied().unwrap_or(PORT);
         if config.get_password().is_none() {
             let known_as = if host == SOCKETS { "localhost" } else { &host };
-            let wanted = For { host: known_as, port, database: &database, user: &user };
+            let wanted = PasswordOwner { host: known_as, port, database: &database, user: &user };
             if let Some(password) = environment("PGPASSWORD").or_else(|| passwords::of_user(&wanted)) {
                 config.password(password);
             }

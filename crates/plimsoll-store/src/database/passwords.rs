@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Server and user of a password.
-pub(super) struct For<'a> {
+pub(super) struct PasswordOwner<'a> {
     pub(super) host: &'a str,
     pub(super) port: u16,
     pub(super) database: &'a str,
@@ -14,7 +14,7 @@ pub(super) struct For<'a> {
 }
 
 /// The password in the file that `PGPASSFILE` names, or else in `.pgpass` in the user's home.
-pub(super) fn of_user(wanted: &For<'_>) -> Option<String> {
+pub(super) fn of_user(wanted: &PasswordOwner<'_>) -> Option<String> {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".pgpass"));
     let path = std::env::var_os("PGPASSFILE").map(PathBuf::from).or_else(home)?;
     let text = read(&path)?;
@@ -35,7 +35,7 @@ fn read(path: &Path) -> Option<String> {
 }
 
 /// The password of a line `host:port:database:user:password`, where it is about what is wanted. A `*` fits everything.
-fn of_line(line: &str, wanted: &For<'_>) -> Option<String> {
+fn of_line(line: &str, wanted: &PasswordOwner<'_>) -> Option<String> {
     if line.starts_with('#') {
         return None;
     }
@@ -61,7 +61,8 @@ fn of_line(line: &str, wanted: &For<'_>) -> Option<String> {
 mod tests {
     use super::*;
 
-    const WANTED: For<'_> = For { host: "db.example", port: 5432, database: "lab", user: "ann" };
+    const WANTED: PasswordOwner<'_> =
+        PasswordOwner { host: "db.example", port: 5432, database: "lab", user: "ann" };
 
     #[test]
     fn the_first_line_that_fits_has_the_password() {

@@ -19,7 +19,7 @@ pub(super) fn connector(authorities: Option<&Path>) -> Result<MakeRustlsConnect,
         .map_err(|error| error.to_string())?;
     let config = match authorities {
         Some(path) => builder.with_root_certificates(read(path)?),
-        None => builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider))),
+        None => builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyCertificate(provider))),
     };
     Ok(MakeRustlsConnect::new(config.with_no_client_auth()))
 }
@@ -39,9 +39,9 @@ fn read(path: &Path) -> Result<RootCertStore, String> {
 
 /// Takes every certificate, as `sslmode=require` means without authorities: the path cannot read along, but the server's identity is not known.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

@@ -12,7 +12,7 @@ use plimsoll_model::cause::Cause;
 use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::report::RunReport;
 use plimsoll_report::escape::terminal;
-use plimsoll_report::text::{TextOptions, Why};
+use plimsoll_report::text::{Explanation, TextOptions};
 use serde_json::json;
 
 use crate::args::{ExplainArgs, Format, PlainFormat, PlanArgs, RunArgs};
@@ -233,7 +233,7 @@ fn changed(out: &mut dyn Write, explained: &Explained, options: &TextOptions) ->
     if evidence.is_empty() && profile.is_none_or(|profile| !profile.tells()) {
         writeln!(out, "Nothing changed beyond chance.")?;
     }
-    plimsoll_report::text::why(out, SIDES, &Why { causes, profile, evidence }, options)
+    plimsoll_report::text::why(out, SIDES, &Explanation { causes, profile, evidence }, options)
 }
 
 /// Lists the commands that would tell more.

@@ -12,7 +12,7 @@ use plimsoll_store::Times;
 
 /// A phase as it is recorded.
 #[derive(Clone, Debug)]
-pub(crate) struct Coming {
+pub(crate) struct PlannedPhase {
     pub(crate) name: String,
     pub(crate) kind: PhaseKind,
     /// Whether it is measured at once with the one before it, which has the time already.
@@ -24,7 +24,7 @@ pub(crate) struct Coming {
 /// How long what is left of a trial will take, as far as that is known.
 pub(crate) struct Forecast {
     /// The phases of a trial in order.
-    pub(crate) all: Vec<Coming>,
+    pub(crate) all: Vec<PlannedPhase>,
     seen: Vec<(String, PhaseKind, Duration)>,
     earlier: Option<Times>,
     pub(crate) done: usize,
@@ -54,7 +54,7 @@ impl Forecast {
     }
 
     /// How long a phase takes; nothing where that is unknown.
-    pub(crate) fn takes(&self, phase: &Coming) -> Option<Duration> {
+    pub(crate) fn takes(&self, phase: &PlannedPhase) -> Option<Duration> {
         if phase.beside {
             return Some(Duration::ZERO);
         }
@@ -80,11 +80,11 @@ impl Forecast {
 }
 
 /// The phases that a phase is recorded as, with those inside it.
-fn coming(experiment: &Experiment, phase: &Phase, all: &mut Vec<Coming>) {
+fn coming(experiment: &Experiment, phase: &Phase, all: &mut Vec<PlannedPhase>) {
     if phase.inside().is_empty() {
         let names = phase.recorded_as();
         let records = phase.records().into_iter();
-        all.extend(records.map(|(name, kind)| Coming {
+        all.extend(records.map(|(name, kind)| PlannedPhase {
             beside: names.first() != Some(&name),
             in_file: in_file(experiment, phase, kind),
             name,

@@ -87,7 +87,7 @@ fn newest(values: impl ExactSizeIterator<Item = f64>) -> Vec<f64> {
 
 fn phases(view: &View) -> Vec<PhaseUnderWay> {
     let done = view.forecast.done;
-    let phase = |(index, coming): (usize, &super::forecast::Coming)| {
+    let phase = |(index, coming): (usize, &super::forecast::PlannedPhase)| {
         let running = view.phase.as_ref().filter(|_| index == done);
         let (stage, took) = match running {
             _ if index < done => (Stage::Over, view.over.get(index).copied()),

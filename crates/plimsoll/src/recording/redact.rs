@@ -264,7 +264,7 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
     use plimsoll_assess::watched::{Moment, ProcessUse};
-    use plimsoll_inventory::{LogLine, Trouble};
+    use plimsoll_inventory::{KernelProblem, LogLine};
     use plimsoll_model::observation::{
         Arm, CallCount, FailedCalls, Frame, FrameKind, ProfileBuilder, ProfileClock, Seen, Snapshot,
         Throttled, TracedCall,
@@ -340,7 +340,7 @@ mod tests {
             .iter()
             .map(|ip| LogLine {
                 at_us: 1,
-                trouble: Trouble::Io,
+                trouble: KernelProblem::Io,
                 text: format!("{program} on {host} for {user}: SRC={ip}"),
             })
             .collect();

@@ -92,8 +92,8 @@ impl Keeping {
         run: &'k str,
         interrupt: &'k AtomicBool,
         observer: &'k mut dyn Observer,
-    ) -> Handing<'k> {
-        Handing { keeping: self, run, interrupt, observer, has_begun: false, is_behind: false }
+    ) -> Uploader<'k> {
+        Uploader { keeping: self, run, interrupt, observer, has_begun: false, is_behind: false }
     }
 
     /// Sees to it that the server has all of a run. Where it is away, it is waited for.
@@ -140,8 +140,8 @@ impl Keeping {
     }
 }
 
-/// Hands on the events that end a phase, a trial or the run.
-pub(crate) struct Handing<'k> {
+/// Observer that copies the run to the team's server whenever a trial ends.
+pub(crate) struct Uploader<'k> {
     keeping: &'k Keeping,
     run: &'k str,
     interrupt: &'k AtomicBool,
@@ -150,7 +150,7 @@ pub(crate) struct Handing<'k> {
     is_behind: bool,
 }
 
-impl Handing<'_> {
+impl Uploader<'_> {
     /// Between two trials nothing is measured that it could disturb.
     fn hand_on(&mut self, trial: Option<u32>) {
         let Keeping { own, team: Some(Team { store: team, courier, wait }) } = self.keeping else { return };
@@ -173,7 +173,7 @@ impl Handing<'_> {
     }
 }
 
-impl Observer for Handing<'_> {
+impl Observer for Uploader<'_> {
     fn on(&mut self, event: &Event<'_>) {
         self.observer.on(event);
         match event {

@@ -32,17 +32,17 @@ pub(super) struct Doubt {
     pub(super) ticket: Ticket,
     /// Who ended the silence.
     pub(super) sender: usize,
-    pub(super) of: DoubtOf,
+    pub(super) kind: DoubtKind,
 }
 
-pub(super) enum DoubtOf {
+pub(super) enum DoubtKind {
     /// Data was sent while older data was still in flight: a probe of the tail, or just data.
     Probe(Recovery),
     /// A part of the data is missing behind the silence: lost on the way, or by the capture.
     Skipped { from: u32, missing: u32, length: u64 },
     /// Retransmitted data may have arrived before, with only its acknowledgement late. An answer that acknowledges it was late as well if its sender,
     /// who had no acknowledgement either, sends it again; else the first copy of the answer was lost.
-    Needless { recovery: Recovery, until: u64, by_answer: bool, answered_again: bool },
+    SpuriousRetransmit { recovery: Recovery, until: u64, by_answer: bool, answered_again: bool },
     /// A segment after a silence as long as a timeout, seen where a loss before it cannot be seen.
     Resumed { as_loss: Recovery, at: u64, acked: bool },
     /// The client closed its side without an answer, which may still come.
@@ -90,21 +90,21 @@ impl Connection {
         doubts.retain_mut(|doubt| {
             let is_sender = facts.me == doubt.sender;
             let sender = side(doubt.sender == self.client);
-            let finding = match &mut doubt.of {
-                DoubtOf::Probe(as_loss) => {
+            let finding = match &mut doubt.kind {
+                DoubtKind::Probe(as_loss) => {
                     let is_lost = if is_sender { facts.resent } else { tells_of_loss };
                     if !is_lost && (is_sender || !facts.advances) {
                         return true;
                     }
                     is_lost.then(|| classes::tail_loss::of_probe(as_loss, sender))
                 }
-                DoubtOf::Skipped { from, missing, length } => {
+                DoubtKind::Skipped { from, missing, length } => {
                     if is_sender || !facts.advances || !after(segment.ack, *from) {
                         return true;
                     }
                     facts.unseen.then(|| classes::capture_gap::judge(*length, *missing))
                 }
-                DoubtOf::Needless { recovery, until, by_answer, answered_again } => {
+                DoubtKind::SpuriousRetransmit { recovery, until, by_answer, answered_again } => {
                     *answered_again |= !is_sender && facts.resent;
                     let is_over = facts.now.saturating_sub(*until) > 2 * reaction_time(facts.rtt);
                     if !is_over && (is_sender || !tells_of_duplicate(segment)) {
@@ -126,7 +126,7 @@ impl Connection {
                     }
                     judged
                 }
-                DoubtOf::HalfClosed { answered } => {
+                DoubtKind::HalfClosed { answered } => {
                     if is_sender || !facts.new_data {
                         return true;
                     }
@@ -134,7 +134,7 @@ impl Connection {
                 }
                 // With a lost flight behind it, the sender may send but the one segment until it is acknowledged, and what follows
                 // leaves a hole.
-                DoubtOf::Resumed { as_loss, at, acked } => {
+                DoubtKind::Resumed { as_loss, at, acked } => {
                     if !is_sender || segment.payload == 0 {
                         *acked |= !is_sender && facts.advances;
                         return true;

@@ -2,7 +2,7 @@
 
 use plimsoll_model::packet::Segment;
 
-use super::doubt::{Doubt, DoubtOf, PendingAck};
+use super::doubt::{Doubt, DoubtKind, PendingAck};
 use super::{Connection, Facts, tells_of_duplicate};
 use crate::stalls::classes::late_ack::{self, Arrival};
 use crate::stalls::classes::{self, side};
@@ -93,8 +93,9 @@ impl Connection {
             self.go_on(facts.now, facts.me);
             if !was_lost {
                 let (until, by_answer) = (facts.now, facts.new_data);
-                let of = DoubtOf::Needless { recovery, until, by_answer, answered_again: false };
-                self.doubt(Doubt { ticket, sender, of });
+                let kind =
+                    DoubtKind::SpuriousRetransmit { recovery, until, by_answer, answered_again: false };
+                self.doubt(Doubt { ticket, sender, kind });
             }
         }
     }

@@ -3,7 +3,7 @@
 use plimsoll_model::packet::{Flags, Segment};
 use plimsoll_model::trace::Class;
 
-use super::doubt::{Doubt, DoubtOf};
+use super::doubt::{Doubt, DoubtKind};
 use super::{Connection, Facts, reaction_time};
 use crate::stalls::classes::{self, Finding, late_ack, side};
 use crate::stalls::gap::{Gap, LastWord};
@@ -119,20 +119,20 @@ impl Connection {
             }
             None => self.put_by_kind(facts.me, gap, finding, otherwise),
         };
-        let of = match unseen {
-            _ if missing > 0 => DoubtOf::Skipped { from, missing, length: gap.length() },
+        let kind = match unseen {
+            _ if missing > 0 => DoubtKind::Skipped { from, missing, length: gap.length() },
             Some(_) => return,
             _ if gap.in_flight > 0 && segment.payload > 0 => {
-                DoubtOf::Probe(Recovery::in_one_step(gap, Trigger::TailTimer))
+                DoubtKind::Probe(Recovery::in_one_step(gap, Trigger::TailTimer))
             }
             _ if is_pause && is_long && !is_known => {
                 let as_loss = Recovery::in_one_step(gap, Trigger::Timer);
-                DoubtOf::Resumed { as_loss, at: facts.now, acked: false }
+                DoubtKind::Resumed { as_loss, at: facts.now, acked: false }
             }
-            _ if is_unanswered => DoubtOf::HalfClosed { answered: classes::sender_waited::judge(gap) },
+            _ if is_unanswered => DoubtKind::HalfClosed { answered: classes::sender_waited::judge(gap) },
             _ => return,
         };
-        self.doubt(Doubt { ticket, sender: facts.me, of });
+        self.doubt(Doubt { ticket, sender: facts.me, kind });
     }
 
     /// Puts a silence in, and counts it among those of its kind.

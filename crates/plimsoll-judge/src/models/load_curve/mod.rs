@@ -186,13 +186,13 @@ fn fits(points: &[LoadPoint], cpus: usize) -> Vec<QueueFit> {
 }
 
 /// Where 10 % more work doubles the response time.
-struct Hurts {
+struct DoublingPoint {
     utilisation: f64,
     load: f64,
     interval: Interval,
 }
 
-fn hurts(fit: &QueueFit, cpus: usize) -> Hurts {
+fn hurts(fit: &QueueFit, cpus: usize) -> DoublingPoint {
     let at = |variation: f64| {
         let load = |u: f64| fit.queue.general_load(u, cpus, variation);
         let utilisation = first_doubling(|u| load(u) / u);
@@ -203,7 +203,7 @@ fn hurts(fit: &QueueFit, cpus: usize) -> Hurts {
         let (low, high) = (at(interval.lo()).1, at(interval.hi()).1);
         Interval(low.min(load), high.max(load))
     });
-    Hurts { utilisation, load, interval }
+    DoublingPoint { utilisation, load, interval }
 }
 
 /// The closed queue whose number of users describes the points best; nothing where it would have to be so large that the queue is as good as open.

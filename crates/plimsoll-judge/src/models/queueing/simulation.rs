@@ -28,17 +28,17 @@ impl Outcome {
 
 /// A time that can be ordered; the times of events are never NaN.
 #[derive(Clone, Copy, PartialEq)]
-struct At(f64);
+struct EventTime(f64);
 
-impl Eq for At {}
+impl Eq for EventTime {}
 
-impl PartialOrd for At {
+impl PartialOrd for EventTime {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for At {
+impl Ord for EventTime {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.0.total_cmp(&other.0)
     }
@@ -83,7 +83,7 @@ struct Run<'r> {
     totals: Totals,
     hosts: Vec<Host>,
     /// When jobs come.
-    coming: BinaryHeap<Reverse<At>>,
+    coming: BinaryHeap<Reverse<EventTime>>,
     turn: usize,
 }
 
@@ -94,7 +94,7 @@ struct Host {
     /// How much service each running job has had since the start.
     served: f64,
     /// Value of `served` at the end of a running job, and the job's arrival.
-    running: BinaryHeap<Reverse<(At, At)>>,
+    running: BinaryHeap<Reverse<(EventTime, EventTime)>>,
     /// When a waiting job came, and how long it will take.
     waiting: VecDeque<(f64, f64)>,
 }
@@ -115,7 +115,7 @@ impl Host {
 
     /// Seconds until the next job is done.
     fn next(&self) -> Option<f64> {
-        let Reverse((At(end), _)) = self.running.peek()?;
+        let Reverse((EventTime(end), _)) = self.running.peek()?;
         Some((end - self.served).max(0.0) / self.speed())
     }
 
@@ -127,7 +127,7 @@ impl Host {
 
     fn take(&mut self, came: f64, takes: f64) {
         if self.discipline == Discipline::Shared || self.running.len() < self.cpus {
-            self.running.push(Reverse((At(self.served + takes), At(came))));
+            self.running.push(Reverse((EventTime(self.served + takes), EventTime(came))));
         } else {
             self.waiting.push_back((came, takes));
         }
@@ -135,7 +135,7 @@ impl Host {
 
     /// Ends the job that is done first. The result is its arrival time.
     fn finish(&mut self) -> Option<f64> {
-        let Reverse((At(end), At(came))) = self.running.pop()?;
+        let Reverse((EventTime(end), EventTime(came))) = self.running.pop()?;
         self.served = self.served.max(end);
         if let Some((next_came, takes)) = self.waiting.pop_front() {
             self.take(next_came, takes);
@@ -176,16 +176,16 @@ impl<'r> Run<'r> {
             Arrivals::Constant(rate) => 1.0 / rate,
             Arrivals::Users { think, .. } => exponential(think, rng),
         };
-        self.coming.push(Reverse(At(self.totals.now + after)));
+        self.coming.push(Reverse(EventTime(self.totals.now + after)));
     }
 
     /// Goes on to the next event; the response time of a job that was done.
     fn step(&mut self, rng: &mut SmallRng) -> Option<f64> {
         let done = (0..self.hosts.len())
-            .filter_map(|host| Some((At(self.hosts[host].next()?), host)))
+            .filter_map(|host| Some((EventTime(self.hosts[host].next()?), host)))
             .min()
-            .map(|(At(after), host)| (self.totals.now + after, host));
-        let comes = self.coming.peek().map_or(f64::INFINITY, |Reverse(At(at))| *at);
+            .map(|(EventTime(after), host)| (self.totals.now + after, host));
+        let comes = self.coming.peek().map_or(f64::INFINITY, |Reverse(EventTime(at))| *at);
         match done {
             Some((at, host)) if at <= comes => {
                 self.pass(at);

@@ -32,7 +32,7 @@ impl RunProgram {
 
     /// Effects on the machine, where `by` asks for them.
     pub(in crate::experiment) fn effect(&self, by: &str) -> Effect {
-        let whom = if self.privileged { AsWhom::Caller } else { AsWhom::Nobody };
+        let whom = if self.privileged { RunAs::Caller } else { RunAs::Nobody };
         let variables: String =
             self.env.iter().map(|(name, value)| format!("{}={} ", word(name), word(value))).collect();
         Effect::new(EffectKind::Program, by.to_owned(), variables + &self.line()).on(&self.on).run_as(whom)

@@ -2,7 +2,7 @@
 
 use super::namespace::memory_limit;
 use super::vm::refuse_guest_settings;
-use super::{HostKind, HostType, Own, programs};
+use super::{HostKind, HostType, OwnResources, programs};
 use crate::effect::{Consent, Effect, EffectKind};
 use crate::experiment::problem::{Checked, Part, problem};
 use crate::experiment::{Experiment, Host};
@@ -10,8 +10,8 @@ use crate::experiment::{Experiment, Host};
 pub(super) struct Local;
 
 impl HostType for Local {
-    fn own(&self) -> Own {
-        Own { network: false, kernel: false, files: false }
+    fn own(&self) -> OwnResources {
+        OwnResources { network: false, kernel: false, files: false }
     }
 
     fn describe(&self) -> &'static str {

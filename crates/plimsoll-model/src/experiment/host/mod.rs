@@ -19,7 +19,7 @@ pub use vm::GuestClock;
 
 /// Resources that a kind of host has to itself. All others are the machine's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Own {
+pub struct OwnResources {
     /// Interfaces, links, addresses, routes, and the settings of the network.
     pub network: bool,
     /// The whole kernel, with all of its settings and counters, and its processors.
@@ -31,7 +31,7 @@ pub struct Own {
 /// Properties of each kind of host.
 trait HostType {
     /// Resources that its hosts have to themselves.
-    fn own(&self) -> Own;
+    fn own(&self) -> OwnResources;
 
     /// Description of the kind, in words.
     fn describe(&self) -> &'static str;
@@ -89,7 +89,7 @@ host_kinds! {
 
 impl HostKind {
     /// Resources that its hosts have to themselves.
-    pub fn own(self) -> Own {
+    pub fn own(self) -> OwnResources {
         self.of().own()
     }
 

@@ -1,15 +1,15 @@
 //! Hosts that are namespaces of this machine's kernel.
 
 use super::vm::refuse_guest_settings;
-use super::{HostType, Own};
+use super::{HostType, OwnResources};
 use crate::experiment::prelude::*;
 use crate::experiment::{Experiment, Host};
 
 pub(super) struct Namespace;
 
 impl HostType for Namespace {
-    fn own(&self) -> Own {
-        Own { network: true, kernel: false, files: false }
+    fn own(&self) -> OwnResources {
+        OwnResources { network: true, kernel: false, files: false }
     }
 
     fn describe(&self) -> &'static str {

@@ -1,7 +1,7 @@
 //! Hosts that are machines which are there already, and stay when the run is over.
 
 use super::vm::refuse_guest_settings;
-use super::{Allow, HostKind, HostType, Own, Reach, programs};
+use super::{Allow, HostKind, HostType, OwnResources, Reach, programs};
 use crate::effect::Consent;
 use crate::experiment::prelude::*;
 use crate::experiment::{Cpus, Experiment, Host};
@@ -12,9 +12,9 @@ const LOST_AFTER_S: u64 = 30;
 pub(super) struct Remote;
 
 impl HostType for Remote {
-    fn own(&self) -> Own {
+    fn own(&self) -> OwnResources {
         // Its network is there, and is nothing that could be made for a run.
-        Own { network: false, kernel: true, files: true }
+        OwnResources { network: false, kernel: true, files: true }
     }
 
     fn describe(&self) -> &'static str {
@@ -62,7 +62,7 @@ impl HostType for Remote {
             _ => "an agent, with all rights that the command gives it",
         };
         let start = Effect::new(EffectKind::Program, by("reach"), format!("{agent} ({reach})")).on(name);
-        found.push(start.run_as(AsWhom::Caller));
+        found.push(start.run_as(RunAs::Caller));
         let network = "its services listen on the machine's own addresses, and loads come from there, over the network that is there";
         found.push(Effect::new(EffectKind::Network, by("reach"), network).on(name));
         found.extend(host.sysctls.iter().map(|(setting, value)| {

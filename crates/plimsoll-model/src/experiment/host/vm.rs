@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{HostType, Own, effects_on};
+use super::{HostType, OwnResources, effects_on};
 use crate::effect::{Consent, word};
 use crate::experiment::prelude::*;
 use crate::experiment::{Cpus, Experiment, Filesystem, Host, Volume};
@@ -41,8 +41,8 @@ impl GuestClock {
 pub(super) struct Vm;
 
 impl HostType for Vm {
-    fn own(&self) -> Own {
-        Own { network: true, kernel: true, files: true }
+    fn own(&self) -> OwnResources {
+        OwnResources { network: true, kernel: true, files: true }
     }
 
     fn describe(&self) -> &'static str {
@@ -91,7 +91,7 @@ impl HostType for Vm {
         let what =
             format!("qemu-system-x86_64, with {memory} of memory, and with the kernel {}", word(kernel));
         let qemu = Effect::new(EffectKind::Program, by("kernel"), what).on(name);
-        let mut found = vec![qemu.run_as(AsWhom::Caller)];
+        let mut found = vec![qemu.run_as(RunAs::Caller)];
         if kernel.starts_with("debian:") {
             let what = "the package of its kernel, fetched by apt-get where it is not there yet, unpacked below plimsoll/kernels in the user's cache folder; nothing is installed";
             found.push(Effect::new(EffectKind::Writes, by("kernel"), what).on(name));

@@ -204,7 +204,7 @@ impl LoadType for ExecLoad {
         let variables = self.env.iter().map(|(name, value)| format!("{}={} ", word(name), word(value)));
         let what = variables.collect::<String>() + &self.in_words();
         let effect = Effect::new(EffectKind::Program, format!("loads.{}.exec", at.name), what);
-        vec![effect.on(&at.load.from).run_as(AsWhom::Nobody)]
+        vec![effect.on(&at.load.from).run_as(RunAs::Nobody)]
     }
 }
 

@@ -52,7 +52,7 @@ impl ServiceType for ApacheService {
     }
 
     fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
-        let started = at.program("Apache httpd", AsWhom::Nobody);
+        let started = at.program("Apache httpd", RunAs::Nobody);
         [Some(started), at.documents(self.root.as_deref())].into_iter().flatten().collect()
     }
 

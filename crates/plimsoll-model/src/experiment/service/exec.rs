@@ -30,7 +30,7 @@ impl ServiceType for ExecService {
     }
 
     fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
-        let whom = if at.service.privileged { AsWhom::Caller } else { AsWhom::Nobody };
+        let whom = if at.service.privileged { RunAs::Caller } else { RunAs::Nobody };
         let variables = at.service.env.iter().map(|(name, value)| format!("{}={} ", word(name), word(value)));
         let what = variables.collect::<String>() + &self.describe();
         vec![at.program(&what, whom)]

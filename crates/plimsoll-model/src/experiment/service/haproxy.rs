@@ -71,7 +71,7 @@ impl ServiceType for HaproxyService {
     }
 
     fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
-        vec![at.program("haproxy", AsWhom::Nobody)]
+        vec![at.program("haproxy", RunAs::Nobody)]
     }
 
     fn onward(&self) -> Option<&str> {

@@ -55,7 +55,7 @@ pub use self::web::{WebModel, WebService};
 use super::problem::{Checked, Part, declared, problem};
 use super::{Experiment, SysctlValue};
 use crate::certificate::CertificateFile;
-use crate::effect::{AsWhom, Consent, Effect, EffectKind, word};
+use crate::effect::{Consent, Effect, EffectKind, RunAs, word};
 use crate::units::Span;
 
 /// The list of all server programs that Plimsoll knows how to configure, handed to a macro of one's own: what has to know them all is made
@@ -253,7 +253,7 @@ impl ServicePlace<'_> {
         Effect::new(kind, format!("services.{}.{key}", self.name), what).on(&self.service.on)
     }
 
-    fn program(&self, what: &str, whom: AsWhom) -> Effect {
+    fn program(&self, what: &str, whom: RunAs) -> Effect {
         self.effect(EffectKind::Program, self.service.kind.key(), what.to_owned()).run_as(whom)
     }
 

@@ -49,7 +49,7 @@ impl ServiceType for NginxService {
     }
 
     fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
-        let started = at.program("nginx", AsWhom::Nobody);
+        let started = at.program("nginx", RunAs::Nobody);
         [Some(started), at.documents(self.root.as_deref())].into_iter().flatten().collect()
     }
 

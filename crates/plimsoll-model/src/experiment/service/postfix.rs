@@ -161,7 +161,7 @@ impl ServiceType for PostfixService {
     }
 
     fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
-        let whom = if at.service.privileged { AsWhom::Caller } else { AsWhom::SeveralUsers };
+        let whom = if at.service.privileged { RunAs::Caller } else { RunAs::SeveralUsers };
         let mut what = "Postfix".to_owned();
         for (setting, value) in &self.settings {
             what += &format!(" -o {}", word(&format!("{setting}={value}")));

@@ -31,7 +31,7 @@ pub(super) fn check(experiment: &Experiment, phases: &BTreeMap<String, Option<&s
 
 fn shares_network(experiment: &Experiment, host: &str) -> bool {
     // A machine that is there already refuses a capture itself.
-    let shares = |own: crate::experiment::Own| !own.network && !own.kernel;
+    let shares = |own: crate::experiment::OwnResources| !own.network && !own.kernel;
     experiment.hosts.get(host).is_some_and(|host| shares(host.kind.own()))
 }
 

@@ -1,5 +1,6 @@
 //! `plimsoll ab`: whether a change made a program slower, on a machine that others use.
 
+mod cpu_profile;
 mod culprit;
 mod identical;
 mod noise;
@@ -9,7 +10,6 @@ mod sampler;
 mod sides;
 mod text;
 mod trial;
-mod why;
 
 use std::time::{Duration, Instant};
 
@@ -28,12 +28,12 @@ use crate::messages;
 use crate::output::{self, LiveLine};
 use crate::page::Page;
 
+use cpu_profile::ProfileWithLines;
 use identical::Unread;
 use noise::{Noise, Reach};
 use sampler::Sampler;
 use text::Report;
 use trial::{Judged, Trial};
-use why::Why;
 
 /// The change that must be found where nobody says another, as a share.
 const GOAL: f64 = 0.05;
@@ -144,13 +144,13 @@ fn why(
     judged: &[Judged],
     args: &AbArgs,
     interrupted: bool,
-) -> Option<Result<Why, String>> {
+) -> Option<Result<ProfileWithLines, String>> {
     let change = |one: &&Judged| one.found.verdict.estimate.map_or(0.0, |ratio| ratio.ln().abs());
     let worse = judged.iter().filter(|one| one.found.verdict.outcome == Outcome::Slower);
     let worst = worse.max_by(|a, b| change(a).total_cmp(&change(b))).filter(|_| !interrupted && !args.no_why);
     let one = worst?;
     let metric = sampler.series[one.series].metric.clone();
-    why::look(sampler, &one.found.verdict, &metric, args.budget.0)
+    cpu_profile::look(sampler, &one.found.verdict, &metric, args.budget.0)
 }
 
 fn settings(args: &AbArgs) -> SequentialSettings {

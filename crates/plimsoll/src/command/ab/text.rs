@@ -11,11 +11,11 @@ use plimsoll_report::escape::{markdown, terminal};
 use plimsoll_report::seconds;
 use serde_json::json;
 
+use super::cpu_profile::{FunctionLines, Line, ProfileWithLines};
 use super::noise::{Noise, Reach};
 use super::sampler::Series;
 use super::sides::Side;
 use super::trial::{Judged, Trial};
-use super::why::{Grown, Line, Why};
 use crate::progress::spark;
 use crate::{amount, output};
 
@@ -39,7 +39,7 @@ pub(super) struct Report<'a> {
     pub(super) trial: &'a Trial,
     pub(super) judged: Vec<Judged>,
     /// Why a benchmark is worse, or why that is unknown.
-    pub(super) why: Option<Result<Why, String>>,
+    pub(super) why: Option<Result<ProfileWithLines, String>>,
     /// The worst of the judged series.
     pub(super) reach: Reach,
     pub(super) margin: f64,
@@ -252,7 +252,7 @@ pub(super) const WHY: [&str; 6] = ["function", "base", "head", "of what was adde
 /// The longest name of a function in a table, in characters.
 const FUNCTION: usize = 60;
 
-impl Why {
+impl ProfileWithLines {
     /// What the profile shows. Times are shares of the base's.
     pub(super) fn sentence(&self) -> String {
         let [base, head] = [self.profile.before.samples, self.profile.after.samples];
@@ -271,9 +271,9 @@ impl Why {
     }
 }
 
-impl Grown {
-    pub(super) fn cells(&self, why: &Why) -> [String; 6] {
-        let Grown { function, lines } = self;
+impl FunctionLines {
+    pub(super) fn cells(&self, why: &ProfileWithLines) -> [String; 6] {
+        let FunctionLines { function, lines } = self;
         let share = |us: f64| percent(us / why.profile.before.cpu_us);
         let line = |line: &Line| {
             let file = line.file.file_name().unwrap_or_default().to_string_lossy();

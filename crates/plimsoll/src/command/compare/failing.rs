@@ -7,7 +7,7 @@ use plimsoll_judge::compare::Comparison;
 use plimsoll_judge::stats::median;
 use plimsoll_model::verdict::{Outcome, VERDICT_SCHEMA, Verdict};
 use plimsoll_report::escape::terminal;
-use plimsoll_report::text::{TextOptions, Why};
+use plimsoll_report::text::{Explanation, TextOptions};
 use serde_json::{Map, Value, json};
 
 use super::cells::Cell;
@@ -116,7 +116,7 @@ impl Failing {
             }
         }
         if let Some(Explained { causes, evidence, profile }) = explained {
-            let why = Why { causes, profile: profile.as_ref(), evidence };
+            let why = Explanation { causes, profile: profile.as_ref(), evidence };
             plimsoll_report::text::why(out, WORSE_COMMAND, &why, options)?;
         }
         notes.iter().try_for_each(|note| writeln!(out, "\n{note}"))

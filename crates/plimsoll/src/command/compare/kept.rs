@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use plimsoll_model::cause::Cause;
 use plimsoll_model::report::{Evidence, ProfileReport};
 use plimsoll_report::escape::terminal;
-use plimsoll_report::text::Why;
+use plimsoll_report::text::Explanation;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -48,7 +48,7 @@ pub(crate) fn show(store: Option<&Path>, format: PlainFormat) -> Result<bool, Fa
     let kept = kept.map_err(|error| {
         Failure::could_not(format!("{} has no comparison of this version: {error}", path.display()))
     })?;
-    let why = Why { causes: &kept.causes, profile: kept.profile.as_ref(), evidence: &kept.evidence };
+    let why = Explanation { causes: &kept.causes, profile: kept.profile.as_ref(), evidence: &kept.evidence };
     match format {
         PlainFormat::Text => output::styled(|out, options| {
             writeln!(out, "{} (compared {} ago)", terminal(&kept.summary), ago(written))?;

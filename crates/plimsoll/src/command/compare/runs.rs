@@ -8,7 +8,7 @@ use plimsoll_model::plan::Plan;
 use plimsoll_model::shell::shell_word;
 use plimsoll_model::verdict::{Outcome, Verdict};
 use plimsoll_report::escape::terminal;
-use plimsoll_report::text::{TextOptions, Why};
+use plimsoll_report::text::{Explanation, TextOptions};
 use plimsoll_store::RunEntry;
 use serde_json::{Map, Value, json};
 
@@ -129,7 +129,7 @@ fn text(
         writeln!(out, "\n{}{}:", terminal(&contrast.phase), terminal(&cell))?;
         writeln!(out, "  {}", sentence(contrast))?;
         writeln!(out, "  {}", terminal(&verdict.reason))?;
-        let why = Why {
+        let why = Explanation {
             causes: &contrast.causes,
             profile: contrast.profile.as_ref(),
             evidence: &contrast.evidence,

@@ -9,7 +9,7 @@ use plimsoll_judge::stats::{median, quantile};
 use plimsoll_model::shell::shell_word;
 use plimsoll_model::verdict::{Outcome, Verdict};
 use plimsoll_report::escape::terminal;
-use plimsoll_report::text::{TextOptions, Why};
+use plimsoll_report::text::{Explanation, TextOptions};
 
 use super::answer::Answers;
 use super::cells::Cell;
@@ -40,7 +40,7 @@ pub(super) fn write(out: &mut dyn Write, answer: &Answers<'_>, options: &TextOpt
         ranking(out, answer)?;
     }
     if let Some(Explained { causes, evidence, profile }) = &answer.explained {
-        let why = Why { causes, profile: profile.as_ref(), evidence };
+        let why = Explanation { causes, profile: profile.as_ref(), evidence };
         plimsoll_report::text::why(out, WORSE_COMMAND, &why, options)?;
     }
     writeln!(out)?;

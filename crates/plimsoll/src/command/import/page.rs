@@ -6,7 +6,7 @@ use plimsoll_report::html::bundle::Bundle;
 use plimsoll_report::html::{self, NumbersPage, Rows};
 use plimsoll_report::text;
 
-use super::sides::{Beside, median};
+use super::sides::{SideMedians, median};
 use super::text::{range, shown};
 use super::verdict::Judged;
 use super::{Import, Imported};
@@ -76,8 +76,8 @@ fn titled(series: &Series) -> String {
     if series.unit.is_empty() { series.name() } else { format!("{}, {}", series.name(), series.unit) }
 }
 
-pub(crate) fn medians_of([a, b]: &[String; 2], beside: &[Beside]) -> Rows {
-    let row = |beside: &Beside| {
+pub(crate) fn medians_of([a, b]: &[String; 2], beside: &[SideMedians]) -> Rows {
+    let row = |beside: &SideMedians| {
         let [before, after] = beside.medians;
         let [of_a, of_b] = beside.n;
         vec![

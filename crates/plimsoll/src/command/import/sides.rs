@@ -21,12 +21,12 @@ pub(crate) struct Sides {
     pub(crate) titles: [String; 2],
     pub(crate) chosen: [Chosen; 2],
     /// The medians of everything else that both sides have.
-    pub(crate) beside: Vec<Beside>,
+    pub(crate) beside: Vec<SideMedians>,
 }
 
 /// The medians of a figure on both sides.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub(crate) struct Beside {
+pub(crate) struct SideMedians {
     pub(crate) metric: String,
     pub(crate) unit: String,
     /// The median of the first side, and of the second.
@@ -167,7 +167,7 @@ fn in_unit(side: Chosen, unit: &str) -> Result<Chosen, Failure> {
 }
 
 /// Series of both sides.
-fn beside(a: &Figures, b: &Figures, of_side: [&dyn Fn(&Point) -> bool; 2]) -> Vec<Beside> {
+fn beside(a: &Figures, b: &Figures, of_side: [&dyn Fn(&Point) -> bool; 2]) -> Vec<SideMedians> {
     let mut all = Vec::new();
     for first in &a.series {
         let same = |other: &&Series| {
@@ -179,7 +179,7 @@ fn beside(a: &Figures, b: &Figures, of_side: [&dyn Fn(&Point) -> bool; 2]) -> Ve
         values[1].iter_mut().for_each(|value| *value *= factor);
         let n = [values[0].len(), values[1].len()];
         let [Some(before), Some(after)] = values.map(|values| median(&values)) else { continue };
-        all.push(Beside { metric: first.name(), unit: first.unit.clone(), medians: [before, after], n });
+        all.push(SideMedians { metric: first.name(), unit: first.unit.clone(), medians: [before, after], n });
     }
     all
 }

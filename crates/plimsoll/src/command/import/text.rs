@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use plimsoll_import::figures::{Coverage, Part, Point, Series};
 
-use super::sides::{Beside, median};
+use super::sides::{SideMedians, median};
 use super::{Imported, posted};
 
 /// The most stretches of unread lines that are listed.
@@ -140,9 +140,9 @@ fn without_figures(out: &mut dyn Write, coverage: &Coverage) -> io::Result<()> {
 }
 
 /// The medians of both sides.
-pub(super) fn beside(out: &mut dyn Write, all: &[Beside]) -> io::Result<()> {
+pub(super) fn beside(out: &mut dyn Write, all: &[SideMedians]) -> io::Result<()> {
     let width = all.iter().map(|beside| beside.metric.chars().count()).max().unwrap_or(0);
-    for Beside { metric, unit, medians: [before, after], n } in all {
+    for SideMedians { metric, unit, medians: [before, after], n } in all {
         let pad = " ".repeat(width - metric.chars().count());
         let ratio = if *before == 0.0 { String::new() } else { format!("  (x {:.3})", after / before) };
         let (before, after) = (shown(*before), shown(*after));

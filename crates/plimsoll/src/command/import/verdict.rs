@@ -6,7 +6,7 @@ use plimsoll_model::verdict::Verdict;
 use serde_json::{Map, Value, json};
 
 use super::Imported;
-use super::sides::{self, Beside, Chosen, Sides};
+use super::sides::{self, Chosen, SideMedians, Sides};
 use crate::args::Reading;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ pub(crate) struct Judged {
     answer: Value,
     /// Names of the sides, of a test that has two.
     titles: Option<[String; 2]>,
-    beside: Vec<Beside>,
+    beside: Vec<SideMedians>,
 }
 
 impl Judged {
@@ -41,7 +41,7 @@ impl Judged {
     }
 
     /// The medians of both sides of everything that both have, where there are sides.
-    pub(crate) fn medians(&self) -> Option<(&[String; 2], &[Beside])> {
+    pub(crate) fn medians(&self) -> Option<(&[String; 2], &[SideMedians])> {
         self.titles.as_ref().map(|titles| (titles, self.beside.as_slice()))
     }
 
@@ -103,7 +103,7 @@ fn answer(
     test: Test,
     request: Value,
     titles: Option<[String; 2]>,
-    beside: Vec<Beside>,
+    beside: Vec<SideMedians>,
 ) -> Result<Judged, Failure> {
     let answer =
         json::judge_line(test, &request.to_string()).map_err(|error| Failure::Usage(error.to_string()))?;

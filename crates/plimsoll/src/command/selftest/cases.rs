@@ -41,8 +41,8 @@ pub(super) struct Truth {
     pub(super) kind: Kind,
     /// The verdict that the first claim must get.
     pub(super) outcome: Outcome,
-    /// Condition on the reason.
-    pub(super) why: Why,
+    /// The cause that the run must name.
+    pub(super) cause: ExpectedCause,
 }
 
 /// Whether something is wrong.
@@ -54,17 +54,17 @@ pub(super) enum Kind {
     Innocent,
 }
 
-/// Condition on the reason.
+/// The cause that a run must name.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Why {
+pub(super) enum ExpectedCause {
     /// This cause, before all others.
     Cause(CauseId),
     /// Where the state lives that holds the figure down.
     LivesIn(StateLivesIn),
     /// No cause may be named.
-    Nothing,
-    /// Whatever is said of it.
-    NotAsked,
+    NoCause,
+    /// Any cause, or none.
+    Any,
 }
 
 /// A requirement of a case.
@@ -109,12 +109,12 @@ impl Kind {
     }
 }
 
-const fn fault(outcome: Outcome, why: Why) -> Truth {
-    Truth { kind: Kind::Fault, outcome, why }
+const fn fault(outcome: Outcome, cause: ExpectedCause) -> Truth {
+    Truth { kind: Kind::Fault, outcome, cause }
 }
 
-const fn innocent(outcome: Outcome, why: Why) -> Truth {
-    Truth { kind: Kind::Innocent, outcome, why }
+const fn innocent(outcome: Outcome, cause: ExpectedCause) -> Truth {
+    Truth { kind: Kind::Innocent, outcome, cause }
 }
 
 /// Floods are asked whether a third is lost: the leaks take much more, and a busy machine can measure that.
@@ -132,7 +132,7 @@ pub(super) const ALL: &[Case] = &[
         question: "A gateway has 400 ports and reuses them too soon: is it slower, and is the cause named?",
         experiment: GATEWAY,
         words: &[],
-        truth: fault(Outcome::Slower, Why::Cause(CauseId::NetTimeWaitReuse)),
+        truth: fault(Outcome::Slower, ExpectedCause::Cause(CauseId::NetTimeWaitReuse)),
         needs: Need::Namespaces,
     },
     Case {
@@ -140,7 +140,7 @@ pub(super) const ALL: &[Case] = &[
         question: "The gateway loses a thousand ports and still has enough: does the verdict say `same`?",
         experiment: GATEWAY,
         words: &["--set", r#"factors.ports.levels=["1024-65535", "2000-65535"]"#],
-        truth: innocent(Outcome::Same, Why::Nothing),
+        truth: innocent(Outcome::Same, ExpectedCause::NoCause),
         needs: Need::Namespaces,
     },
     Case {
@@ -148,7 +148,7 @@ pub(super) const ALL: &[Case] = &[
         question: "A relay keeps a record of each connection of a flood: is it `not recovered`, with the state in the service?",
         experiment: Source::Shipped("recovery/flood-relay-leaky-service"),
         words: WIDE,
-        truth: fault(Outcome::NotRecovered, Why::LivesIn(StateLivesIn::Service)),
+        truth: fault(Outcome::NotRecovered, ExpectedCause::LivesIn(StateLivesIn::Service)),
         needs: Need::Nothing,
     },
     Case {
@@ -156,7 +156,7 @@ pub(super) const ALL: &[Case] = &[
         question: "A relay keeps no record of the same flood: is it `recovered`?",
         experiment: Source::Shipped("recovery/flood-relay"),
         words: WIDE,
-        truth: innocent(Outcome::Recovered, Why::Nothing),
+        truth: innocent(Outcome::Recovered, ExpectedCause::NoCause),
         needs: Need::Nothing,
     },
     Case {
@@ -164,7 +164,7 @@ pub(super) const ALL: &[Case] = &[
         question: "A sender writes in two pieces and waits for the reply: is the delayed acknowledgement named?",
         experiment: Source::Shipped("bulk/splice-stalls"),
         words: &["--factor", "sender=steady,write_write_read"],
-        truth: fault(Outcome::Slower, Why::Cause(CauseId::NetDelayedAck)),
+        truth: fault(Outcome::Slower, ExpectedCause::Cause(CauseId::NetDelayedAck)),
         needs: Need::Namespaces,
     },
     Case {
@@ -172,7 +172,7 @@ pub(super) const ALL: &[Case] = &[
         question: "Two senders keep the same path busy: does the report name no stall?",
         experiment: SENDERS,
         words: &[],
-        truth: innocent(Outcome::Same, Why::Nothing),
+        truth: innocent(Outcome::Same, ExpectedCause::NoCause),
         needs: Need::Namespaces,
     },
     Case {
@@ -180,7 +180,7 @@ pub(super) const ALL: &[Case] = &[
         question: "A path loses one packet in twenty: is the TCP rate `not reached`?",
         experiment: PATH,
         words: &["--set", "links.0.loss=0.05"],
-        truth: fault(Outcome::NotReached, Why::NotAsked),
+        truth: fault(Outcome::NotReached, ExpectedCause::Any),
         needs: Need::Namespaces,
     },
     Case {
@@ -188,7 +188,7 @@ pub(super) const ALL: &[Case] = &[
         question: "The same path loses no packet: is the TCP rate `reached`?",
         experiment: PATH,
         words: &[],
-        truth: innocent(Outcome::Reached, Why::Nothing),
+        truth: innocent(Outcome::Reached, ExpectedCause::NoCause),
         needs: Need::Namespaces,
     },
     Case {
@@ -196,7 +196,7 @@ pub(super) const ALL: &[Case] = &[
         question: "A relay leaves routing rules in its host's kernel: is the state found there, not in the relay?",
         experiment: Source::Shipped("recovery/flood-relay-leaky-host"),
         words: WIDE,
-        truth: fault(Outcome::NotRecovered, Why::LivesIn(StateLivesIn::HostKernel)),
+        truth: fault(Outcome::NotRecovered, ExpectedCause::LivesIn(StateLivesIn::HostKernel)),
         needs: Need::Namespaces,
     },
     Case {
@@ -204,7 +204,7 @@ pub(super) const ALL: &[Case] = &[
         question: "A server's listen queue holds one connection: is the queue named?",
         experiment: QUEUE,
         words: &[],
-        truth: fault(Outcome::Slower, Why::Cause(CauseId::NetListenOverflow)),
+        truth: fault(Outcome::Slower, ExpectedCause::Cause(CauseId::NetListenOverflow)),
         needs: Need::Namespaces,
     },
     Case {
@@ -212,7 +212,7 @@ pub(super) const ALL: &[Case] = &[
         question: "A server's listen queue is twice as long as needed: does the verdict say `same`?",
         experiment: QUEUE,
         words: &["--set", "factors.queue.levels=[511, 1024]"],
-        truth: innocent(Outcome::Same, Why::Nothing),
+        truth: innocent(Outcome::Same, ExpectedCause::NoCause),
         needs: Need::Namespaces,
     },
     Case {
@@ -220,7 +220,7 @@ pub(super) const ALL: &[Case] = &[
         question: "Another reader uses the disk from time to time: are two modes found?",
         experiment: Source::Shipped("storage/two-modes"),
         words: &[],
-        truth: fault(Outcome::SeveralModes, Why::NotAsked),
+        truth: fault(Outcome::SeveralModes, ExpectedCause::Any),
         needs: Need::Nothing,
     },
     Case {
@@ -228,7 +228,7 @@ pub(super) const ALL: &[Case] = &[
         question: "The kernel limits a device to one rate: is one mode found?",
         experiment: Source::Shipped("storage/one-mode"),
         words: &[],
-        truth: innocent(Outcome::OneMode, Why::Nothing),
+        truth: innocent(Outcome::OneMode, ExpectedCause::NoCause),
         needs: Need::Root,
     },
     Case {
@@ -236,7 +236,7 @@ pub(super) const ALL: &[Case] = &[
         question: "Another process flushes a mail relay's disk: is the cause named?",
         experiment: Source::Shipped("mail/foreign-sync"),
         words: &[],
-        truth: fault(Outcome::Slower, Why::Cause(CauseId::DiskForeignSync)),
+        truth: fault(Outcome::Slower, ExpectedCause::Cause(CauseId::DiskForeignSync)),
         needs: Need::Root,
     },
     Case {
@@ -244,7 +244,7 @@ pub(super) const ALL: &[Case] = &[
         question: "Few ports and a server that closes first are slow only together: is it an interaction?",
         experiment: Source::Shipped("web/port-reuse-matrix"),
         words: &[],
-        truth: fault(Outcome::Interaction, Why::NotAsked),
+        truth: fault(Outcome::Interaction, ExpectedCause::Any),
         needs: Need::Namespaces,
     },
     Case {
@@ -253,7 +253,7 @@ pub(super) const ALL: &[Case] = &[
         experiment: Source::Shipped("web/additive-matrix"),
         // The interaction beside it is one of nine tenths.
         words: &["--set", "claims.0.interaction.margin=30 %"],
-        truth: innocent(Outcome::Additive, Why::NotAsked),
+        truth: innocent(Outcome::Additive, ExpectedCause::Any),
         needs: Need::Namespaces,
     },
 ];
@@ -262,11 +262,11 @@ impl Truth {
     /// In a few words: `slower, net.time_wait_reuse`.
     pub(super) fn text(&self) -> String {
         let outcome = in_words(self.outcome);
-        match self.why {
-            Why::Cause(cause) => format!("{outcome}, {}", cause.id()),
-            Why::LivesIn(place) => format!("{outcome}, {}", place_in_words(place)),
-            Why::Nothing => format!("{outcome}, no cause"),
-            Why::NotAsked => outcome,
+        match self.cause {
+            ExpectedCause::Cause(cause) => format!("{outcome}, {}", cause.id()),
+            ExpectedCause::LivesIn(place) => format!("{outcome}, {}", place_in_words(place)),
+            ExpectedCause::NoCause => format!("{outcome}, no cause"),
+            ExpectedCause::Any => outcome,
         }
     }
 }

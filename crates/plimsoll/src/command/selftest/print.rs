@@ -6,7 +6,7 @@ use std::time::Duration;
 use plimsoll_report::escape::{markdown as md, terminal};
 use serde_json::{Value, json};
 
-use super::cases::{Case, Source, Why};
+use super::cases::{Case, ExpectedCause, Source};
 use super::machine::{Limit, Machine};
 use super::score::{Attempt, Mark, Tried};
 use super::summary::Summary;
@@ -173,10 +173,10 @@ pub(super) fn list(format: SelftestFormat, cases: &[&Case]) -> Result<(), Failur
 }
 
 fn case_json(case: &Case) -> Value {
-    let (cause, lives_in) = match case.truth.why {
-        Why::Cause(cause) => (Some(cause.id()), None),
-        Why::LivesIn(place) => (None, Some(place)),
-        Why::Nothing | Why::NotAsked => (None, None),
+    let (cause, lives_in) = match case.truth.cause {
+        ExpectedCause::Cause(cause) => (Some(cause.id()), None),
+        ExpectedCause::LivesIn(place) => (None, Some(place)),
+        ExpectedCause::NoCause | ExpectedCause::Any => (None, None),
     };
     json!({
         "name": case.name,
@@ -187,7 +187,7 @@ fn case_json(case: &Case) -> Value {
             "outcome": case.truth.outcome,
             "cause": cause,
             "state_lives_in": lives_in,
-            "no_cause": matches!(case.truth.why, Why::Nothing),
+            "no_cause": matches!(case.truth.cause, ExpectedCause::NoCause),
         },
         "needs": case.needs.name(),
     })
@@ -286,7 +286,7 @@ What this machine cannot tell
             question: "Is a lie found out?",
             experiment: Source::Shipped("web/port-reuse-matrix"),
             words: &[],
-            truth: Truth { kind: Kind::Innocent, outcome: Outcome::Same, why: Why::Nothing },
+            truth: Truth { kind: Kind::Innocent, outcome: Outcome::Same, cause: ExpectedCause::NoCause },
             needs: Need::Nothing,
         };
         let said = said(Outcome::Slower, &[CauseId::NetTimeWaitReuse]);

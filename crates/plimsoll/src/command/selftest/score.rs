@@ -5,7 +5,7 @@ use plimsoll_model::note::Note;
 use plimsoll_model::report::{RunReport, StateLivesIn};
 use plimsoll_model::verdict::Outcome;
 
-use super::cases::{Case, Kind, Truth, Why, in_words, place_in_words};
+use super::cases::{Case, ExpectedCause, Kind, Truth, in_words, place_in_words};
 
 /// Conclusions of a run.
 #[derive(Clone, Debug)]
@@ -83,10 +83,10 @@ impl Conclusions {
     /// Subject of the truth, in a few words.
     pub(super) fn text(&self, truth: &Truth) -> String {
         let mut text = in_words(self.outcome);
-        let more = match truth.why {
-            Why::Cause(_) | Why::Nothing => self.causes.first().map(|cause| cause.id()),
-            Why::LivesIn(_) => self.lives_in.map(place_in_words),
-            Why::NotAsked => None,
+        let more = match truth.cause {
+            ExpectedCause::Cause(_) | ExpectedCause::NoCause => self.causes.first().map(|cause| cause.id()),
+            ExpectedCause::LivesIn(_) => self.lives_in.map(place_in_words),
+            ExpectedCause::Any => None,
         };
         if let Some(more) = more {
             text.push_str(", ");
@@ -100,7 +100,7 @@ impl Conclusions {
 pub(super) fn mark(truth: &Truth, said: &Conclusions) -> Mark {
     use plimsoll_model::verdict::Standing;
     let open = said.outcome.standing() == Standing::Open;
-    let accused = matches!(truth.why, Why::Nothing) && !said.causes.is_empty();
+    let accused = matches!(truth.cause, ExpectedCause::NoCause) && !said.causes.is_empty();
     if open && !(accused && said.outcome == Outcome::Undecided) {
         return Mark::Undecided;
     }
@@ -113,18 +113,18 @@ pub(super) fn mark(truth: &Truth, said: &Conclusions) -> Mark {
 
 /// Marks the reason for a verdict that is right.
 fn reason(truth: &Truth, said: &Conclusions) -> Mark {
-    match truth.why {
-        Why::Cause(cause) => match said.causes.first() {
+    match truth.cause {
+        ExpectedCause::Cause(cause) => match said.causes.first() {
             Some(first) if *first == cause => Mark::Right,
             Some(_) => Mark::Wrong(Wrong::OtherCause),
             None => Mark::Wrong(Wrong::NoCause),
         },
-        Why::LivesIn(place) => match said.lives_in {
+        ExpectedCause::LivesIn(place) => match said.lives_in {
             Some(found) if found == place => Mark::Right,
             Some(_) => Mark::Wrong(Wrong::OtherCause),
             None => Mark::Undecided,
         },
-        Why::Nothing | Why::NotAsked => Mark::Right,
+        ExpectedCause::NoCause | ExpectedCause::Any => Mark::Right,
     }
 }
 
@@ -165,9 +165,13 @@ pub(super) mod tests {
         }
     }
 
-    const PORTS: Truth =
-        Truth { kind: Kind::Fault, outcome: Outcome::Slower, why: Why::Cause(CauseId::NetTimeWaitReuse) };
-    const NOTHING: Truth = Truth { kind: Kind::Innocent, outcome: Outcome::Same, why: Why::Nothing };
+    const PORTS: Truth = Truth {
+        kind: Kind::Fault,
+        outcome: Outcome::Slower,
+        cause: ExpectedCause::Cause(CauseId::NetTimeWaitReuse),
+    };
+    const NOTHING: Truth =
+        Truth { kind: Kind::Innocent, outcome: Outcome::Same, cause: ExpectedCause::NoCause };
 
     #[test]
     fn a_fault_is_right_only_with_its_verdict_and_its_cause_before_all_others() {
@@ -204,7 +208,7 @@ pub(super) mod tests {
         let truth = Truth {
             kind: Kind::Fault,
             outcome: Outcome::NotRecovered,
-            why: Why::LivesIn(StateLivesIn::Service),
+            cause: ExpectedCause::LivesIn(StateLivesIn::Service),
         };
         let of = |lives_in| mark(&truth, &Conclusions { lives_in, ..said(Outcome::NotRecovered, &[]) });
         assert_eq!(of(Some(StateLivesIn::Service)), Mark::Right);

@@ -154,7 +154,7 @@ fn body(frame: &mut Frame<'_>, view: &View, styles: &Styles, area: Rect) {
 fn phases(view: &View, styles: &Styles, width: usize, room: usize) -> Vec<Line<'static>> {
     let (all, done) = (&view.forecast.all, view.forecast.done);
     let first = done.saturating_sub(room / 2).min(all.len().saturating_sub(room));
-    let line = |(index, phase): (usize, &crate::progress::forecast::Coming)| {
+    let line = |(index, phase): (usize, &crate::progress::forecast::PlannedPhase)| {
         let expected = view.forecast.takes(phase);
         let (mark, time, style) = match index {
             _ if index < done => {

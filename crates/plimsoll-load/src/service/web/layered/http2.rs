@@ -122,7 +122,7 @@ impl Http2 {
 
 impl Talk for Http2 {
     fn take(&mut self, bytes: &[u8]) {
-        self.pipe.0.borrow_mut().come.extend_from_slice(bytes);
+        self.pipe.0.borrow_mut().incoming.extend_from_slice(bytes);
     }
 
     fn say(&mut self, answers: &mut Answers<'_>, out: &mut Vec<u8>) -> io::Result<()> {
@@ -131,7 +131,7 @@ impl Talk for Http2 {
         if self.go_on() {
             while self.converse(answers) {}
         }
-        out.append(&mut self.pipe.0.borrow_mut().gone);
+        out.append(&mut self.pipe.0.borrow_mut().outgoing);
         Ok(())
     }
 
@@ -234,31 +234,31 @@ fn code(status: Status) -> StatusCode {
 
 /// Received and outgoing bytes.
 #[derive(Default)]
-struct Both {
-    come: Vec<u8>,
-    gone: Vec<u8>,
+struct PipeBuffers {
+    incoming: Vec<u8>,
+    outgoing: Vec<u8>,
 }
 
 /// Memory that is read from and written to as a socket is.
 #[derive(Clone, Default)]
-struct Pipe(Rc<RefCell<Both>>);
+struct Pipe(Rc<RefCell<PipeBuffers>>);
 
 impl AsyncRead for Pipe {
     fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let come = &mut self.0.borrow_mut().come;
-        if come.is_empty() {
+        let incoming = &mut self.0.borrow_mut().incoming;
+        if incoming.is_empty() {
             return Poll::Pending;
         }
-        let taken = into.remaining().min(come.len());
-        into.put_slice(&come[..taken]);
-        come.drain(..taken);
+        let taken = into.remaining().min(incoming.len());
+        into.put_slice(&incoming[..taken]);
+        incoming.drain(..taken);
         Poll::Ready(Ok(()))
     }
 }
 
 impl AsyncWrite for Pipe {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.0.borrow_mut().gone.extend_from_slice(bytes);
+        self.0.borrow_mut().outgoing.extend_from_slice(bytes);
         Poll::Ready(Ok(bytes.len()))
     }
 

@@ -1,4 +1,4 @@
-//! Why a benchmark is worse: which functions of the command take more CPU time in one version than in the other, and at which lines of source.
+//! CPU profile of a slower benchmark: the functions that take more CPU time in one version, with their source lines.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -31,16 +31,16 @@ const LEAST: f64 = 0.1;
 /// What does not show as CPU time.
 const OTHERS: [&str; 5] = ["peak_memory", "page_faults", "size", "system_calls", "allocations"];
 
-/// Where the CPU time went that was added.
+/// Profile of the added CPU time.
 #[derive(Debug)]
-pub(super) struct Why {
+pub(super) struct ProfileWithLines {
     pub(super) profile: ProfileReport,
-    pub(super) functions: Vec<Grown>,
+    pub(super) functions: Vec<FunctionLines>,
 }
 
-/// A function that takes more time itself.
+/// A function that takes more CPU time than before, with its lines.
 #[derive(Debug, Serialize)]
-pub(super) struct Grown {
+pub(super) struct FunctionLines {
     #[serde(flatten)]
     pub(super) function: GrownFunction,
     /// Where head spends it, the lines with most first.
@@ -56,13 +56,13 @@ pub(super) struct Line {
     pub(super) share: f64,
 }
 
-/// Profiles both versions in turns, or says why that is impossible. Nothing where no CPU time is judged, or the user interrupts it.
+/// Profiles both versions in turns, or says why that is impossible. `None` if no CPU time is judged, or the user interrupts it.
 pub(super) fn look(
     sampler: &mut Sampler<'_>,
     worse: &Verdict,
     metric: &str,
     budget: Duration,
-) -> Option<Result<Why, String>> {
+) -> Option<Result<ProfileWithLines, String>> {
     if OTHERS.contains(&metric) {
         return None;
     }
@@ -114,11 +114,11 @@ pub(super) fn look(
     };
     let found = contrast_from(ratio(worse) - 1.0, &of(base, 0), &of(head, 1), "run");
     let why = found.map(|profile| {
-        let with_lines = |function: &GrownFunction| Grown {
+        let with_lines = |function: &GrownFunction| FunctionLines {
             lines: lines_of(function, &lines),
             function: function.clone(),
         };
-        Why { functions: profile.functions.iter().map(with_lines).collect(), profile }
+        ProfileWithLines { functions: profile.functions.iter().map(with_lines).collect(), profile }
     });
     Some(why.ok_or_else(|| "the command was never seen on a CPU".to_owned()))
 }
