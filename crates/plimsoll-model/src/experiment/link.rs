@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::Experiment;
 use crate::experiment::prelude::*;
 use crate::units::QueueLength;
 
@@ -87,6 +88,59 @@ pub struct LinkDirection {
 }
 
 impl Link {
+    /// The first setting that makes no sense.
+    pub(super) fn check(&self, experiment: &Experiment, index: usize) -> Checked {
+        for (end, name) in self.between.iter().enumerate() {
+            declared(name, &experiment.hosts, "host", path!["links", index, "between", end])?;
+            let kind = experiment.hosts[name].kind;
+            if !kind.own().network {
+                return Err(problem(
+                    path!["links", index, "between", end],
+                    format!("`{name}` is a {} host, which has no links", kind.name()),
+                    "a host of kind \"namespace\"",
+                ));
+            }
+        }
+        if self.between[0] == self.between[1] {
+            return Err(problem(
+                path!["links", index, "between"],
+                "the link joins a host to itself",
+                "two different hosts",
+            ));
+        }
+        if let Some(mtu) = self.mtu {
+            in_range(u64::from(mtu), 68, 65535, path!["links", index, "mtu"])?;
+        }
+        for way in self.ways() {
+            if way.jitter > way.delay {
+                return Err(problem(
+                    path!["links", index, "jitter"],
+                    "the jitter exceeds the delay",
+                    "a jitter of at most the delay",
+                ));
+            }
+            if let Some(why) = way.beyond_netem().filter(|_| self.shaper == Some(LinkShaper::Netem)) {
+                let why = format!("netem {why}");
+                return Err(problem(path!["links", index, "shaper"], why, "`\"emulator\"`, or no `shaper`"));
+            }
+            if way.loss_burst.is_some_and(|burst| burst < 1.0) {
+                return Err(problem(
+                    path!["links", index, "loss_burst"],
+                    "no loss is shorter than one packet",
+                    "a number from 1",
+                ));
+            }
+            if way.queue.is_some() && way.rate.is_none() {
+                return Err(problem(
+                    path!["links", index, "queue"],
+                    "without a rate nothing ever waits",
+                    "`rate` beside it",
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// The shapes of both directions: from the first host to the second, and back.
     pub fn ways(&self) -> [LinkDirection; 2] {
         let there = LinkDirection {

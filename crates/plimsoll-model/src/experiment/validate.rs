@@ -1,4 +1,4 @@
-//! Whether an experiment makes sense as a whole: every name is declared, every choice is made once, every number is in range.
+//! Whether an experiment makes sense as a whole. Each host, link, service, load, phase and claim is checked in its own file.
 
 mod capture;
 mod extent;
@@ -7,9 +7,8 @@ mod storage;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::host::refuse_settings_of_remote;
 use super::problem::{Checked, Part, Problem, check_cell, declared, in_range, measured, one_of, problem};
-use super::{Cpus, Experiment, Factor, Host, Link, LinkShaper, Phase, Remedies, Rung, group, hook, sysctl};
+use super::{Experiment, Factor, Phase, Remedies, Rung, group, sysctl};
 
 /// All problems: of each host, link, service, load, phase, factor and claim, the first. Where there is too much of
 /// something, that alone.
@@ -76,75 +75,13 @@ fn hosts(experiment: &Experiment, found: &mut Problems) {
         found.note(Err(problem(path!["hosts"], "there is no host", "at least one, such as [hosts.server]")));
     }
     for (name, host) in &experiment.hosts {
-        found.note(check_host(experiment, name, host));
+        found.note(host.check(experiment, name));
     }
     found.note(group::check(experiment));
     found.note(settings(experiment));
     for (index, link) in experiment.links.iter().enumerate() {
-        found.note(check_link(experiment, index, link));
+        found.note(link.check(experiment, index));
     }
-}
-
-fn check_host(experiment: &Experiment, name: &String, host: &Host) -> Checked {
-    // The name becomes part of the names of links (15 bytes in the kernel) and of the control's hosts.
-    let fits = !name.is_empty()
-        && name.len() <= 11
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
-    if !fits {
-        return Err(problem(
-            path!["hosts", name],
-            format!("`{name}` cannot be the name of a host"),
-            "1 to 11 letters, digits, `-` or `_`",
-        ));
-    }
-    refuse_settings_of_remote(name, host)?;
-    host.kind.check(experiment, name, host)?;
-    translation(experiment, name, host)?;
-    hook::of_host(name, host)?;
-    if let Some(mtu) = host.loopback_mtu {
-        if !host.kind.own().network {
-            let message = "a local host shares the machine's loopback interface";
-            let expected = "this only on a host of kind \"namespace\"";
-            return Err(problem(path!["hosts", name, "loopback_mtu"], message, expected));
-        }
-        in_range(u64::from(mtu), 68, 65_536, path!["hosts", name, "loopback_mtu"])?;
-    }
-    if let Some(memory) = host.memory {
-        in_range(memory.0, 16 << 20, 1 << 50, path!["hosts", name, "memory"])?;
-    }
-    if host.cpus == Cpus::Number(0) {
-        return Err(problem(
-            path!["hosts", name, "cpus"],
-            "a host needs a CPU",
-            "a number from 1, or a list",
-        ));
-    }
-    Ok(())
-}
-
-fn check_link(experiment: &Experiment, index: usize, link: &Link) -> Checked {
-    for (end, name) in link.between.iter().enumerate() {
-        declared(name, &experiment.hosts, "host", path!["links", index, "between", end])?;
-        let kind = experiment.hosts[name].kind;
-        if !kind.own().network {
-            return Err(problem(
-                path!["links", index, "between", end],
-                format!("`{name}` is a {} host, which has no links", kind.name()),
-                "a host of kind \"namespace\"",
-            ));
-        }
-    }
-    if link.between[0] == link.between[1] {
-        return Err(problem(
-            path!["links", index, "between"],
-            "the link joins a host to itself",
-            "two different hosts",
-        ));
-    }
-    if let Some(mtu) = link.mtu {
-        in_range(u64::from(mtu), 68, 65535, path!["links", index, "mtu"])?;
-    }
-    link_ways(link, index)
 }
 
 /// A load reaches a service on another host of its own network over a link.
@@ -200,61 +137,6 @@ fn settings(experiment: &Experiment) -> Checked {
         }
     }
     Ok(())
-}
-
-/// Settings of a link make sense in each direction.
-fn link_ways(link: &Link, index: usize) -> Checked {
-    for way in link.ways() {
-        if way.jitter > way.delay {
-            return Err(problem(
-                path!["links", index, "jitter"],
-                "the jitter exceeds the delay",
-                "a jitter of at most the delay",
-            ));
-        }
-        if let Some(why) = way.beyond_netem().filter(|_| link.shaper == Some(LinkShaper::Netem)) {
-            let why = format!("netem {why}");
-            return Err(problem(path!["links", index, "shaper"], why, "`\"emulator\"`, or no `shaper`"));
-        }
-        if way.loss_burst.is_some_and(|burst| burst < 1.0) {
-            return Err(problem(
-                path!["links", index, "loss_burst"],
-                "no loss is shorter than one packet",
-                "a number from 1",
-            ));
-        }
-        if way.queue.is_some() && way.rate.is_none() {
-            return Err(problem(
-                path!["links", index, "queue"],
-                "without a rate nothing ever waits",
-                "`rate` beside it",
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Addresses beside those of links, and what they are for.
-fn translation(experiment: &Experiment, name: &String, host: &Host) -> Checked {
-    in_range(u64::from(host.addresses), 0, 250, path!["hosts", name, "addresses"])?;
-    let Some(nat) = &host.nat else { return Ok(()) };
-    if !host.forward {
-        return Err(problem(
-            path!["hosts", name, "nat"],
-            format!("`{name}` forwards no packets that it could translate"),
-            "`forward = true` on the same host",
-        ));
-    }
-    if nat.of.is_empty() {
-        return Err(problem(
-            path!["hosts", name, "nat", "of"],
-            "nobody's packets are translated",
-            "at least one host",
-        ));
-    }
-    nat.of.iter().enumerate().try_for_each(|(index, of)| {
-        declared(of, &experiment.hosts, "host", path!["hosts", name, "nat", "of", index])
-    })
 }
 
 /// No service needs itself, over however many others.

@@ -9,12 +9,11 @@ mod vm;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::problem::Checked;
-use super::{Experiment, Host, Phase, hook};
+use super::problem::{Checked, Part, declared, in_range, problem};
+use super::{Cpus, Experiment, Host, Phase, hook};
 use crate::effect::{Effect, EffectKind};
 
 pub use reach::{Address, Allow, Kubernetes, Reach, Slurm};
-pub(super) use remote::refuse_settings_of_remote;
 pub use vm::GuestClock;
 
 /// Resources that a kind of host has to itself. All others are the machine's.
@@ -111,6 +110,69 @@ impl HostKind {
     /// Effects of such a host on the machine.
     pub(crate) fn effects(self, experiment: &Experiment, name: &str, host: &Host) -> Vec<Effect> {
         self.of().effects(experiment, name, host)
+    }
+}
+
+impl Host {
+    /// The first setting that makes no sense.
+    pub(super) fn check(&self, experiment: &Experiment, name: &String) -> Checked {
+        // The name becomes part of the names of links (15 bytes in the kernel) and of the control's hosts.
+        let fits = !name.is_empty()
+            && name.len() <= 11
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+        if !fits {
+            return Err(problem(
+                path!["hosts", name],
+                format!("`{name}` cannot be the name of a host"),
+                "1 to 11 letters, digits, `-` or `_`",
+            ));
+        }
+        remote::refuse_settings_of_remote(name, self)?;
+        self.kind.check(experiment, name, self)?;
+        self.check_translation(experiment, name)?;
+        hook::of_host(name, self)?;
+        if let Some(mtu) = self.loopback_mtu {
+            if !self.kind.own().network {
+                let message = "a local host shares the machine's loopback interface";
+                let expected = "this only on a host of kind \"namespace\"";
+                return Err(problem(path!["hosts", name, "loopback_mtu"], message, expected));
+            }
+            in_range(u64::from(mtu), 68, 65_536, path!["hosts", name, "loopback_mtu"])?;
+        }
+        if let Some(memory) = self.memory {
+            in_range(memory.0, 16 << 20, 1 << 50, path!["hosts", name, "memory"])?;
+        }
+        if self.cpus == Cpus::Number(0) {
+            return Err(problem(
+                path!["hosts", name, "cpus"],
+                "a host needs a CPU",
+                "a number from 1, or a list",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Addresses beside those of links, and what they are for.
+    fn check_translation(&self, experiment: &Experiment, name: &String) -> Checked {
+        in_range(u64::from(self.addresses), 0, 250, path!["hosts", name, "addresses"])?;
+        let Some(nat) = &self.nat else { return Ok(()) };
+        if !self.forward {
+            return Err(problem(
+                path!["hosts", name, "nat"],
+                format!("`{name}` forwards no packets that it could translate"),
+                "`forward = true` on the same host",
+            ));
+        }
+        if nat.of.is_empty() {
+            return Err(problem(
+                path!["hosts", name, "nat", "of"],
+                "nobody's packets are translated",
+                "at least one host",
+            ));
+        }
+        nat.of.iter().enumerate().try_for_each(|(index, of)| {
+            declared(of, &experiment.hosts, "host", path!["hosts", name, "nat", "of", index])
+        })
     }
 }
 

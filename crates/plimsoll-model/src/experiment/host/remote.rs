@@ -190,7 +190,7 @@ fn check_allowed(experiment: &Experiment, name: &str, host: &Host) -> Checked {
 }
 
 /// Settings of machines that are there already, on a host that is none.
-pub(in crate::experiment) fn refuse_settings_of_remote(name: &str, host: &Host) -> Checked {
+pub(super) fn refuse_settings_of_remote(name: &str, host: &Host) -> Checked {
     let given = [
         ("reach", host.reach.is_some()),
         ("address", host.address.is_some()),
