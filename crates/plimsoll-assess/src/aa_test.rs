@@ -20,7 +20,7 @@ pub(super) fn split(trials: &[TrialRecord]) -> (&[TrialRecord], &[TrialRecord]) 
     trials.split_at(trials.partition_point(|trial| trial.block == 0))
 }
 
-/// Result of the A/A test for the figure with the most scatter; nothing where there are none.
+/// Result of the A/A test for the figure with the most scatter; `None` if there are none.
 pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Option<AaTest> {
     let (aa_test, varied) = split(trials);
     if aa_test.is_empty() {

@@ -42,19 +42,19 @@ const MANY: f64 = 100.0;
 pub struct Command {
     /// Each of them.
     pub runs: Vec<CommandRun>,
-    /// The stacks that were sampled meanwhile; nothing where they could not be.
+    /// The stacks that were sampled meanwhile; `None` if they could not be.
     pub profile: Option<Profile>,
     /// Whether `programs` are all that are measured. Then stacks of others are left out: what they do all the time grows for each operation.
     pub is_complete: bool,
 }
 
 impl Command {
-    /// The smallest number of operations that a run carried out; nothing where the figure counts none.
+    /// The smallest number of operations that a run carried out; `None` if the figure counts none.
     fn least(&self) -> Option<f64> {
         self.runs.iter().map(|run| run.operations).try_fold(f64::INFINITY, |least, it| Some(least.min(it?)))
     }
 
-    /// How long each operation takes, in microseconds, or each run; nothing where it took no time.
+    /// How long each operation takes, in microseconds, or each run; `None` if it took no time.
     fn us_of_one(&self, part: Option<f64>) -> Option<f64> {
         let operations = self.operations(part);
         let seconds: f64 = self.runs.iter().map(|run| run.seconds).sum();

@@ -153,7 +153,7 @@ pub(super) fn difference(
     }
 }
 
-/// Why a figure of these trials cannot be judged; nothing where it can.
+/// Why a figure of these trials cannot be judged; `None` if it can.
 pub(super) fn objection(metric: Metric, phase: &str, trials: &[TrialRecord]) -> Option<String> {
     let all: Vec<&TrialRecord> = trials.iter().collect();
     let of_packets = || (metric == Metric::StallShare).then(|| packets::objection(trials, phase))?;

@@ -56,7 +56,7 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// How the load of a phase fared after its event at this place; nothing where no load was measured meanwhile.
+/// How the load of a phase fared after its event at this place; `None` if no load was measured meanwhile.
 pub(crate) fn recovery(phase: &PhaseRecord, place: usize, margin: f64) -> Option<EventRecovery> {
     if !phase.kind.measures() {
         return None;

@@ -87,7 +87,7 @@ pub struct CommandRun {
     pub counters: BTreeMap<String, f64>,
     /// How long it took, in seconds.
     pub seconds: f64,
-    /// How many operations the figure says that it carried out; nothing where it counts none.
+    /// How many operations the figure says that it carried out; `None` if it counts none.
     pub operations: Option<f64>,
 }
 
@@ -318,7 +318,7 @@ fn is_of_busy_device(of_a_second: &Sides, counter: &str) -> bool {
     busy.is_some_and(|[before, after, ..]| [before, after].iter().all(|side| median(side) >= BUSY_US))
 }
 
-/// Whether what moved rose; nothing where it did not move.
+/// Whether what moved rose; `None` if it did not move.
 fn direction([before, after, ..]: &[Vec<f64>; 4]) -> Option<bool> {
     let figure = Figure { before: before.clone(), after: after.clone(), ..Figure::default() };
     Some(rank(&[figure], 1).first()?.shift > 0.0)
@@ -330,7 +330,7 @@ pub(super) fn operations(slice: &Slice) -> Option<u64> {
     (number > 0).then_some(number)
 }
 
-/// Which part of the operations per second of the better side the worse one lacks; nothing where it lacks none, as under a load that goes at a rate.
+/// Which part of the operations per second of the better side the worse one lacks; `None` if it lacks none, as under a load that goes at a rate.
 pub(super) fn lost(compared: &Compared<'_>) -> Option<f64> {
     let rate = |of: Side| {
         let slices =

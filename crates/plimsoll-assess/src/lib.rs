@@ -67,7 +67,7 @@ pub struct Explained {
     pub causes: Vec<Cause>,
     /// Changes, the strongest first.
     pub evidence: Vec<Evidence>,
-    /// Where the CPUs' time went; nothing where stacks were not sampled.
+    /// Where the CPUs' time went; `None` if stacks were not sampled.
     pub profile: Option<ProfileReport>,
 }
 
@@ -101,7 +101,7 @@ const FAR: f64 = 2.0;
 /// How much less sure causes are where it is not certain that one side is worse: less likely than not.
 const LEANING: f64 = 0.49;
 
-/// Whether the second of two figures is far worse (true) or far better than the first by their ratio; nothing where they are not far apart.
+/// Whether the second of two figures is far worse (true) or far better than the first by their ratio; `None` if they are not far apart.
 #[must_use]
 pub fn leans(ratio: f64, lower_is_better: bool) -> Option<bool> {
     let is_far = ratio >= FAR || ratio <= 1.0 / FAR;
@@ -273,7 +273,7 @@ fn in_words(error: &JudgeError) -> String {
     }
 }
 
-/// A cell's levels before a sentence about it: `threads = 4: `; nothing without factors.
+/// A cell's levels before a sentence about it: `threads = 4: `; empty without factors.
 fn prefix(levels: &BTreeMap<String, String>) -> String {
     if levels.is_empty() {
         return String::new();

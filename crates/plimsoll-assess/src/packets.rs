@@ -19,7 +19,7 @@ const DRAWN_OF_CAPTURE: usize = 2;
 /// .. and for a run.
 const DRAWN: usize = 24;
 
-/// Reason why the captures of a phase cannot carry a verdict; nothing where they can.
+/// Reason why the captures of a phase cannot carry a verdict; `None` if they can.
 pub(super) fn objection(trials: &[TrialRecord], phase: &str) -> Option<String> {
     let captures = trials
         .iter()

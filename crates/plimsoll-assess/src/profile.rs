@@ -12,7 +12,7 @@ use super::claims;
 use super::evidence::{CONNECTION, divided_by, operations};
 use super::sides::{self, Difference, Side};
 
-/// The stacks of the two sides that are compared, each over all trials, for a picture; nothing where they were not sampled.
+/// The stacks of the two sides that are compared, each over all trials, for a picture; `None` if they were not sampled.
 pub fn stacks(plan: &Plan, trials: &[TrialRecord]) -> Option<[Profile; 2]> {
     let findings = claims::findings(plan, trials);
     let phases = sides::of(plan, trials, &findings)?.phases;
@@ -23,19 +23,19 @@ pub fn stacks(plan: &Plan, trials: &[TrialRecord]) -> Option<[Profile; 2]> {
     Some([before, after])
 }
 
-/// All stacks that were sampled on the rig that is measured; nothing where none were.
+/// All stacks that were sampled on the rig that is measured; `None` if none were.
 pub fn all_stacks(trials: &[TrialRecord]) -> Option<Profile> {
     let phases: Vec<&PhaseRecord> = trials.iter().flat_map(|trial| &trial.phases).collect();
     of_phases(&phases).map(|sampled| sampled.profile)
 }
 
-/// The samples of phases on the rig that is measured; nothing where they were not sampled.
+/// The samples of phases on the rig that is measured; `None` if they were not sampled.
 pub(super) fn of_phases(phases: &[&PhaseRecord]) -> Option<Sampled> {
     let phases: Vec<(&PhaseRecord, Side)> = phases.iter().map(|phase| (*phase, Side::After)).collect();
     merged(&phases, Side::After, Arm::Treatment)
 }
 
-/// Growth from one side's phases to the other's; nothing where they were not sampled.
+/// Growth from one side's phases to the other's; `None` if they were not sampled.
 pub(super) fn of(phases: &[(&PhaseRecord, Side)]) -> Option<ProfileReport> {
     let side = |side, arm| merged(phases, side, arm);
     let control = side(Side::Before, Arm::Control).zip(side(Side::After, Arm::Control));

@@ -21,7 +21,7 @@ use super::{Explained, MOST_EVIDENCE, evidence};
 pub struct Recorded {
     /// Counters, second by second.
     pub moments: Vec<Moment>,
-    /// The stacks and waits, and the time in seconds in which they were sampled; nothing where they could not be.
+    /// The stacks and waits, and the time in seconds in which they were sampled; `None` if they could not be.
     pub profile: Option<(Profile, f64)>,
     /// Results from captured packets, interface by interface.
     pub traces: Vec<TraceReport>,

@@ -34,7 +34,7 @@ pub struct RunContrast {
     pub causes: Vec<Cause>,
     /// Counters that set the worse run apart, the strongest first; empty as well if neither is worse.
     pub evidence: Vec<Evidence>,
-    /// Where the CPUs' time went on those two sides; nothing where it was not sampled, or neither is worse.
+    /// Where the CPUs' time went on those two sides; `None` if it was not sampled, or neither is worse.
     pub profile: Option<ProfileReport>,
 }
 
@@ -123,7 +123,7 @@ fn cells<'t>(a: (&Plan, &'t [TrialRecord]), b: (&Plan, &'t [TrialRecord])) -> [C
     each.map(|cells| cells.into_values().map(|trials| (both.clone(), trials)).collect())
 }
 
-/// A cell with the levels of both, `64k / 1k` where they differ; nothing where they have other factors.
+/// A cell with the levels of both, `64k / 1k` where they differ; `None` if they have other factors.
 fn joined(a: &Cell, b: &Cell) -> Option<Cell> {
     let level = |((factor, of_a), of_b): ((&String, &String), &String)| {
         (factor.clone(), if of_a == of_b { of_a.clone() } else { format!("{of_a} / {of_b}") })
@@ -207,7 +207,7 @@ fn explained(plan: &Plan, phase: &str, trials: [&[&TrialRecord]; 2], b_is_worse:
 /// An undecided comparison with a smaller p than this leans to a side.
 const LEANING: f64 = 0.1;
 
-/// Whether the second run is probably the worse one, where that is not certain; nothing where the runs may as well be equal.
+/// Whether the second run is probably the worse one, where that is not certain; `None` if the runs may as well be equal.
 fn leaning(comparison: &Comparison, settings: CompareSettings) -> Option<bool> {
     let estimate = comparison.verdict.estimate.filter(|_| comparison.p < LEANING)?;
     let change = if settings.scale == Scale::Ratio { estimate.ln() } else { estimate };

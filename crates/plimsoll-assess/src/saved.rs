@@ -36,7 +36,7 @@ pub struct Comparison {
 }
 
 /// Compares the files of two sides: tables and stacks in pairs of one program, counters by their names. A table also stands beside counters that
-/// show the same. Nothing if the sides have nothing in common.
+/// show the same. `None` if the sides have nothing in common.
 pub fn explain(before: &[Saved], after: &[Saved], rates: Option<Rates>) -> Option<Comparison> {
     let mut found = Explained::default();
     let mut saved = Vec::new();

@@ -42,7 +42,7 @@ impl<'t> Compared<'t> {
 }
 
 /// The baseline and the last phase after a flood; all other cells and the one that is odd, or the worst where none is; or the better and the worse side of a difference. The
-/// first claim of these kinds decides; nothing where there is none, or where it found nothing.
+/// first claim of these kinds decides; `None` if there is none, or where it found nothing.
 pub(super) fn of<'t>(
     plan: &'t Plan,
     trials: &'t [TrialRecord],
@@ -158,7 +158,7 @@ pub(super) fn sure(findings: &[Finding]) -> impl DoubleEndedIterator<Item = (&Fi
 /// A difference that is sure.
 pub(super) struct Difference<'f> {
     pub(super) phase: &'f str,
-    /// Nothing where it is a figure that a program prints.
+    /// `None` if it is a figure that a program prints.
     pub(super) metric: Option<Metric>,
     /// The levels of the better side, and of the worse one.
     pub(super) sides: [&'f BTreeMap<String, String>; 2],

@@ -411,7 +411,7 @@ struct LastSecond<'a> {
 }
 
 impl LastSecond<'_> {
-    /// Change of a counter in a second; nothing where there is no such counter.
+    /// Change of a counter in a second; `None` if there is no such counter.
     fn rate(&self, name: &str) -> Option<f64> {
         let moved = || self.changes.get(name).copied().unwrap_or(0.0).max(0.0);
         self.values.contains_key(name).then(|| moved() / self.seconds)

@@ -25,7 +25,7 @@ pub(super) fn settings(claim: &RecoveryClaim) -> RecoverySettings {
     }
 }
 
-/// A trial as the judge takes it; nothing where it has no baseline or no windows after a flood, or a fault.
+/// A trial as the judge takes it; `None` if it has no baseline or no windows after a flood, or a fault.
 pub(super) fn of_trial(trial: &TrialRecord, claim: &RecoveryClaim) -> Option<RecoveryTrial> {
     if !trial.faults.is_empty() {
         return None;

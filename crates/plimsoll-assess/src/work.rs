@@ -24,7 +24,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Nothing where TCP sent too little before.
+    /// `None` if TCP sent too little before.
     pub(super) fn of(before: f64, after: f64) -> Option<Self> {
         (before >= LEAST && after.is_finite()).then_some(Self { before, after })
     }

@@ -122,7 +122,7 @@ impl Sampled {
 }
 
 /// What grew from before to after. `control` is the rig that was spared, before and after: what moved there as well is the machine's doing.
-/// Nothing where one of the sides was not sampled.
+/// `None` if one of the sides was not sampled.
 pub fn contrast(
     before: &Sampled,
     after: &Sampled,

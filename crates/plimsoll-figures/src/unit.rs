@@ -44,7 +44,7 @@ fn meaning(unit: &str) -> Option<(Dimension, f64)> {
     })
 }
 
-/// Factor from a value in `from` to one in `to`; nothing where they measure different things.
+/// Factor from a value in `from` to one in `to`; `None` if they measure different things.
 pub fn factor(from: &str, to: &str) -> Option<f64> {
     if from == to {
         return Some(1.0);

@@ -39,7 +39,7 @@ impl Default for LinkShape {
 
 impl LinkShape {
     /// Gilbert's model: in the bad state every frame is lost, in the good one none (Bell System Technical Journal 39, 1960). The
-    /// probabilities, at each frame, to go from the good state to the bad one, and back; none where no frame is lost, or each. A mean burst
+    /// probabilities, at each frame, to go from the good state to the bad one, and back; `None` if no frame is lost, or each. A mean burst
     /// of 1/(1 - loss) frames is chance without memory.
     pub(crate) fn gilbert(&self) -> Option<(f64, f64)> {
         let loss = self.loss;

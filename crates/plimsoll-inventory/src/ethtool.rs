@@ -10,7 +10,7 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 const OFFLOADS: [(&str, u32); 6] =
     [("rx", 0x14), ("tx", 0x16), ("sg", 0x18), ("tso", 0x1e), ("gso", 0x23), ("gro", 0x2b)];
 
-/// Work that the kernel or a card does in bulk for an interface of the calling thread's network namespace, by ethtool's names; nothing where it
+/// Work that the kernel or a card does in bulk for an interface of the calling thread's network namespace, by ethtool's names; empty if it
 /// cannot be asked.
 #[must_use]
 pub fn offloads(interface: &str) -> BTreeMap<String, bool> {

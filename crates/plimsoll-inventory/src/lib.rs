@@ -59,7 +59,7 @@ pub struct Absence {
     pub why: String,
 }
 
-/// Lines of the kernel's log that speak of trouble and are newer than `after_us`, oldest first; none where it may not be read.
+/// Lines of the kernel's log that speak of trouble and are newer than `after_us`, oldest first; empty if it may not be read.
 pub fn kernel_log(root: &Path, after_us: Option<u64>) -> Vec<LogLine> {
     kernel_log::read(&mut tree::Tree::new(root), after_us)
 }

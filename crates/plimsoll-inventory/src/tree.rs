@@ -60,7 +60,7 @@ impl<'r> Tree<'r> {
         fs::read(self.root.join(path))
     }
 
-    /// The names in a directory, in order; none where it can't be read.
+    /// The names in a directory, in order; empty if it can't be read.
     pub(super) fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
         let entries = fs::read_dir(self.root.join(path)).into_iter().flatten().flatten();
         let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();

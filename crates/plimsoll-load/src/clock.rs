@@ -23,7 +23,7 @@ pub(crate) fn nanoseconds(span: Duration) -> u64 {
 pub(crate) struct CpuTime {
     pub(crate) user_us: u64,
     pub(crate) system_us: u64,
-    /// How long it was ready to run while others ran; nothing where the kernel does not say.
+    /// How long it was ready to run while others ran; `None` if the kernel does not say.
     pub(crate) waited_us: Option<u64>,
 }
 

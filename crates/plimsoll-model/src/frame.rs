@@ -490,7 +490,7 @@ pub struct LoadSpec {
     pub targets: Vec<SocketAddr>,
     /// The addresses to connect from, in turn; none to leave the choice to the kernel.
     pub sources: Vec<IpAddr>,
-    /// The servers that the load trusts over TLS; none where it may not speak TLS.
+    /// The servers that the load trusts over TLS; absent if it may not speak TLS.
     pub trust: Option<Trust>,
     /// The volume that a storage load aims at.
     pub volume: Option<VolumePlace>,

@@ -148,7 +148,7 @@ pub struct LoadResult {
     /// Results of each of several machines that ran it together; empty where one did, or all are one machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generators: Vec<Generator>,
-    /// Results of this kind of load alone; nothing where there are none (HTTP).
+    /// Results of this kind of load alone; absent if there are none (HTTP).
     pub facts: Option<LoadFacts>,
 }
 

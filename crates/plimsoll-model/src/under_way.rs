@@ -23,7 +23,7 @@ pub struct UnderWay {
     pub trial: (u32, u32),
     /// How many trials are stored since it was begun or resumed.
     pub trials_done: u32,
-    /// How much longer it takes, at least and at most, in seconds; nothing where that is not known.
+    /// How much longer it takes, at least and at most, in seconds; absent if that is not known.
     pub remaining_s: Option<(f64, f64)>,
     /// The phases of the trial, in order.
     pub phases: Vec<PhaseUnderWay>,
@@ -48,7 +48,7 @@ pub struct PhaseUnderWay {
     pub stage: Stage,
     /// How long it took, or has gone on, in seconds; nothing before it begins.
     pub took_s: Option<f64>,
-    /// How long it usually takes, in seconds; nothing where that is not known.
+    /// How long it usually takes, in seconds; absent if that is not known.
     pub usually_s: Option<f64>,
 }
 

@@ -49,6 +49,6 @@ pub struct Reached {
     pub days: f64,
     /// At the earliest, at 90 %.
     pub earliest: f64,
-    /// At the latest; nothing where it may never be reached.
+    /// At the latest; absent if it may never be reached.
     pub latest: Option<f64>,
 }

@@ -13,7 +13,7 @@ use crate::summary;
 /// Which step it is: its cell, its phase, its rig and its name.
 type StepKey<'r> = (String, &'r str, Arm, &'r str);
 
-/// The table; nothing where nothing was done.
+/// The table; `None` if nothing was done.
 pub(crate) fn section(report: &RunReport) -> Option<Section> {
     let mut order: Vec<StepKey<'_>> = Vec::new();
     let mut all: BTreeMap<StepKey<'_>, Vec<&EventReport>> = BTreeMap::new();

@@ -235,7 +235,7 @@ pub(crate) fn profiles(sides: Sides<'_>, report: &RunReport) -> Vec<Section> {
     }
 }
 
-/// Where the CPU time went that was added; nothing where none was.
+/// Section on the added CPU time; `None` if none was added.
 pub(crate) fn profile(sides: Sides<'_>, found: Option<&ProfileReport>) -> Option<Section> {
     found.filter(|found| found.tells()).map(|found| of_profile(cpu_profile::HEADING.to_owned(), sides, found))
 }

@@ -42,7 +42,7 @@ pub(crate) struct About {
     pub(crate) odd: Option<(String, String, String)>,
 }
 
-/// The chart; nothing where no two levels have values.
+/// The chart; `None` if no two levels have values.
 pub(crate) fn chart(about: About, groups: &[Group]) -> Option<Figure> {
     let names = |of: fn(&Group) -> &String| {
         let mut all: Vec<&str> = Vec::new();

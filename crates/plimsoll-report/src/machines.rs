@@ -8,7 +8,7 @@ use plimsoll_model::report::{GeneratorReport, RunReport};
 use crate::number::{figure, median, sorted};
 use crate::section::{Row, Section, left, right};
 
-/// Both tables; nothing where all was on one machine.
+/// Both tables; empty if all was on one machine.
 pub(crate) fn sections(report: &RunReport) -> Vec<Section> {
     [generators(report), clocks(report)].into_iter().flatten().collect()
 }

@@ -120,7 +120,7 @@ impl Section {
         texts.into_iter().fold(self, Self::say)
     }
 
-    /// A table; nothing where it has no rows.
+    /// Adds a table, unless it has no rows.
     pub(crate) fn table(
         mut self,
         columns: impl Into<Vec<Column>>,

@@ -186,7 +186,7 @@ pub(crate) fn longest_stalls(report: &RunReport) -> Vec<(String, String)> {
     report.packets.iter().filter_map(of).collect()
 }
 
-/// The part of all CPUs' time that the controller, its profiler and the agents took beside their loads, in per cent; nothing where that was not noted.
+/// The part of all CPUs' time that the controller, its profiler and the agents took beside their loads, in per cent; `None` if that was not noted.
 pub(crate) fn own_share(cost: &SamplingCost) -> Option<f64> {
     let own_us = cost.controller_us + cost.agents_us + cost.cpu_us;
     (cost.machine_us > 0).then(|| 100.0 * own_us as f64 / cost.machine_us as f64)

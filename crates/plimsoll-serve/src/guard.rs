@@ -31,7 +31,7 @@ pub struct Token {
 }
 
 impl Token {
-    /// A token of letters, digits, `-` and `_`, at least 16 of them; nothing where it is another text.
+    /// A token of letters, digits, `-` and `_`, at least 16 of them; `None` if it is another text.
     pub fn new(text: &str) -> Option<Self> {
         let fits = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
         let cookie = || format!("{:032x}", rand::random::<u128>());
@@ -65,7 +65,7 @@ impl Gate {
 /// Permitted visitors.
 #[derive(Clone, Default)]
 pub struct Guard {
-    /// Their secret; nothing where every client that can connect is permitted.
+    /// Their secret; `None` if every client that can connect is permitted.
     pub token: Option<Token>,
     /// Names by which this server may be asked, beside addresses and `localhost`.
     pub names: Vec<String>,

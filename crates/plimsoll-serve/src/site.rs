@@ -39,22 +39,22 @@ pub trait Runs: Send + Sync + 'static {
     /// Why it cannot be read, in a sentence.
     fn load(&self, store: &Store, run: &str) -> Result<Loaded, String>;
 
-    /// The page that a run wrote to a file when it ended; nothing where there is none.
+    /// The page that a run wrote to a file when it ended; `None` if there is none.
     fn page_file(&self, store: &Store, run: &str) -> Option<String>;
 
-    /// The page of a run that was imported, with this above it; nothing where the run was measured.
+    /// The page of a run that was imported, with this above it; `None` if the run was measured.
     ///
     /// # Errors
     /// Why it cannot be read, in a sentence.
     fn imported(&self, store: &Store, entry: &RunEntry, above: &Markup) -> Result<Option<Markup>, String>;
 
-    /// The page of two runs against each other, of which at least one was imported; nothing where both were measured.
+    /// The page of two runs against each other, of which at least one was imported; `None` if both were measured.
     ///
     /// # Errors
     /// Why they cannot be compared, in a sentence.
     fn against(&self, store: &Store, runs: [&str; 2], above: &Markup) -> Result<Option<Markup>, String>;
 
-    /// The page of the recording that is served, with this above it; nothing where none is.
+    /// The page of the recording that is served, with this above it; `None` if none is.
     ///
     /// # Errors
     /// Why it cannot be read, in a sentence.

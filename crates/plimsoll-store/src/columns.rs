@@ -26,7 +26,7 @@ pub(crate) fn from_rows(value: Value) -> Value {
     }
 }
 
-/// The records that [`from_rows`] was given; nothing where the columns do not fit together.
+/// The records that [`from_rows`] was given; `None` if the columns do not fit together.
 pub(crate) fn into_rows(value: Value) -> Option<Value> {
     Some(match value {
         Value::Object(mut record) => match record.remove(&String::from(MARK)) {

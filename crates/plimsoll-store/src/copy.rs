@@ -194,7 +194,7 @@ impl Store {
         to.put(&all)
     }
 
-    /// Content of a run; nothing where there is no run.
+    /// Content of a run; `None` if there is no run.
     fn print(&self, run: &str) -> Result<Option<Print>, StoreError> {
         let Some(entry) = self.rows_of(ENTRY, values![run])?.into_iter().next() else { return Ok(None) };
         let mut measured = Sha256::new();
@@ -241,7 +241,7 @@ impl Store {
     }
 }
 
-/// Why a run must not be put in place of that which is there; nothing where it may.
+/// Why a run must not be put in place of that which is there; `None` if it may.
 fn differs(mine: &Print, there: &Print) -> Option<String> {
     if mine.entry.0.get(SETTLED) != there.entry.0.get(SETTLED) {
         return Some("it is another run of that name".into());

@@ -27,7 +27,7 @@ pub struct Labels {
     pub remark: Option<String>,
     /// The names under which it is a baseline, in alphabetical order.
     pub baselines: Vec<String>,
-    /// Its outcome; nothing where that was not stored.
+    /// Its outcomes; empty if none was stored.
     pub outcomes: Vec<ShortOutcome>,
 }
 

@@ -164,7 +164,7 @@ pub(crate) const PUT_SERIES: &str =
 
 pub(crate) const FORGET_UNENDED: &str = "delete from trials where run = ?1 and record is null";
 
-/// A run by the start of its id; nothing where two start like it.
+/// A run by the start of its id; no row if two start like it.
 pub(crate) const RUN_LIKE: &str = "
 select id, experiment, source, settings, seed, started_unix_s, elapsed_s, status, notes from runs where id like ?1 and length(?1) > 1
 and (select count(*) from runs where id like ?1) = 1";

@@ -20,7 +20,7 @@ pub struct Times {
 
 impl Store {
     /// How long the newest run like this took that came to its end: one of the same file and settings where there is one, else one of the
-    /// same name. Nothing where there is none.
+    /// same name. `None` if there is none.
     ///
     /// # Errors
     /// When the file cannot be read.

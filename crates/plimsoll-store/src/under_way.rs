@@ -112,7 +112,7 @@ impl Store {
         found
     }
 
-    /// How far a run is that another process carries out; nothing where none does.
+    /// How far a run is that another process carries out; `None` if none does.
     pub fn under_way_of(&self, run: &str) -> Option<UnderWay> {
         let is_name = run.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"-_".contains(&letter));
         if !is_name || !self.is_going_on(run) {

@@ -181,7 +181,7 @@ impl Recording {
     }
 }
 
-/// Which request an answer belongs to that has no number; none where it has one.
+/// Which request an answer belongs to that has no number; empty if it has one.
 fn answers(answer: &Value) -> &'static [&'static str] {
     match name(answer) {
         "here" => &["greet"],

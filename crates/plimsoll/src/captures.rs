@@ -28,7 +28,7 @@ impl fmt::Display for Captured {
     }
 }
 
-/// Captured files of a run; nothing where it has none.
+/// Captured files of a run; `None` if it has none.
 pub(crate) fn of_run(store: &Store, run: &str) -> Option<Captured> {
     look(store, run).ok().flatten()
 }

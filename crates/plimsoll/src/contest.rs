@@ -77,7 +77,7 @@ impl Contest {
         self.blocks.iter().map(|block| block.values[cell]).collect()
     }
 
-    /// Which share of a cell's figures was taken off as the doing of others; nothing where nothing was.
+    /// Which share of a cell's figures was taken off as the doing of others; `None` if nothing was.
     pub(crate) fn foreign_share(&self, cell: usize) -> Option<f64> {
         let taken_off =
             |block: &Block| block.foreign.as_ref().map(|foreign| (foreign[cell], block.values[cell]));

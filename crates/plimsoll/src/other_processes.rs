@@ -28,7 +28,7 @@ impl<'o> OtherProcesses<'o> {
         Self { observer, began: None, used: BTreeMap::new(), measured: Duration::ZERO }
     }
 
-    /// Note on other users of the CPUs during the measurement; nothing where they used hardly any time.
+    /// Note on other users of the CPUs during the measurement; `None` if they used hardly any time.
     pub(crate) fn note(&self) -> Option<Note> {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         users_in_words(&self.used, self.measured.as_secs_f64() * 1e6 * cpus as f64).map(Note::other_processes)

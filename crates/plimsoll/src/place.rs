@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// `plimsoll/runs.sqlite` in the user's state folder (XDG Base Directory); nothing where neither XDG_STATE_HOME nor HOME says where that is.
+/// `plimsoll/runs.sqlite` in the user's state folder (XDG Base Directory); `None` if neither XDG_STATE_HOME nor HOME says where that is.
 pub(crate) fn of_runs() -> Option<PathBuf> {
     in_folder("XDG_STATE_HOME", ".local/state").map(|state| state.join("plimsoll/runs.sqlite"))
 }
@@ -13,7 +13,7 @@ fn in_folder(variable: &str, usual: &str) -> Option<PathBuf> {
     absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(usual)))
 }
 
-/// `plimsoll/ab` in the user's cache (XDG Base Directory); nothing where neither XDG_CACHE_HOME nor HOME says where that is.
+/// `plimsoll/ab` in the user's cache (XDG Base Directory); `None` if neither XDG_CACHE_HOME nor HOME says where that is.
 pub(crate) fn of_builds() -> Option<PathBuf> {
     in_folder("XDG_CACHE_HOME", ".cache").map(|cache| cache.join("plimsoll/ab"))
 }

@@ -89,7 +89,7 @@ impl Repository {
         Ok(commits)
     }
 
-    /// The commit that a revision names; nothing where it names none.
+    /// The commit that a revision names; `None` if it names none.
     pub(crate) fn commit(&self, name: &str) -> Result<Option<Commit>, Failure> {
         let Some(hash) = self.resolve(name) else { return Ok(None) };
         Ok(self.log(&["-1", &hash])?.pop())

@@ -32,7 +32,7 @@ pub(crate) fn own_file() -> Result<PathBuf, Failure> {
     })
 }
 
-/// Value of `--store` with which a command finds this store; nothing where it needs no such option.
+/// Value of `--store` with which a command finds this store; `None` if it needs no such option.
 pub(crate) fn named(store: &Store) -> Option<String> {
     match store.place() {
         Location::File(path) if place::of_runs().as_ref() == Some(path) => None,

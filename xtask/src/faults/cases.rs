@@ -291,7 +291,7 @@ impl Measured {
     }
 }
 
-/// The rows of a file of measured cases; none where it is missing.
+/// The rows of a file of measured cases; empty if it is missing.
 pub(super) fn rows(file: &str) -> Result<Vec<(String, Measured)>, String> {
     let text = fs::read_to_string(file).unwrap_or_default();
     let row = |line: &str| {

@@ -14,7 +14,7 @@ pub(super) trait Kernel {
     fn newest(&self) -> Option<u32>;
     /// All processes, each with an inode that no later process of its number has.
     fn list(&self) -> HashMap<i32, u64>;
-    /// Nothing where the process has ended.
+    /// `None` if the process has ended.
     fn stat(&self, pid: i32) -> Option<Stat>;
     /// Time of all threads of a process that is not reaped yet, in nanoseconds.
     fn own_ns(&self, pid: i32) -> Option<u64>;

@@ -51,7 +51,7 @@ impl ServicesTime {
         self.marked = last.map_or_else(|| self.processes.used(groups, &Proc), |it| it.used);
     }
 
-    /// What all of them used since then, in microseconds; nothing where they are not the same services, or none.
+    /// What all of them used since then, in microseconds; `None` if they are not the same services, or none.
     pub(crate) fn since_mark(&mut self, groups: &ById<Pid>) -> Option<u64> {
         let before = thread_cpu_time();
         let used = self.processes.used(groups, &Proc);

@@ -24,7 +24,7 @@ pub(super) struct Processes {
     /// The services that there were when the processes were seen.
     groups: ById<Pid>,
     known: HashMap<i32, Process>,
-    /// The number that was given to a process last, before the last look; nothing where it is not known.
+    /// The number that was given to a process last, before the last look; `None` if it is not known.
     newest: Option<u32>,
     /// Whether that was a new one. The process with this number may have been too young for the list.
     lists_again: bool,

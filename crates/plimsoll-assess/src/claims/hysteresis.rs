@@ -44,7 +44,7 @@ fn verdict(levels: &BTreeMap<String, String>, claim: &HysteresisClaim, trials: &
     verdict
 }
 
-/// The loop of one trial; nothing where it has a fault, or its steps do not make one.
+/// The loop of one trial; `None` if it has a fault, or its steps do not make one.
 fn of_trial(trial: &TrialRecord, claim: &HysteresisClaim) -> Option<Hysteresis> {
     if !trial.faults.is_empty() {
         return None;

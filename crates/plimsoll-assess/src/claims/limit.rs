@@ -24,7 +24,7 @@ struct Task<'e> {
 }
 
 impl<'e> Task<'e> {
-    /// The task of a phase; nothing where it does not search.
+    /// The task of a phase; `None` if it does not search.
     fn of(experiment: &'e Experiment, phase: &str) -> Option<Self> {
         let mut claims = claims(experiment);
         let claim = claims.find(|claim| claim.phase == phase)?;
@@ -140,7 +140,7 @@ fn claims(experiment: &Experiment) -> impl Iterator<Item = &SearchClaim> {
     limits.filter_map(LimitClaim::search)
 }
 
-/// The probes of one trial; none where it has a fault.
+/// The probes of one trial; empty if it has a fault.
 fn of_trial(task: &Task<'_>, phase: &str, trial: &TrialRecord) -> Vec<ProbeReport> {
     if !trial.faults.is_empty() {
         return Vec::new();

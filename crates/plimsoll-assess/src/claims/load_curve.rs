@@ -84,7 +84,7 @@ fn fitted(
     fit_load_curve(&rows, count).map(|curve| (points, curve))
 }
 
-/// The CPUs that a host had; none where it had all. A number of them was given out as [`cpus::assign`] does, among those that were sampled.
+/// The CPUs that a host had; empty if it had all. A number of them was given out as [`cpus::assign`] does, among those that were sampled.
 fn cpus_of(cell: &Cell, host: &str, trials: &[&TrialRecord]) -> Vec<u32> {
     let hosts = &cell.experiment.hosts;
     if let Cpus::These(these) = &hosts[host].cpus {

@@ -90,7 +90,7 @@ fn sender<'p>(plan: &'p Plan, claim: &LossCurveClaim) -> &'p str {
     load.and_then(|load| plan.experiment.loads.get(load)).map_or("", |load| load.from.as_str())
 }
 
-/// The point; nothing where no loss was noticed.
+/// The point; `None` if no loss was noticed.
 fn point(streams: &SteadyStreams) -> Option<LossPoint> {
     let loss = streams.loss()?;
     Some(LossPoint { rtt: streams.rtt_s(), loss, mss: streams.mss(), rate: streams.bits_per_second() })

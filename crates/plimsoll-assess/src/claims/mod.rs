@@ -88,7 +88,7 @@ pub(crate) fn findings(plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
     (1..).zip(&plan.experiment.claims).flat_map(of_claim).collect()
 }
 
-/// The claim that a finding answers; nothing where it answers none.
+/// The claim that a finding answers; `None` if it answers none.
 pub(crate) fn of<'p>(plan: &'p Plan, finding: &Finding) -> Option<&'p Claim> {
     plan.experiment.claims.get(finding.claim_number?.checked_sub(1)? as usize)
 }

@@ -104,7 +104,7 @@ pub fn window_passes(plan: &Plan, baseline: &[Slice], window: &Slice, control: O
     }
 }
 
-/// The figure over the control's; nothing where the control carried nothing.
+/// The figure over the control's; `None` if the control carried nothing.
 fn ratio(pair: &WindowPair) -> Option<f64> {
     match pair.control {
         None => Some(pair.treatment),

@@ -82,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    /// The plan in which a change is applied before the first phase that measures; nothing where the change cannot be made there.
+    /// The plan in which a change is applied before the first phase that measures; `None` if the change cannot be made there.
     fn applied(plan: &Plan, (name, text): (&str, &str), cause: CauseId) -> Option<Plan> {
         let experiment = &plan.cells.first()?.experiment;
         let after = experiment.all_phases().find(|phase| phase.measured_load().is_some())?.name.clone();

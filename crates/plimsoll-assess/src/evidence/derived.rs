@@ -60,7 +60,7 @@ pub(super) fn of(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Figure> {
 }
 
 /// What part of all softirqs' time the CPU took that took most of it, which part of all received packets the CPU that received most, and for which part of
-/// the time the first was busy; nothing where there is one CPU, or hardly any such time.
+/// the time the first was busy; empty if there is one CPU, or hardly any such time.
 pub(crate) fn busiest(counters: &BTreeMap<String, f64>, us: f64) -> Vec<(&'static str, f64)> {
     let of_cpus = |start: &str, field: &str| -> Vec<(String, f64)> {
         let each = counters.iter().filter_map(|(name, value)| {
@@ -120,7 +120,7 @@ pub(crate) fn open_files(counters: &BTreeMap<String, f64>) -> BTreeMap<String, f
 /// How many questions to name servers are open at any time.
 const QUESTIONS: &str = "dns.open_questions";
 
-/// For which part of the time with something to send the receiver's window was the limit; nothing where no stream tells.
+/// For which part of the time with something to send the receiver's window was the limit; `None` if no stream tells.
 fn window_limited_share(slice: &Slice) -> Option<f64> {
     let ends = slice.result.streams().iter().filter_map(Stream::sending_end);
     let (busy, limited) =
@@ -128,7 +128,7 @@ fn window_limited_share(slice: &Slice) -> Option<f64> {
     (busy > 0).then(|| 100.0 * limited as f64 / busy as f64)
 }
 
-/// For which part of the measured time the threads of the load used a CPU; nothing where their work is measured itself.
+/// For which part of the measured time the threads of the load used a CPU; `None` if their work is measured itself.
 fn generators_share(slice: &Slice) -> Option<f64> {
     let result = &slice.result;
     if result.facts.as_ref().is_some_and(|facts| facts.measures_its_own_work()) {

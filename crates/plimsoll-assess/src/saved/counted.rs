@@ -207,7 +207,7 @@ impl<'s> Contrast<'s> {
         Self { sides, goes_on, fell: if goes_on { fell } else { Vec::new() }, rates }
     }
 
-    /// Change of a counter on both sides; nothing where it fell in between.
+    /// Change of a counter on both sides; `None` if it fell in between.
     fn counts(&self, name: &str) -> Option<SideCounts> {
         let [before, after] = self.sides;
         if !before.shows(name) || !after.shows(name) {

@@ -87,7 +87,7 @@ impl Part {
     }
 }
 
-/// A run as counters and stacks of the measured host, with a name for that part; nothing where nothing was measured.
+/// A run as counters and stacks of the measured host, with a name for that part; `None` if nothing was measured.
 pub fn of_run(plan: &Plan, trials: &[TrialRecord], part: Part) -> Option<(Vec<Saved>, String)> {
     let (_, trials) = aa_test::split(trials);
     let cell = &part.of(plan.cells.iter())?.levels;

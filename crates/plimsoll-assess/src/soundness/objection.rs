@@ -30,7 +30,7 @@ const ODD: f64 = 0.05;
 /// More failed connections than this share, in a measured phase, and the rate is not that of the service any more.
 const FAILED: f64 = 0.05;
 
-/// Why trials cannot be judged; nothing when they can.
+/// Why trials cannot be judged; `None` if they can.
 pub(crate) fn objection(trials: &[&TrialRecord]) -> Option<String> {
     objection_to_load(trials).or_else(|| failing(&measured(trials, PhaseKind::Measure)))
 }
@@ -94,7 +94,7 @@ fn results<'t>(slices: &[&'t Slice]) -> Vec<&'t LoadResult> {
     slices.iter().map(|slice| &slice.result).collect()
 }
 
-/// Why generators on several machines were not as one, with the name of the machine; nothing where they were, or there was one.
+/// Why generators on several machines were not as one, with the name of the machine; `None` if they were, or there was one.
 pub(crate) fn apart(slices: &[&Slice]) -> Option<String> {
     let driven: Vec<&[Generator]> = slices.iter().map(|slice| slice.result.generators.as_slice()).collect();
     let driven: Vec<&[Generator]> = driven.into_iter().filter(|generators| !generators.is_empty()).collect();
@@ -237,7 +237,7 @@ fn failing_everywhere(trials: &[&TrialRecord]) -> Option<String> {
     Some(format!("{place} failed, {failed} of {} in all{}", failed + done, first_error(&slices)))
 }
 
-/// The first error of a load, to be put behind what failed; nothing where none was kept.
+/// The first error of a load, to be put behind what failed; empty if none was kept.
 fn first_error(slices: &[&Slice]) -> String {
     let first = slices.iter().find_map(|slice| slice.result.first_error.as_ref());
     first.map_or_else(String::new, |error| format!("; the first error: {error}"))

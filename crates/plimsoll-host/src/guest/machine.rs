@@ -196,7 +196,7 @@ fn probe_kvm() -> Accelerator {
 /// What QEMU exits with when the guest writes 0x10 to the port of `isa-debug-exit`: twice that, and 1.
 const PROBE_RAN: i32 = 0x21;
 
-/// Boots a guest that is one sector, which ends it at once, and says how QEMU ended; none where it had not ended in time.
+/// Boots a guest that is one sector, which ends it at once, and says how QEMU ended; `None` if it had not ended in time.
 fn run_probe(accelerator: &str, patience: Duration) -> io::Result<Option<ExitStatus>> {
     let mut sector = tempfile::NamedTempFile::new()?;
     let mut bytes = [0; 512];

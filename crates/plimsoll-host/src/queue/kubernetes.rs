@@ -198,7 +198,7 @@ fn why_it_waits(status: &Value) -> String {
     unmet.map(|it| text(&it["message"])).find(|message| !message.is_empty()).unwrap_or_default().to_owned()
 }
 
-/// The members of a list; none where a part is missing.
+/// The members of a list; empty if a part is missing.
 fn each(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }

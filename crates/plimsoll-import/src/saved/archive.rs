@@ -65,7 +65,7 @@ enum Packing {
     Xz,
 }
 
-/// Whether a file is an archive, by how it begins; nothing where it is none.
+/// Whether a file is an archive, by how it begins; `None` if it is none.
 fn packing(head: &[u8]) -> Option<Packing> {
     let is_tar = head.get(257..262) == Some(b"ustar");
     match head {
@@ -75,7 +75,7 @@ fn packing(head: &[u8]) -> Option<Packing> {
     }
 }
 
-/// The known texts of a folder or an archive; nothing where the path is an ordinary file.
+/// The known texts of a folder or an archive; `None` if the path is an ordinary file.
 ///
 /// # Errors
 /// The system refuses, the archive is damaged or of an unknown packing, or a limit is exceeded.

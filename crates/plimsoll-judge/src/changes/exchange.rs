@@ -55,7 +55,7 @@ fn mostly_different(sorted: &[f64]) -> bool {
     2 * sorted.windows(2).filter(|pair| pair[0] == pair[1]).count() <= sorted.len()
 }
 
-/// The scores of the values, or of the means of blocks of them, with mean 0 and variance 1; nothing where all are equal.
+/// The scores of the values, or of the means of blocks of them, with mean 0 and variance 1; empty if all are equal.
 fn normal_scores(values: &[f64]) -> Vec<f64> {
     let block = values.len().div_ceil(MOST_BLOCKS);
     let means: Vec<f64> = values.chunks_exact(block).map(crate::stats::mean).collect();

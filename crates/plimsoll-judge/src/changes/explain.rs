@@ -381,7 +381,7 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// The slope of values over their indices, with the sum of squares that it rests on; nothing where there is but one.
+/// The slope of values over their indices, with the sum of squares that it rests on; `None` if there is but one.
 fn slope(values: &[f64], at: &[usize]) -> Option<(f64, f64)> {
     let origin = *at.first()?;
     let places: Vec<f64> = at.iter().map(|index| (index - origin) as f64).collect();

@@ -96,7 +96,7 @@ pub struct Changes {
     pub cycles: Vec<usize>,
     /// How many places have no value.
     pub missing: usize,
-    /// The values as they would be had the last level held all the time; nothing where nothing was found to take out.
+    /// The values as they would be had the last level held all the time; `None` if nothing was found to take out.
     #[serde(skip)]
     flat: Option<Vec<f64>>,
 }
@@ -262,7 +262,7 @@ impl Changes {
         }
     }
 
-    /// The values as they would be had the last level held all the time, without trend and cycles; nothing where nothing was found to take
+    /// The values as they would be had the last level held all the time, without trend and cycles; `None` if nothing was found to take
     /// out, or where one would be too large a number.
     pub(crate) fn flat(&self) -> Option<&[f64]> {
         self.flat.as_deref().filter(|flat| flat.iter().all(|v| v.is_finite()))

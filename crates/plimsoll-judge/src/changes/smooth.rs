@@ -21,7 +21,7 @@ pub(super) struct Smooth {
     pub(super) degree: usize,
 }
 
-/// The curve of this degree through values at these places, those far off it pulled in; nothing where there are too few of them.
+/// The curve of this degree through values at these places, those far off it pulled in; `None` if there are too few of them.
 pub(super) fn smooth(values: &[f64], places: &Places, degree: usize) -> Option<Smooth> {
     if values.len() < VALUES_PER_COEFFICIENT * (degree + 1) {
         return None;

@@ -150,7 +150,7 @@ fn rounding(values: &[f64], step: f64, scale: Scale) -> f64 {
 }
 
 /// Judges pairs of figures into which no chance comes, such as numbers of instructions, once each side has been seen to repeat to the last bit: there is
-/// nothing to test then, and the ratio is what it is. Nothing where they do not repeat.
+/// nothing to test then, and the ratio is what it is. `None` if they do not repeat.
 ///
 /// # Errors
 /// As [`paired`].

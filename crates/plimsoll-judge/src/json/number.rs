@@ -67,7 +67,7 @@ pub(crate) fn shape(text: &str) -> Shape {
 }
 
 /// The number that `text` is with this decimal mark. Thousands may be separated by the other mark, an apostrophe, or a blank of any width, always
-/// in groups of three. Nothing where it is no number, or no finite one.
+/// in groups of three. `None` if it is no number, or no finite one.
 pub(crate) fn parse(text: &str, mark: Mark) -> Option<f64> {
     let finite = |text: &str| text.parse::<f64>().ok().filter(|value| value.is_finite());
     let simple = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'e' | b'E');

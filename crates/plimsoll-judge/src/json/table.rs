@@ -40,7 +40,7 @@ pub(crate) struct Table<'t> {
     list: bool,
     /// The line of the heading, or of the first row.
     first: u32,
-    /// The decimal mark; nothing where no number shows it and none was given.
+    /// The decimal mark; `None` if no number shows it and none was given.
     mark: Option<Mark>,
     /// The line that set the mark; `None` if it was given or assumed.
     mark_line: Option<u32>,

@@ -93,7 +93,7 @@ impl Limit {
     }
 }
 
-/// How much to give next in a trial that found this so far; nothing when another probe of it would add little: the interval of
+/// How much to give next in a trial that found this so far; `None` if another probe of it would add little: the interval of
 /// the trial alone is within 70 % of the precision, so that a few together are surer than that, or the limit surely lies outside of the range.
 ///
 /// # Errors

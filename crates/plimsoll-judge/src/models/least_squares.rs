@@ -40,7 +40,7 @@ fn error(rows: &[Row], coefficients: &[f64; 3]) -> f64 {
     rows.iter().map(|row| (row.value / value(coefficients, &row.terms) - 1.0).powi(2)).sum()
 }
 
-/// The coefficients of the chosen terms; nothing where the rows do not determine them.
+/// The coefficients of the chosen terms; `None` if the rows do not determine them.
 fn solve(rows: &[Row], weights: &[f64], terms: &[usize]) -> Option<[f64; 3]> {
     match *terms {
         [a] => solve_for([a], rows, weights),
@@ -59,7 +59,7 @@ fn solve_for<const K: usize>(terms: [usize; K], rows: &[Row], weights: &[f64]) -
     Some(coefficients)
 }
 
-/// The coefficients of `K` columns that describe `values` with the least sum of weighted squares, by the normal equations; nothing where the
+/// The coefficients of `K` columns that describe `values` with the least sum of weighted squares, by the normal equations; `None` if the
 /// columns do not determine them.
 pub(super) fn weighted<const K: usize>(
     columns: &[[f64; K]],

@@ -24,7 +24,7 @@ const NARROW: f64 = 0.5;
 /// gathered by chance.
 const USUAL_DISTANCE: f64 = 0.75;
 
-/// The places where values gather, as ranges of `sorted`, most of whose values are different; none where they do not, or where these places are
+/// The places where values gather, as ranges of `sorted`, most of whose values are different; empty if they do not, or where these places are
 /// few.
 fn clumps(sorted: &[f64]) -> Vec<std::ops::Range<usize>> {
     let gaps: Vec<f64> = sorted.windows(2).map(|w| w[1] - w[0]).collect();

@@ -247,7 +247,7 @@ fn is_beyond(ratio: f64, factor: f64) -> bool {
     !(1.0 / factor..=factor).contains(&ratio)
 }
 
-/// Why the control cannot stand for what the treated service would have done without a flood; nothing where it can.
+/// Why the control cannot stand for what the treated service would have done without a flood; `None` if it can.
 fn adrift(medians: Medians) -> Option<String> {
     let [before, after] = medians.control?;
     is_beyond(after / before, ADRIFT).then(|| {

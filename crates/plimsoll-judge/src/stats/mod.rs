@@ -53,7 +53,7 @@ pub fn median_in_place(values: &mut [f64]) -> f64 {
     midpoint(lower, upper)
 }
 
-/// The median of the slopes between all pairs of points with different x (Theil 1950, Sen 1968); nothing where there is no such pair.
+/// The median of the slopes between all pairs of points with different x (Theil 1950, Sen 1968); `None` if there is no such pair.
 pub fn median_slope(points: &[(f64, f64)]) -> Option<f64> {
     let pairs = points.iter().enumerate().flat_map(|(i, a)| points[i + 1..].iter().map(move |b| (a, b)));
     let mut slopes: Vec<f64> =

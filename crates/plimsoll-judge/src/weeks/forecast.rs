@@ -31,7 +31,7 @@ const RISES: f64 = 0.95;
 /// Values are no more exact than this share of the largest.
 const EXACT: f64 = 1e-6;
 
-/// When the level of a series of days comes up to a limit, or down to it where it is below; nothing where that is not to be seen. Days without
+/// When the level of a series of days comes up to a limit, or down to it where it is below; `None` if nothing points there. Days without
 /// a value are left out beforehand.
 pub fn reached(days: &[f64], limit: f64) -> Option<Reached> {
     let days = &days[days.len().saturating_sub(DAYS)..];

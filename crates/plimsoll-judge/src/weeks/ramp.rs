@@ -172,7 +172,7 @@ fn alike(hours: &[Option<f64>], level: f64) -> f64 {
     if alone > 0.0 { (together / alone).clamp(0.0, MOST_ALIKE) } else { 0.0 }
 }
 
-/// Surprise of an hour, given the one before; nothing where one of them was not measured.
+/// Surprise of an hour, given the one before; `None` if one of them was not measured.
 fn unforeseen(hours: &[Option<f64>], hour: usize, level: f64, rho: f64) -> Option<f64> {
     Some(hours[hour]? - level - rho * (hours[hour - 1]? - level))
 }

@@ -21,7 +21,7 @@ impl<'a> ProgressReporter<'a> {
         Self { control, of, last: (Instant::now(), 0) }
     }
 
-    /// Reports how much is done, how much of it failed, and the rate since the last time; nothing where that was a moment ago.
+    /// Reports how much is done, how much of it failed, and the rate since the last report, unless that was a moment ago.
     pub(super) fn report(&mut self, done: u64, errors: u64) {
         let now = Instant::now();
         let since = now.duration_since(self.last.0);

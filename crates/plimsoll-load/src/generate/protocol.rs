@@ -30,7 +30,7 @@ pub(super) trait Protocol: Sized {
     /// A batch of requests begins, to the target with this index.
     fn batch(&self, _asked: Self::Request, _answer: &mut Self::Reply, _target: usize, _batch: Batch) {}
 
-    /// The bytes to send to the target with this index, the same until the server has answered; nothing where the server speaks first.
+    /// The bytes to send to the target with this index, the same until the server has answered; empty if the server speaks first.
     fn request<'p>(
         &'p mut self,
         asked: Self::Request,
@@ -86,17 +86,17 @@ pub(super) trait Protocol: Sized {
     /// A request will never be answered.
     fn abandoned(&mut self, _asked: Self::Request, _answer: &Self::Reply) {}
 
-    /// The server's words that made an answer a fault; nothing where they are not known any more.
+    /// The server's words that made an answer a fault; `None` if they are not known any more.
     fn complaint(&self, _answer: &Self::Reply) -> Option<String> {
         None
     }
 
-    /// The server's words before it ended a connection; nothing where the protocol has no such words.
+    /// The server's words before it ended a connection; `None` if the protocol has no such words.
     fn last_words(&self, _answer: &Self::Reply) -> Option<String> {
         None
     }
 
-    /// How many bytes a request that was answered has moved; nothing where those that were received count.
+    /// How many bytes a request that was answered has moved; `None` if those that were received count.
     fn moved(&self, _asked: Self::Request) -> Option<u64> {
         None
     }

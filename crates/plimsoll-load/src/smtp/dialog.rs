@@ -54,7 +54,7 @@ pub(crate) enum Next {
     Text,
     /// The message is done with.
     Done {
-        /// Why the server did not take it; nothing where it did.
+        /// Why the server did not take it; `None` if it did.
         refusal: Option<Refusal>,
         /// Whether the server takes another.
         stays: bool,
@@ -143,7 +143,7 @@ impl Dialog {
         self.quit = true;
     }
 
-    /// The first line of the server that said no; nothing where there was none.
+    /// The first line of the server that said no; `None` if there was none.
     pub(crate) fn said_no(&self) -> Option<&str> {
         self.said_no.as_deref()
     }

@@ -115,7 +115,7 @@ pub(crate) struct ReceivedStamp {
     pub(crate) whole: bool,
 }
 
-/// Reads the stamp of a message as it came over the wire, and checks it; nothing where it has none.
+/// Reads the stamp of a message as it came over the wire, and checks it; `None` if it has none.
 pub(crate) fn check(wire: &[u8]) -> Option<ReceivedStamp> {
     let end = memmem::find(wire, b"\r\n\r\n")? + 2;
     let (headers, text) = (&wire[..end], &wire[end + 2..]);

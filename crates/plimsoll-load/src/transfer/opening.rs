@@ -47,7 +47,7 @@ pub(crate) enum Opening {
     },
 }
 
-/// The final state of a stream on the service's side; nothing where it is not known.
+/// Final state of a stream on the service's side; `None` if it is not known.
 pub(crate) type State = Option<TcpState>;
 
 /// Writes an opening and waits until the service is ready.

@@ -28,7 +28,7 @@ impl Label {
         }
     }
 
-    /// Reads the label of a datagram; nothing where it has none.
+    /// Reads the label of a datagram; `None` if it has none.
     pub(crate) fn read(datagram: &[u8]) -> Option<Self> {
         let fields = datagram.get(..LABEL)?.strip_prefix(&MAGIC)?;
         let field =

@@ -167,7 +167,7 @@ impl Link {
 }
 
 impl LinkDirection {
-    /// Why netem cannot do this, in words that follow on "netem"; nothing where it can.
+    /// Why netem cannot do this, in words that follow on "netem"; `None` if it can.
     pub fn beyond_netem(&self) -> Option<&'static str> {
         let asked = AskedOfNetem {
             rate: self.rate.is_some(),
@@ -202,7 +202,7 @@ pub struct GrantedByNetem {
     pub delay_ns: i64,
     /// How much longer or shorter it may travel.
     pub jitter_ns: i32,
-    /// Capacity of the queue in packets; nothing where none waits, or for the usual one.
+    /// Capacity of the queue in packets; absent if none waits, or for the usual one.
     pub queue: Option<u32>,
 }
 

@@ -233,7 +233,7 @@ impl FileError {
         std::iter::successors(Some(self), |error| error.next.as_deref())
     }
 
-    /// The first of several errors, linked to the others; nothing where there is none.
+    /// The first of several errors, linked to the others; `None` if there is none.
     fn all_of(errors: Vec<Self>) -> Option<Self> {
         let before = |next: Option<Self>, error: Self| Some(Self { next: next.map(Box::new), ..error });
         errors.into_iter().rev().fold(None, before)

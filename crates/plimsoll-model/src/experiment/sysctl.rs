@@ -35,7 +35,7 @@ pub fn is_of_a_host(name: &str) -> bool {
     OWN.iter().any(|start| name.starts_with(start))
 }
 
-/// The file of a setting: dots separate folders, and a `/` stands for a dot inside a name, as in sysctl(8). Nothing where this is no name
+/// The file of a setting: dots separate folders, and a `/` stands for a dot inside a name, as in sysctl(8). `None` if this is no name
 /// of a setting.
 pub fn path(name: &str) -> Option<PathBuf> {
     let parts: Vec<String> = name.split('.').map(|part| part.replace('/', ".")).collect();

@@ -35,7 +35,7 @@ impl CpuTime {
         Self { busy: sum(STATES.len() - IDLE), all: sum(STATES.len()) }
     }
 
-    /// The share of the time since then in which they worked; nothing where no time passed.
+    /// The share of the time since then in which they worked; `None` if no time passed.
     pub fn busy_since(self, before: Self) -> Option<f64> {
         let all = self.all - before.all;
         (all > 0.0).then(|| ((self.busy - before.busy) / all).clamp(0.0, 1.0))

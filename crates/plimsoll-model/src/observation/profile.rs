@@ -187,7 +187,7 @@ impl Profile {
         self.nodes.iter().map(|node| node.own).sum()
     }
 
-    /// The frame of a node; nothing where the record is damaged.
+    /// The frame of a node; `None` if the record is damaged.
     pub fn frame(&self, node: &StackNode) -> Option<&Frame> {
         self.frames.get(node.frame as usize)
     }

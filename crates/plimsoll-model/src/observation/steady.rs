@@ -20,7 +20,7 @@ pub struct SteadyStreams {
 }
 
 impl SteadyStreams {
-    /// Streams of a slice, sent from `host`; nothing where none went on after a loss.
+    /// Streams of a slice, sent from `host`; `None` if none went on after a loss.
     pub fn of(slice: &Slice, host: &str) -> Option<Self> {
         let streams = slice.result.streams();
         let counters = slice.counters.get(host)?;
@@ -57,7 +57,7 @@ impl SteadyStreams {
         self.mss += other.mss;
     }
 
-    /// Losses for each segment, counted as TCP notices them; nothing where there was none.
+    /// Losses for each segment, counted as TCP notices them; `None` if there was none.
     pub fn loss(&self) -> Option<f64> {
         Some(self.episodes / self.segments).filter(|loss| *loss > 0.0 && *loss < 1.0)
     }

@@ -137,7 +137,7 @@ impl Reading {
         self.reads.into_iter().flat_map(Reader::metrics).chain(picked).collect()
     }
 
-    /// The figure that it is about; nothing where it gives none.
+    /// The figure that it is about; `None` if it gives none.
     pub fn usual(&self) -> Option<NamedMetric> {
         let named = self.named();
         named.iter().find(|metric| metric.name == Self::USUAL).or(named.first()).cloned()

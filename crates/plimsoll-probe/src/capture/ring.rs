@@ -197,7 +197,7 @@ impl Block {
     }
 }
 
-/// The packet whose header is at the start of `bytes`; nothing where it would end beyond them.
+/// The packet whose header is at the start of `bytes`; `None` if it would end beyond them.
 fn packet(bytes: &[u8]) -> Option<RingPacket<'_>> {
     let data = bytes.get(PACKET_DATA..PACKET_DATA + 2)?;
     let data = usize::from(u16::from_ne_bytes([data[0], data[1]]));

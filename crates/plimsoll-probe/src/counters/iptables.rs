@@ -14,7 +14,7 @@ const NAME: usize = 32;
 const HOOKS: usize = 32;
 const ENTRIES: usize = 76;
 
-/// The rules of all tables of the calling thread's network namespace; nothing where none is loaded, or without the right to ask.
+/// The rules of all tables of the calling thread's network namespace; `None` if none is loaded, or without the right to ask.
 /// A table is asked for by a name that the kernel lists, since any other would be made.
 pub(super) fn count_rules(proc: &Path) -> Option<u64> {
     let net = super::net_directory(proc);

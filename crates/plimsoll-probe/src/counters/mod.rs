@@ -142,7 +142,7 @@ pub struct Counters {
     sources: Vec<Source>,
     table: Table,
     buffer: Vec<u8>,
-    /// To ask for queueing disciplines; nothing where the kernel refuses.
+    /// To ask for queueing disciplines; `None` if the kernel refuses.
     route: Option<Socket>,
     listeners: Listeners,
     drops: Drops,

@@ -156,7 +156,7 @@ impl Sum {
     }
 }
 
-/// The soft limit of open files, from `/proc/PID/limits`; nothing where there is none.
+/// The soft limit of open files, from `/proc/PID/limits`; `None` if there is none.
 fn limit_of_files(text: &str) -> Option<f64> {
     let rest = text.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     rest.split_ascii_whitespace().next()?.parse().ok().filter(|limit| *limit > 0.0)

@@ -41,7 +41,7 @@ impl ControlGroups {
     }
 }
 
-/// The groups that a process is in, as the kernel tells them (cgroups(7)); nothing where it has ended.
+/// The groups that a process is in, as the kernel tells them (cgroups(7)); `None` if it has ended.
 ///
 /// The kernel holds `css_set_lock` meanwhile, which each fork takes (kernel/cgroup/cgroup.c): it is not to be asked for each of hundreds of processes again and
 /// again.

@@ -55,7 +55,7 @@ pub(super) struct JitMap {
 }
 
 impl JitMap {
-    /// What code without a name is called, by the library of the process that compiles; nothing where none is known.
+    /// What code without a name is called, by the library of the process that compiles; `None` if none is known.
     pub(super) fn nameless(&mut self, file: &Path) -> Option<&str> {
         let root = file.ancestors().find(|above| above.ends_with("root"));
         let ask = || compiled_by(&fs::read_to_string(root?.with_file_name("maps")).ok()?);

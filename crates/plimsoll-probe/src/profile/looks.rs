@@ -93,7 +93,7 @@ pub(super) enum Pace {
 }
 
 impl Process {
-    /// A process whose threads are not known yet; nothing where it has ended.
+    /// A process whose threads are not known yet; `None` if it has ended.
     pub(super) fn open(pid: u32, identity: Identity, pace: Pace, room: &mut usize) -> Option<Self> {
         let comm = KeptFile::open(format!("/proc/{pid}/comm"), room).ok()?;
         Some(Self { identity, comm, groups: None, threads: HashMap::new(), pace, ran_ns: 0 })
@@ -192,7 +192,7 @@ impl Process {
     }
 }
 
-/// The inode of a process's network namespace; nothing where it has ended.
+/// The inode of a process's network namespace; `None` if it has ended.
 pub(super) fn namespace_of(pid: u32) -> Option<u64> {
     fs::metadata(format!("/proc/{pid}/ns/net")).ok().map(|namespace| namespace.ino())
 }

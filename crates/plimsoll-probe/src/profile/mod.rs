@@ -243,7 +243,7 @@ impl Profiler {
         Ok(Self { commands: Some(commands), thread: Some(thread), denied, untraced })
     }
 
-    /// Why stacks are not sampled; nothing where they are.
+    /// Why stacks are not sampled; `None` if they are.
     pub fn denied(&self) -> Option<&ProfilerError> {
         self.denied.as_ref()
     }

@@ -29,7 +29,7 @@ pub(super) struct Mapping {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Identity {
     pub(super) name: Arc<str>,
-    /// The inode of its network namespace; none where the process was gone before it could be asked.
+    /// The inode of its network namespace; `None` if the process was gone before it could be asked.
     pub(super) namespace: Option<u64>,
     pub(super) kind: ProcessKind,
     /// The service that it is part of.
@@ -152,7 +152,7 @@ fn marked(pid: u32, run: Option<&str>) -> Option<Arc<str>> {
 pub(super) const OWN_NAME: &str = "plimsoll";
 
 /// Whether the program is Plimsoll: the same file, or a file of its name, as of a run of another version. What a process calls itself says nothing.
-/// Nothing where it has ended.
+/// `None` if it has ended.
 fn is_own_program(pid: u32) -> Option<bool> {
     static OWN: OnceLock<Option<(u64, u64)>> = OnceLock::new();
     let link = format!("/proc/{pid}/exe");
@@ -422,7 +422,7 @@ fn read(pid: u32, services: &mut Services) -> Process {
     Process { identity, mappings, birth, ..Process::default() }
 }
 
-/// Code that the kernel says a process has mapped; nothing where it is of no file and was not compiled by the program.
+/// Code that the kernel says a process has mapped; `None` if it is of no file and was not compiled by the program.
 pub(super) fn mapping(pid: u32, start: u64, length: u64, offset: u64, name: &OsStr) -> Option<Mapping> {
     let end = start.checked_add(length)?;
     match name.as_encoded_bytes() {

@@ -104,7 +104,7 @@ fn read(stat: &File) -> Option<Throttled> {
 }
 
 /// `cpu.stat` of version 1, with times in nanoseconds, and of version 2, in microseconds (Documentation/scheduler/sched-bwc.rst,
-/// Documentation/admin-guide/cgroup-v2.rst). Nothing where there is no quota to speak of.
+/// Documentation/admin-guide/cgroup-v2.rst). `None` if there is no quota to speak of.
 fn parse(text: &str) -> Option<Throttled> {
     let of = |wanted: &str| {
         text.lines().find_map(|line| line.strip_prefix(wanted)?.strip_prefix(' ')?.trim().parse::<u64>().ok())

@@ -36,18 +36,18 @@ pub(super) fn online_cpus() -> usize {
     fs::read_to_string("/sys/devices/system/cpu/online").map_or(0, |list| parse_cpu_list(&list).len())
 }
 
-/// What the kernel keeps of a process: how it is scheduled, and how late its timers may be. Nothing where it has ended, and for a thread of the kernel.
+/// What the kernel keeps of a process: how it is scheduled, and how late its timers may be. `None` if it has ended, and for a thread of the kernel.
 pub(super) fn of_process(pid: u32, cpus: usize) -> Option<impl Iterator<Item = (StateKind, u64)>> {
     let slack = timer_slack(pid).map(|ns| (StateKind::TimerSlack, ns));
     Some(scheduling(pid, cpus)?.into_iter().chain(slack))
 }
 
-/// By how many nanoseconds its timers may be late; nothing where the kernel does not tell: Linux tells it to those who may change it.
+/// By how many nanoseconds its timers may be late; `None` if the kernel does not tell: Linux tells it to those who may change it.
 fn timer_slack(pid: u32) -> Option<u64> {
     small_file::text(Path::new(&format!("/proc/{pid}/timerslack_ns"))).ok()?.trim().parse().ok()
 }
 
-/// How a process is scheduled; nothing where it has ended, and for a thread of the kernel, which has its own place.
+/// How a process is scheduled; `None` if it has ended, and for a thread of the kernel, which has its own place.
 fn scheduling(pid: u32, cpus: usize) -> Option<[(StateKind, u64); 3]> {
     let (nice, policy) = of_stat(&small_file::text(Path::new(&format!("/proc/{pid}/stat"))).ok()?)?;
     let status = small_file::text(Path::new(&format!("/proc/{pid}/status"))).ok()?;

@@ -270,7 +270,7 @@ fn as_in_the_source(name: &str) -> &str {
     name.split_once('.').map_or(name, |(name, _)| name)
 }
 
-/// The file itself, or the one that was split off from it and has more names. Nothing where it is not to be read: what any process of the machine has
+/// The file itself, or the one that was split off from it and has more names. `None` if it is not to be read: what any process of the machine has
 /// mapped may be a pipe, or be cut short while it is read, which ends the reader. Processes of the run may bring their own files; of others only
 /// what nobody but their owner can write is read, and that owner is root or whoever runs this.
 fn program(file: &Path, is_of_the_run: bool, reads_lines: bool) -> Option<Program> {

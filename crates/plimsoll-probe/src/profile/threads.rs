@@ -62,7 +62,7 @@ pub(super) struct Thread {
 pub(super) struct Schedule {
     /// For how long it ran, in nanoseconds.
     pub(super) ran_ns: u64,
-    /// How long it waited for a CPU, in microseconds; nothing where it did not.
+    /// How long it waited for a CPU, in microseconds; `None` if it did not.
     pub(super) queued_us: Option<u64>,
 }
 
@@ -78,7 +78,7 @@ impl Thread {
         std::iter::once(&self.wchan).chain(&self.stack).chain(&self.schedstat)
     }
 
-    /// What it did since it was last looked at; nothing where the kernel does not tell.
+    /// What it did since it was last looked at; `None` if the kernel does not tell.
     pub(super) fn schedule(&mut self, buffer: &mut [u8]) -> Option<Schedule> {
         let text = read(self.schedstat.as_ref()?, buffer).ok()?;
         let mut fields = text.split_ascii_whitespace().map(str::parse::<u64>);
@@ -90,7 +90,7 @@ impl Thread {
         Some(Schedule { ran_ns, queued_us: Some(queued_ns / 1000).filter(|us| *us > 0) })
     }
 
-    /// Where it sleeps, as a thread of this program; nothing where it runs, or could.
+    /// Where it sleeps, as a thread of this program; `None` if it runs, or could.
     pub(super) fn asleep(
         &mut self,
         buffer: &mut [u8],

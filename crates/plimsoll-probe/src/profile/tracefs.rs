@@ -24,7 +24,7 @@ impl TraceFs {
         Self(mount().ok())
     }
 
-    /// The number of a tracepoint such as `oom/mark_victim`; nothing where the kernel has none of that name, or does not show it.
+    /// The number of a tracepoint such as `oom/mark_victim`; `None` if the kernel has none of that name, or does not show it.
     pub(crate) fn id(&self, tracepoint: &str) -> Option<u64> {
         self.read(tracepoint, "id")?.trim().parse().ok()
     }

@@ -112,7 +112,7 @@ fn chart(number: usize, path: &HopsDetails) -> Figure {
     }
 }
 
-/// Where a hop is drawn, in Mbit/s; nothing where nothing is known of its rate.
+/// Where a hop is drawn, in Mbit/s; `None` if nothing is known of its rate.
 fn height(hop: &HopReport) -> Option<f64> {
     Some(drawn(hop.bits_per_second.or(hop.at_least_bits_per_second)? / 1e6))
 }

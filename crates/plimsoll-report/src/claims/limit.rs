@@ -142,7 +142,7 @@ fn how_to_read(search: &SearchDetails) -> String {
     )
 }
 
-/// Prediction of the limit from light load, beside the result of the search; nothing where it was not requested.
+/// Prediction of the limit from light load, beside the result of the search; `None` if it was not requested.
 fn prediction(search: &SearchDetails, verdict: Option<&Verdict>) -> Option<String> {
     let predicted = search.predicted.as_ref()?;
     let range = |interval: Interval| format!("{} to {}", figure(interval.lo()), figure(interval.hi()));

@@ -91,7 +91,7 @@ trait Shown {
         found.iter().filter_map(Self::section).collect()
     }
 
-    /// The figures that the answers rest on; nothing where those of the phases say enough.
+    /// The figures that the answers rest on; `None` if those of the phases say enough.
     fn basis(found: &[Judged<'_, Self::Details>]) -> Option<Table> {
         Self::sections(found).into_iter().find_map(Section::first_table)
     }

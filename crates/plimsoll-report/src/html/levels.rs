@@ -15,7 +15,7 @@ use crate::wording::{self, Cell};
 const CAPTION: &str = "Large marks are medians of trials, which are the small marks; several cycles of a trial are put together by their median. Whiskers \
 are 95 % intervals of the medians, or the range of fewer than six trials.";
 
-/// A chart for each measured phase and each choice of levels beyond the second factor; nothing where no factor has two levels.
+/// A chart for each measured phase and each choice of levels beyond the second factor; `None` if no factor has two levels.
 pub(super) fn section(report: &RunReport) -> Option<Section> {
     let mut phases: Vec<&str> = Vec::new();
     let measured = report.trials.iter().flat_map(|trial| &trial.phases);

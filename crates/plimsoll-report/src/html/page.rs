@@ -71,7 +71,7 @@ pub(super) fn served(title: &Markup, above: &Markup, body: &Markup, charts: bool
     }
 }
 
-/// Content of a page that [`write`] made with the bundle beside it: its title and its body, as HTML. Nothing where another version made it, whose style
+/// Content of a page that [`write`] made with the bundle beside it: its title and its body, as HTML. `None` if another version made it, whose style
 /// or script was another.
 pub(super) fn inside(page: &str) -> Option<(&str, &str)> {
     let (head, rest) = page.split_once("<body>")?;

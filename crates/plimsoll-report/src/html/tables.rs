@@ -24,7 +24,7 @@ pub(super) fn figures(report: &RunReport, cells: &[CellRows]) -> Option<Section>
     })
 }
 
-/// Findings with their sentences and tables, one below the other; nothing where there is none.
+/// Findings with their sentences and tables, one below the other; `None` if there is none.
 pub(super) fn found(
     id: &'static str,
     title: &'static str,

@@ -117,14 +117,14 @@ pub(super) fn rates_of(phase: &PhaseRecord, arm: Arm, metric: Metric) -> Vec<Win
     windows(rates(&counted, step_s), start_s, step_s)
 }
 
-/// Stretches of this length from a moment on, each with its rate; none where no load ran.
+/// Stretches of this length from a moment on, each with its rate; empty if no load ran.
 fn windows(rates: impl IntoIterator<Item = Option<f64>>, start_s: f64, step_s: f64) -> Vec<Window> {
     let at = |n: usize| start_s + n as f64 * step_s;
     let rates = rates.into_iter().enumerate();
     rates.filter_map(|(n, rate)| Some(Window { from_s: at(n), to_s: at(n + 1), rate: rate? })).collect()
 }
 
-/// Rate in each step; nothing where a load covered less than a twentieth of it.
+/// Rate in each step; empty if a load covered less than a twentieth of it.
 fn rates(counted: &[(f64, f64)], step_s: f64) -> Vec<Option<f64>> {
     counted.iter().map(|&(n, covered)| (covered > step_s * 0.05).then(|| n / covered)).collect()
 }

@@ -59,7 +59,7 @@ fn row(cell: String, phase: &str, streams: &[Stream]) -> Row {
     ])
 }
 
-/// Rates of the streams in one direction, in Mbit/s; nothing where no bytes went that way.
+/// Rates of the streams in one direction, in Mbit/s; empty if no bytes went that way.
 fn rate(streams: &[Stream], bytes: fn(&Stream) -> u64) -> String {
     let moved: u64 = streams.iter().map(bytes).sum();
     let seconds = streams.iter().map(|stream| stream.elapsed_ns).sum::<u64>() as f64 / 1e9;

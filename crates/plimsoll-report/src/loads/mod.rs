@@ -23,7 +23,7 @@ trait Shown: Sized {
     /// The heading of the section.
     const TITLE: &'static str;
 
-    /// Its tables and sentences; nothing where no such load ran.
+    /// Its tables and sentences; empty if no such load ran.
     fn sections(report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section>;
 
     /// Charts of the raw records, for a page.
@@ -53,7 +53,7 @@ fn pooled<'r, F: Join + Clone>(found: &[LoadFigures<'r, F>]) -> Vec<Pooled<'r, F
     all
 }
 
-/// Numbers of every phase's loads together, under `columns`; nothing where no such load ran.
+/// Numbers of every phase's loads together, under `columns`; empty if no such load ran.
 fn by_phase<F: Shown + Join + Clone>(
     found: &[LoadFigures<'_, F>],
     columns: impl IntoIterator<Item = Column>,

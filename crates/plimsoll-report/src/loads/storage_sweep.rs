@@ -21,7 +21,7 @@ const FIGURES: [(Metric, &str); 4] = [
     (Metric::CpuUsPerRequest, "CPU time of an operation"),
 ];
 
-/// The charts of every phase that measures storage; none where no factor is one of numbers.
+/// The charts of every phase that measures storage; empty if no factor is one of numbers.
 pub(super) fn charts(records: &[TrialRecord]) -> Vec<Figure> {
     let Some(factor) = numbers(records) else { return Vec::new() };
     let mut phases: Vec<&str> = Vec::new();

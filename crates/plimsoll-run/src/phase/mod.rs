@@ -114,7 +114,7 @@ pub(crate) fn drive<'t>(trial: &mut Trial<'t>, phase: &'t Phase, loads: &[String
     trial.end()
 }
 
-/// One slice on one rig, of each of these loads, which run at once.
+/// One slice on one rig, of each of these loads, which run at once, with the hooks around it.
 pub(crate) fn slice(
     trial: &mut Trial<'_>,
     arm: Arm,
@@ -317,7 +317,7 @@ fn counters_of(
     all
 }
 
-/// CPU time of all services of a rig, in microseconds; nothing where a part of it is not known.
+/// CPU time of all services of a rig, in microseconds; `None` if a part of it is not known.
 fn of_all_services(experiment: &Experiment, arm: Arm, hosts: &[Key], times: &[Option<u64>]) -> Option<u64> {
     let services = || experiment.services.values();
     if services().next().is_none() || services().any(|service| !service.kind.is_started()) {

@@ -118,7 +118,7 @@ fn left(now: &UnderWay) -> String {
     }
 }
 
-/// Both rigs on one axis, which begins at 0; nothing where neither has a value.
+/// Both rigs on one axis, which begins at 0; empty if neither has a value.
 fn chart(title: &str, rigs: &[RigUnderWay], of: impl Fn(&RigUnderWay) -> &Vec<f64>) -> Markup {
     let all = || rigs.iter().flat_map(|rig| of(rig).iter().copied());
     let most = all().fold(0.0, f64::max);

@@ -91,7 +91,7 @@ impl Weeks {
         Ok(points)
     }
 
-    /// When the first and the last point of any series are, in seconds since 1970 (UTC); nothing where there is none.
+    /// When the first and the last point of any series are, in seconds since 1970 (UTC); `None` if there is none.
     ///
     /// # Errors
     /// When the file cannot be read.

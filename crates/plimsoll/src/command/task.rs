@@ -75,7 +75,7 @@ fn carry_out(folder: &Path, block: u32, machine: &str) -> Result<(), Failure> {
     kept(results.put_end(block, machine, &end))
 }
 
-/// Carries the block out, and leaves each trial as it ends; nothing where it was to end before.
+/// Carries the block out, and leaves each trial as it ends; `None` if it was to end before.
 fn measure(folder: &Path, results: &Results, block: u32, machine: &str) -> Result<Option<TaskEnd>, Failure> {
     // Before anything that could start a thread: a process with threads cannot move into a user namespace.
     let access = plimsoll_host::enter()?;

@@ -180,7 +180,7 @@ impl From<MeasureError> for Failure {
     }
 }
 
-/// The last lines of a command's output, each on a line of its own and indented; nothing where it wrote nothing.
+/// The last lines of a command's output, each on a line of its own and indented; empty if it wrote nothing.
 pub(super) fn last_lines(wrote: &[u8]) -> String {
     let text = String::from_utf8_lossy(wrote);
     let lines: Vec<&str> = text.trim_end().lines().collect();

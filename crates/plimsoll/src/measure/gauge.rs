@@ -83,7 +83,7 @@ impl Gauge {
         }
     }
 
-    /// Its unit; nothing where only the command knows.
+    /// Its unit; `None` if only the command knows.
     pub(crate) fn unit(&self) -> Option<&'static str> {
         match self {
             Self::Used(CommandMetric::Wall | CommandMetric::Elapsed | CommandMetric::Cpu) => Some("s"),

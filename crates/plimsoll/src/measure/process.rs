@@ -39,7 +39,7 @@ pub(crate) struct EndedCommand {
     pub(super) peak_memory: u64,
     /// Pages that it and the children that it waited for touched for the first time, or again after they were taken away.
     pub(super) page_faults: Option<u64>,
-    /// Text on stdout; nothing where it was not requested.
+    /// Text on stdout; empty if it was not requested.
     pub(crate) stdout: Vec<u8>,
     /// Text on stderr.
     pub(crate) stderr: Vec<u8>,

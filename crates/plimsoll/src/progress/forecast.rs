@@ -53,7 +53,7 @@ impl Forecast {
         (self.done, self.since) = (self.done + 1, Instant::now());
     }
 
-    /// How long a phase takes; nothing where that is unknown.
+    /// How long a phase takes; `None` if that is unknown.
     pub(crate) fn takes(&self, phase: &PlannedPhase) -> Option<Duration> {
         if phase.beside {
             return Some(Duration::ZERO);
@@ -117,7 +117,7 @@ fn in_file(experiment: &Experiment, phase: &Phase, kind: PhaseKind) -> Option<Du
 /// How long a run will take as a whole.
 pub(crate) struct Estimate {
     trial: Option<Duration>,
-    /// The run whose times these are; nothing where they are those of the file.
+    /// The run whose times these are; `None` if they are those of the file.
     as_in: Option<String>,
     fewest: u32,
     most: u32,

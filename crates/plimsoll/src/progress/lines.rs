@@ -146,7 +146,7 @@ fn phase_ended(phase: &PhaseRecord) -> RunEvent {
     RunEvent::PhaseEnded { phase: phase.name.clone(), cycle: phase.cycle, took_s: took_ns as f64 / 1e9 }
 }
 
-/// The newest value of each counter; nothing where none changed.
+/// The newest value of each counter; `None` if none changed.
 fn newest(samples: &[Sample]) -> Option<BTreeMap<String, f64>> {
     let mut newest = BTreeMap::new();
     for sample in samples {

@@ -52,7 +52,7 @@ impl ReportSoFar {
     }
 }
 
-/// The program that shows pages to who sits here: the one that they named, or the desktop's. Nothing where there is no desktop, as at the other end of ssh,
+/// The program that opens pages for the user: `BROWSER` or the desktop's. `None` if there is no desktop, as at the other end of ssh,
 /// and under sudo, where it would run as another user than the one who looks.
 fn opener() -> Option<String> {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());

@@ -33,7 +33,7 @@ struct LeftRun {
     lacking: usize,
 }
 
-/// Runs of this machine's own file that the store at `place` lacks, in words; nothing where that is a file. Runs in progress are left out.
+/// Runs of this machine's own file that the store at `place` lacks, in words; `None` if that is a file. Runs in progress are left out.
 pub(crate) fn left(place: &Location, named: Option<&Store>) -> Result<Option<String>, Failure> {
     if matches!(place, Location::File(_)) {
         return Ok(None);

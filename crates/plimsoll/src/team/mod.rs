@@ -86,7 +86,7 @@ impl Keeping {
         team.store.copy_run(run, &self.own).map(|_| &self.own)
     }
 
-    /// Passes events on, and hands trials on as they end.
+    /// Passes events on, and copies trials to the server as they end.
     pub(crate) fn behind<'k>(
         &'k self,
         run: &'k str,

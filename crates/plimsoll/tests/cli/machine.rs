@@ -73,7 +73,7 @@ fn network_of(pid: u32) -> Option<u64> {
     fs::metadata(format!("/proc/{pid}/ns/net")).ok().map(|network| network.ino())
 }
 
-/// The names in a folder; none where it has gone meanwhile.
+/// The names in a folder; empty if it has gone meanwhile.
 fn names_in(folder: &Path) -> impl Iterator<Item = String> + use<> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok())

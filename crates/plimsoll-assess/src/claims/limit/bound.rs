@@ -165,7 +165,7 @@ fn enough(quantile: f64) -> u64 {
     (SLOWER / (1.0 - quantile)).ceil() as u64
 }
 
-/// A percentile of all requests of some slices, in milliseconds; nothing where they are too few.
+/// A percentile of all requests of some slices, in milliseconds; `None` if they are too few.
 fn percentile(slices: &[&Slice], quantile: f64) -> Option<f64> {
     let pooled = pooled::histogram(slices.iter().map(|slice| &slice.result.latency.total));
     (pooled.len() >= enough(quantile)).then(|| pooled.value_at_quantile(quantile) as f64 / 1e3)

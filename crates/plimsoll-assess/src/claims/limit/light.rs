@@ -12,7 +12,7 @@ use crate::{quantiles, slices};
 /// Seed of the simulation, so that the same run always gets the same report.
 const SEED: u64 = 1;
 
-/// Prediction from the light load of these trials; nothing where the claim does not ask, or there is too little of it.
+/// Prediction from the light load of these trials; `None` if the claim does not ask, or there is too little of it.
 pub(super) fn predicted<'t>(
     experiment: &Experiment,
     claim: &SearchClaim,

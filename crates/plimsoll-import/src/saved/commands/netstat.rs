@@ -147,7 +147,7 @@ fn read(section: &Section<'_>, out: &mut Out) {
     });
 }
 
-/// Takes the number of a line of a protocol; nothing where the line is not known.
+/// Takes the number of a line of a protocol; `None` if the line is not known.
 fn one(protocol: &str, text: &str, reading: &mut Reading) -> Option<()> {
     let file = file(protocol)?;
     let by_name = text.split_once(": ").filter(|(name, _)| !name.contains(' '));

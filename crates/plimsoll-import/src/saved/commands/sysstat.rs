@@ -39,7 +39,7 @@ fn begins(lines: &[&str], is_heading: fn(&str) -> bool) -> bool {
     is_heading(lines[0]) || is_banner && lines.iter().skip(1).take(2).any(|line| is_heading(line))
 }
 
-/// A figure by the name that causes know it by; nothing where it is a mean that repeats others, or of no use.
+/// A figure by the name that causes know it by; `None` if it is a mean that repeats others, or of no use.
 type Name = fn(&Figure<'_>) -> Option<String>;
 
 fn figures(format: &'static str, section: &Section<'_>, out: &mut Out, name: Name) {

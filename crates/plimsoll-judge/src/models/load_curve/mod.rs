@@ -206,7 +206,7 @@ fn hurts(fit: &QueueFit, cpus: usize) -> DoublingPoint {
     DoublingPoint { utilisation, load, interval }
 }
 
-/// The closed queue whose number of users describes the points best; nothing where it would have to be so large that the queue is as good as open.
+/// The closed queue whose number of users describes the points best; `None` if it would have to be so large that the queue is as good as open.
 fn closed(queue: Queue, points: &[LoadPoint], cpus: usize) -> Option<QueueFit> {
     let largest = points.iter().map(|point| point.load).fold(0.0, f64::max);
     let (least, most) = (largest.ceil().max(2.0), (MOST_USERS * largest).ceil().min(USERS));

@@ -104,7 +104,7 @@ fn line(points: &[LoadPoint]) -> Option<[f64; 2]> {
     least_squares::weighted(&columns, &loads(points), &weights(points))
 }
 
-/// The exponential of least squares, from a line through logarithms on; nothing where a load is 0, or the steps do not settle.
+/// The exponential of least squares, from a line through logarithms on; `None` if a load is 0, or the steps do not settle.
 fn exponential(points: &[LoadPoint]) -> Option<[f64; 2]> {
     if points.iter().any(|point| point.load <= 0.0) {
         return None;

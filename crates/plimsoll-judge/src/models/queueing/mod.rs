@@ -195,7 +195,7 @@ impl Rig {
     }
 
     /// The highest rate per second at which the share `share` of the answers take at most `within` seconds, as a figure with the interval
-    /// that the simulation leaves (none where a formula decides); nothing when even an idle rig takes longer.
+    /// that the simulation leaves (none where a formula decides); `None` if even an idle rig takes longer.
     ///
     /// # Errors
     /// As [`Rig::predict`]; a share that is not inside of 0 to 1; a time that is not above 0.
@@ -380,7 +380,7 @@ fn warm_up(jobs: usize) -> usize {
     (jobs as f64 * WARM_UP) as usize
 }
 
-/// The highest rate of each run, with random numbers that are the same for all rates, so that the answer is monotonous in them; nothing where
+/// The highest rate of each run, with random numbers that are the same for all rates, so that the answer is monotonous in them; `None` if
 /// one run has none.
 fn in_each_run(highest: impl Fn(u64) -> Option<f64>) -> Option<Figure> {
     let rates: Option<Vec<f64>> = (0..REPLICATIONS as u64).map(highest).collect();

@@ -68,7 +68,7 @@ fn check(message: &[u8], asked: &[u8]) -> Result<(), &'static str> {
     if end == message.len() { Ok(()) } else { Err("the reply continues after its last record") }
 }
 
-/// Whether a name is the one that was asked for, or one that an answer says it is an alias of; nothing where one cannot be read. Answers begin at
+/// Whether a name is the one that was asked for, or one that an answer says it is an alias of; `None` if one cannot be read. Answers begin at
 /// `first`.
 fn is_about(message: &[u8], name: usize, first: usize, answers: u16) -> Option<bool> {
     if is_same(message, name, HEADER)? {
@@ -117,7 +117,7 @@ fn end_of_name(message: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Whether two names are the same; nothing where one cannot be read.
+/// Whether two names are the same; `None` if one cannot be read.
 fn is_same(message: &[u8], mut one: usize, mut other: usize) -> Option<bool> {
     let mut length = 0;
     loop {

@@ -105,7 +105,7 @@ impl Channel {
         self.gone < self.out.len()
     }
 
-    /// Receives once, and hands over each whole message. Gives how much came, nothing when that is the end; `EAGAIN` when there is no more.
+    /// Receives once, and hands over each whole message. Returns the number of received bytes, 0 at the end; `EAGAIN` if there are no more.
     pub(super) fn receive(&mut self, inbox: &mut [u8], mut take: impl FnMut(&[u8])) -> nix::Result<usize> {
         let Some(fd) = &self.fd else { return Err(Errno::EAGAIN) };
         let length = socket_io::receive(fd, inbox)?;

@@ -116,7 +116,7 @@ impl<P: Protocol> Engine<'_, P> {
     }
 }
 
-/// What an event means to a connection that waits for the server to close it; nothing when only reading can decide. The kernel counts a FIN
+/// What an event means to a connection that waits for the server to close it; `None` if only reading can decide. The kernel counts a FIN
 /// among what can be read a moment before it reports the end (`tcp_fin` runs after `rcv_nxt` has moved, net/ipv4/tcp_input.c, and
 /// `tcp_poll` takes no lock), so what looks like data may be the end.
 pub(super) fn closing(flags: EpollFlags) -> Option<Outcome> {

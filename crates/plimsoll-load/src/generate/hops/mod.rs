@@ -196,7 +196,7 @@ impl<'a> Prober<'a> {
         Ok(small.zip(large).map_or(least, |(small, large)| least.max(large.saturating_sub(small))))
     }
 
-    /// The shortest of some round-trip times, in nanoseconds; none where nothing was answered.
+    /// The shortest of some round-trip times, in nanoseconds; `None` if nothing was answered.
     fn fastest(&mut self, hop: usize, size: usize) -> io::Result<Option<u64>> {
         let mut best = None::<u64>;
         for _ in 0..SAMPLES {

@@ -78,7 +78,7 @@ impl ProbeSocket {
         }
     }
 
-    /// The next answer that has arrived; none when there is none.
+    /// The next answer that has arrived; `None` if there is none.
     pub(super) fn receive(&self) -> io::Result<Option<Reply>> {
         let mut quoted = [0; 2048];
         // Of each: its header, what it carries, and the offender's address behind the error.

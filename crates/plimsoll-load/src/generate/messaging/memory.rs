@@ -16,7 +16,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Memory now; nothing where the kernel does not report it.
+    /// Memory now; `None` if the kernel does not report it.
     pub(super) fn now() -> Option<Self> {
         Some(Self { kernel: of_kernel()?, own: of_process(std::process::id())? })
     }

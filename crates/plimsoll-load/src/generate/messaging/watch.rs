@@ -17,7 +17,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Begins before the workers do. Nothing where the kernel does not show the counters.
+    /// Begins before the workers do. `None` if the kernel does not show the counters.
     pub(super) fn begin(load: &MessagingLoad, processes: Vec<u32>) -> Option<Self> {
         let of_a_worker = u64::from(load.pairs) * u64::from(load.messages) * load.size.0;
         let step = processes.len().div_ceil(MOST_READ);
@@ -37,7 +37,7 @@ impl Watch {
     }
 }
 
-/// The bytes that a process has read and written; nothing where it is gone, or they are not shown.
+/// The bytes that a process has read and written; `None` if it is gone, or they are not shown.
 fn bytes(process: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{process}/io")).ok()?;
     let figure = |name| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());

@@ -151,7 +151,7 @@ impl Script {
         self.scale
     }
 
-    /// Messages that prepare the statements of a connection; nothing where they are not prepared.
+    /// Appends the messages that prepare the statements of a connection. False if the script prepares none.
     pub(super) fn prepare(&self, into: &mut BytesMut) -> bool {
         if self.protocol != PostgresProtocol::Prepared {
             return false;

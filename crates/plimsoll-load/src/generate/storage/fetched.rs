@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// Bytes that were fetched from block devices for the calling thread so far; none where the kernel does not report them.
+/// Bytes that were fetched from block devices for the calling thread so far; `None` if the kernel does not report them.
 pub(super) fn by_this_thread() -> Option<u64> {
     parse(&fs::read_to_string("/proc/thread-self/io").ok()?)
 }

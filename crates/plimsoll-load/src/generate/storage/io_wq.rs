@@ -53,7 +53,7 @@ impl Used {
 /// The helpers of a ring.
 #[derive(Debug, Default)]
 pub(super) struct Helpers {
-    /// Name of each of them; nothing where it is unknown: before Linux 5.12 they are no threads of the process.
+    /// Name of each of them; `None` if it is unknown: before Linux 5.12 they are no threads of the process.
     name: Option<String>,
     /// CPU time of present helpers, by thread.
     there: BTreeMap<String, Used>,

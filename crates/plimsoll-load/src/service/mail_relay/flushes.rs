@@ -21,7 +21,7 @@ const RECORD: usize = 4;
 /// Times flushes.
 #[derive(Debug)]
 pub(super) struct Flushes {
-    /// None where the relay has no folder.
+    /// `None` if the relay has no folder.
     list: Option<File>,
 }
 

@@ -201,7 +201,7 @@ struct Record {
     text: (u64, u64),
 }
 
-/// The record at the beginning of `bytes`; nothing where there is no whole one.
+/// The record at the beginning of `bytes`; `None` if there is no whole one.
 fn parse(bytes: &[u8]) -> Option<Record> {
     let (header, rest) = bytes.split_at_checked(HEADER)?;
     if header[..4] != MARK {

@@ -19,7 +19,7 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    /// Layers by the options; nothing where they are just HTTP/1.1. It is needed for as long as the process lives.
+    /// Layers by the options; `None` if they are just HTTP/1.1. It is needed for as long as the process lives.
     pub(super) fn new(
         options: &WebService,
         certificate: Option<&Certificate>,

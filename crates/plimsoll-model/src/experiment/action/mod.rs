@@ -75,7 +75,7 @@ pub trait ActionType {
     /// The action in words, without the host.
     fn describe(&self) -> String;
 
-    /// The host that it is done on; nothing where it concerns several.
+    /// The host that it is done on; `None` if it concerns several.
     fn host<'e>(&'e self, _experiment: &'e Experiment) -> Option<&'e str> {
         None
     }

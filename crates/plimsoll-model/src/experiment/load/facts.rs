@@ -72,7 +72,7 @@ pub trait FactsType {
         None
     }
 
-    /// The rate that such a load is about; nothing where it is that of connections or requests.
+    /// The rate that such a load is about; `None` if it is that of connections or requests.
     fn rate(&self) -> Option<Metric> {
         None
     }

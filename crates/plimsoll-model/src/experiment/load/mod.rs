@@ -111,7 +111,7 @@ pub trait LoadType {
     /// The load with this duration, whatever its own extent.
     fn lasting(&self, duration: Span) -> LoadKind;
 
-    /// Its duration, where it says so; nothing where that depends on the peer.
+    /// Its duration, where it says so; `None` if that depends on the peer.
     fn lasts(&self) -> Option<Span>;
 
     /// The load at another rate, in requests per second; absent for a load without a constant rate.

@@ -121,7 +121,7 @@ pub trait PhaseType {
         Vec::new()
     }
 
-    /// How long it takes at least by itself, beside what its loads take; nothing where that is found out only by doing it.
+    /// How long it takes at least by itself, beside what its loads take; `None` if that is found out only by doing it.
     fn takes(&self) -> Option<Duration> {
         None
     }
@@ -248,7 +248,7 @@ impl Phase {
         }
     }
 
-    /// How long it takes at least by itself, beside what its loads take; nothing where that is found out only by doing it.
+    /// How long it takes at least by itself, beside what its loads take; `None` if that is found out only by doing it.
     pub fn takes(&self) -> Option<Duration> {
         self.kind.takes()
     }

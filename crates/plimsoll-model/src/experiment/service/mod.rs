@@ -205,7 +205,7 @@ pub trait ServiceType {
         true
     }
 
-    /// The names of the programs that its processes run; none where Plimsoll itself serves it.
+    /// The names of the programs that its processes run; empty if Plimsoll itself serves it.
     fn programs(&self) -> Vec<&str> {
         Vec::new()
     }
@@ -230,7 +230,7 @@ pub trait ServiceType {
         false
     }
 
-    /// Whether it speaks TLS; nothing where that is not known from what it is.
+    /// Whether it speaks TLS; `None` if that is not known from what it is.
     fn speaks_tls(&self) -> Option<bool> {
         None
     }
@@ -303,7 +303,7 @@ impl Service {
         names.into_iter().map(cut).collect()
     }
 
-    /// Whether it speaks TLS; nothing where only its own configuration says so.
+    /// Whether it speaks TLS; `None` if only its own configuration says so.
     pub(super) fn speaks_tls(&self) -> Option<bool> {
         self.kind.speaks_tls().filter(|_| self.config.is_none())
     }

@@ -66,7 +66,7 @@ pub(in crate::experiment) fn check_search(
     Ok(())
 }
 
-/// The load of a search and its rate; nothing where it cannot be set.
+/// The load of a search and its rate; `None` if it cannot be set.
 fn offered<'e>(experiment: &'e Experiment, search: &Search) -> Option<(&'e HttpLoad, &'e OpenLoop)> {
     let http = experiment.loads.get(&search.load)?.kind.http()?;
     let open = http.open.as_ref().filter(|open| open.is_constant())?;

@@ -17,7 +17,7 @@ const LOWER: usize = 260;
 /// The most stalls of a connection that are marked: the longest.
 const MARKED: usize = 60;
 
-/// The three charts, a drawing for each connection; none where there is no connection.
+/// The three charts, a drawing for each connection; empty if there is no connection.
 pub(in crate::html) fn charts(time_sequences: &[TimeSequence]) -> Vec<Figure> {
     if time_sequences.is_empty() {
         return Vec::new();

@@ -87,7 +87,7 @@ impl Rows {
         self.edges.len() - 1
     }
 
-    /// The share of times in each row; nothing where there is none.
+    /// The share of times in each row; empty if there is none.
     fn shares(&self, times: &Histogram) -> Vec<Option<f64>> {
         let mut counts = vec![0_u64; self.count()];
         for value in times.iter_recorded() {

@@ -62,7 +62,7 @@ pub(in crate::html) fn chart(
     })
 }
 
-/// The margin below the baseline, over the whole trial; nothing without a claim on recovery.
+/// The margin below the baseline, over the whole trial; empty without a claim on recovery.
 fn band(trial: &TrialRecord, metric: Metric, baseline: Option<&Baseline<'_>>) -> Vec<Box<dyn Trace>> {
     let of_trial = |baseline: &Baseline<'_>| {
         let phases = timeline::measured(&[trial], baseline.phase).collect::<Vec<_>>();

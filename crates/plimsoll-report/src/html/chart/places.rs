@@ -22,7 +22,7 @@ pub(in crate::html) const ASIDE: f64 = 0.13;
 /// The measured phases of a cell, each at its place.
 pub(in crate::html) struct Places<'a> {
     pub(in crate::html) rows: Vec<&'a Row>,
-    /// How many of them come before the first flood or cycle; nothing where there is neither.
+    /// How many of them come before the first flood or cycle; `None` if there is neither.
     before: Option<usize>,
 }
 

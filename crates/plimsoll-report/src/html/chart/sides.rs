@@ -23,7 +23,7 @@ pub(in crate::html) struct Side<'r> {
     pub(in crate::html) trials: Vec<&'r TrialRecord>,
 }
 
-/// The charts of a phase; none where fewer than two sides were measured in it.
+/// The charts of a phase; empty if fewer than two sides were measured in it.
 pub(in crate::html) fn charts(
     number: usize,
     phase: &str,

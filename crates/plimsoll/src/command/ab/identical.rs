@@ -28,7 +28,7 @@ pub(super) struct Unread {
 type Entries = BTreeMap<PathBuf, bool>;
 
 impl Unread {
-    /// Marks all files of both versions as unread; nothing where they are no two commits, or cannot be marked.
+    /// Marks all files of both versions as unread; `None` if they are no two commits, or cannot be marked.
     pub(super) fn mark(sides: &[Side; 2]) -> Option<Self> {
         let trees = sides.each_ref().map(|side| side.top.clone());
         if sides.iter().any(|side| side.commit.is_none()) || trees[0] == trees[1] {

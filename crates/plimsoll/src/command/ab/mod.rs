@@ -138,7 +138,7 @@ fn again(args: &AbArgs, seed: u64) -> String {
     words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Why the benchmark is worse that changed most; nothing where none is.
+/// CPU profile of the slower benchmark that changed most; `None` if none is slower.
 fn why(
     sampler: &mut Sampler<'_>,
     judged: &[Judged],

@@ -42,7 +42,7 @@ pub(super) struct Noise {
 pub(super) struct Reach {
     /// The change that the budget finds nine times in ten, as a share.
     pub(super) detectable: f64,
-    /// The time that it takes to find what must be found; nothing where the noise is not known.
+    /// The time that it takes to find what must be found; `None` if the noise is not known.
     pub(super) needs: Option<Duration>,
     /// The time that the fewest runs take that decide.
     pub(super) fewest: Duration,

@@ -32,7 +32,7 @@ pub(super) struct Series {
     pub(super) lower_is_better: bool,
 }
 
-/// The figures of one run, by series; nothing where the run had none.
+/// The figures of one run, by series; `None` if the run had none.
 pub(super) type Sample = Vec<Option<Figure>>;
 
 /// How figures are read off a run.
@@ -155,7 +155,7 @@ impl<'a> Sampler<'a> {
         kept
     }
 
-    /// The series of a tool's output; nothing where the command printed no figures of any tool.
+    /// The series of a tool's output; `None` if the command printed no figures of any tool.
     fn tool(&mut self) -> Result<Option<Vec<Series>>, Failure> {
         let texts = [self.printed(0)?, self.printed(1)?];
         let formats = self.args.as_format.as_deref().map_or(TOOLS.to_vec(), |format| vec![format]);

@@ -123,7 +123,7 @@ fn when_worse(recording: &Recording) -> Option<RecordingSummary> {
     Some(RecordingSummary { title: title(recording), sentences, explained, sides, is_compared: true })
 }
 
-/// The largest part of all CPUs' time that a recorder used itself; nothing where a recording has no end.
+/// The largest part of all CPUs' time that a recorder used itself; `None` if a recording has no end.
 fn own_share(recordings: &[&Recording]) -> Option<String> {
     let of = |recording: &&Recording| {
         let end = recording.parts.iter().rev().find_map(|part| match part {

@@ -110,7 +110,7 @@ fn answer(
     Ok(Judged { test, request, answer, titles, beside })
 }
 
-/// A table of two factors in a mail, as input of `judge factors`; nothing where there is none.
+/// A table of two factors in a mail, as input of `judge factors`; `None` if there is none.
 pub(crate) fn cross_table(file: &Imported) -> Option<String> {
     of_factors(&Reading::default(), std::slice::from_ref(file)).ok().map(|request| request.to_string())
 }

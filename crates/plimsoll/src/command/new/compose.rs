@@ -83,7 +83,7 @@ fn published(service: &Yaml) -> Result<(String, u16), String> {
     Err(none())
 }
 
-/// Address and published port of `[ADDRESS:]PUBLISHED:TARGET[/tcp]`; nothing where nothing is published, or not by TCP.
+/// Address and published port of `[ADDRESS:]PUBLISHED:TARGET[/tcp]`; `None` if nothing is published, or not by TCP.
 fn short(text: &str) -> Option<(String, String)> {
     let text = match text.split_once('/') {
         Some((text, "tcp")) => text,

@@ -59,7 +59,7 @@ impl Elsewhere {
     }
 }
 
-/// Does it in a network namespace, by a thread that ends there. Nothing where that may not be entered, or its process has ended.
+/// Does it in a network namespace, by a thread that ends there. `None` if that may not be entered, or its process has ended.
 fn within<T: Send>(namespace: &Path, what: impl FnOnce() -> T + Send) -> Option<T> {
     let file = File::open(namespace).ok()?;
     let inside = || setns(file, CloneFlags::CLONE_NEWNET).ok().map(|()| what());

@@ -79,7 +79,7 @@ pub(super) enum Need {
 }
 
 impl Need {
-    /// Why it cannot be had here; nothing where it can.
+    /// Why it cannot be had here; `None` if it can.
     pub(super) fn missing(self, access: &Access) -> Option<String> {
         match (self, access) {
             (Self::Nothing, _) | (_, Access::Root) | (Self::Namespaces, Access::UserNamespace) => None,
@@ -90,7 +90,7 @@ impl Need {
         }
     }
 
-    /// As a list has it; nothing where nothing is needed.
+    /// As a list has it; `None` if nothing is needed.
     pub(super) fn name(self) -> Option<&'static str> {
         match self {
             Self::Nothing => None,

@@ -19,7 +19,7 @@ pub(super) struct Summary {
     pub(super) decided: u64,
     /// Those that are right.
     pub(super) right: u64,
-    /// `right` of `decided`, exact (Clopper and Pearson); nothing where none is decided.
+    /// `right` of `decided`, exact (Clopper and Pearson); `None` if none is decided.
     pub(super) interval: Option<Interval>,
     pub(super) confidence: f64,
     /// Decided tries with a fault.

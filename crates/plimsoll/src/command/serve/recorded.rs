@@ -17,7 +17,7 @@ use crate::recording::{self, Recording};
 /// A chart has about as many points as a narrow screen has pixels.
 const POINTS: usize = 370;
 
-/// The page of one recording, or of the changes from the first to the second; nothing without any.
+/// The page of one recording, or of the changes from the first to the second; `None` without any.
 pub(super) fn page(paths: &[PathBuf]) -> Result<Option<RecordingPage>, Failure> {
     let recordings = paths.iter().map(|path| recording::read(path)).collect::<Result<Vec<_>, _>>()?;
     let Some(last) = recordings.last() else { return Ok(None) };

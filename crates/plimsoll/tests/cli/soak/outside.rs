@@ -208,7 +208,7 @@ fn files(folder: &Path) -> Vec<String> {
     files_in(folder).into_iter().map(|name| folder.join(name).display().to_string()).collect()
 }
 
-/// The names in a folder; none where it is not there.
+/// The names in a folder; empty if it is not there.
 fn files_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()

@@ -151,7 +151,7 @@ impl Answers {
         Ok((Turn::OursAgain, bytes.len()))
     }
 
-    /// Takes a frame, or a part of one; nothing when more has to come.
+    /// Takes a frame, or a part of one; `None` if more has to come.
     fn next(&mut self, bytes: &mut &[u8]) -> Result<Option<Step>, ErrorKind> {
         if self.data.0 > 0 {
             return Ok((!bytes.is_empty()).then(|| self.take_data(bytes)));
@@ -183,7 +183,7 @@ impl Answers {
         self.take(head, &frame[frame::HEAD..]).map(Some)
     }
 
-    /// Adds to a frame that came in part; nothing when it is still not whole.
+    /// Adds to a frame that came in part; `None` if it is still not whole.
     fn complete(&mut self, bytes: &mut &[u8]) -> Result<Option<Step>, ErrorKind> {
         loop {
             let wanted = match frame::Head::read(&self.part) {

@@ -45,7 +45,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Header of the frame at the start of `bytes`; nothing where it is not all there.
+    /// Header of the frame at the start of `bytes`; `None` if it is not all there.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let &[a, b, c, kind, flags, d, e, f, g, ..] = bytes else { return None };
         let length = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);

@@ -260,7 +260,7 @@ impl ClaimKind for LimitClaim {
     }
 }
 
-/// The only phase that searches, or that measures; nothing where there are several.
+/// The only phase that searches, or that measures; `None` if there are several.
 fn only_phase(experiment: &Experiment, searches: bool) -> Option<String> {
     let is_meant = |phase: &&Phase| {
         if searches { phase.kind.search().is_some() } else { phase.measured_load().is_some() }

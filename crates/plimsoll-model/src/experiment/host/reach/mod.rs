@@ -87,7 +87,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// Where a host reaches it; none where nothing is said of that host.
+    /// Where a host reaches it; `None` if nothing is said of that host.
     pub fn towards(&self, from: &str) -> Option<IpAddr> {
         match self {
             Self::One(address) => Some(*address),
