@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 
 use crate::Judge;
 use crate::context::Context;
-use crate::course::{self, TrialPosition};
+use crate::course::{self, Over, TrialPosition};
 use crate::error::{RunError, TrialStop};
 use crate::event::{Event, Observer};
 
@@ -129,13 +129,7 @@ impl Run<'_> {
     ) -> Result<(), TrialStop> {
         let start = Instant::now();
         let cells = u32::try_from(self.context.plan.cells.len()).unwrap_or(u32::MAX);
-        // A resumed run keeps the numbers of its trials.
-        let aa_test = match trials.is_empty() || self.only.is_some() {
-            true => self.limits.aa_test,
-            false => {
-                u32::try_from(trials.iter().filter(|trial| trial.block == 0).count()).unwrap_or(u32::MAX)
-            }
-        };
+        let aa_test = self.aa_test(trials);
         let mut faults = 0;
         let mut judging = Duration::ZERO;
         for (index, (cell, random)) in self.order(entry.seed, aa_test).enumerate() {
@@ -165,39 +159,13 @@ impl Run<'_> {
                 random,
                 remedies: self.only.is_none_or(|block| block <= 1) && !climbed(trials),
             };
-            let over =
-                course::carry_out(&self.context, &entry.id, observer, &self.context.plan.cells[cell], place);
-            let absent = over.absent.iter().map(|reason| Note::not_seen(reason));
-            for note in absent.chain(over.notes.into_iter().map(Note::from)) {
-                if !entry.notes.contains(&note) {
-                    entry.notes.push(note);
-                }
-            }
-            for link in over.links {
-                // The pace differs from trial to trial; one is enough.
-                let kind = NoteKind::Link { link: link.what.clone() };
-                if !entry.notes.iter().any(|note| note.kind == kind) {
-                    let parts: Vec<String> = [Some(link.what), link.pace].into_iter().flatten().collect();
-                    entry.notes.push(Note { kind, text: parts.join("; it ") });
-                }
-            }
+            let cell = &self.context.plan.cells[cell];
+            let mut over = course::carry_out(&self.context, &entry.id, observer, cell, place);
+            add_notes(&mut entry.notes, &mut over);
             faults = if matches!(over.stop, Some(TrialStop::Fault(_))) { faults + 1 } else { 0 };
             trials.push(over.record);
             let trial = trials.last().expect("it was pushed in the line before");
-            match over.stop {
-                None => self.context.store.put_trial(&entry.id, trial)?,
-                Some(TrialStop::Fault(fault)) => {
-                    self.context.store.put_trial(&entry.id, trial)?;
-                    if faults >= FAULTS_IN_A_ROW {
-                        return Err(TrialStop::Fault(fault));
-                    }
-                }
-                Some(stop) => {
-                    // The first reason counts: a store that fails now does not hide it.
-                    self.context.store.put_unended(&entry.id, trial).ok();
-                    return Err(stop);
-                }
-            }
+            self.store(&entry.id, trial, over.stop, faults)?;
             observer.on(&Event::TrialEnded { trial });
             if self.last_trial.load(Ordering::Acquire) {
                 return Err(TrialStop::Interrupted);
@@ -213,6 +181,37 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Number of trials in block 0. A resumed run keeps the numbers of its trials.
+    fn aa_test(&self, trials: &[TrialRecord]) -> u32 {
+        if trials.is_empty() || self.only.is_some() {
+            return self.limits.aa_test;
+        }
+        u32::try_from(trials.iter().filter(|trial| trial.block == 0).count()).unwrap_or(u32::MAX)
+    }
+
+    /// Stores a trial that ended for this reason, with the number of faults in a row. Fails if the run ends with it.
+    fn store(
+        &self,
+        run: &str,
+        trial: &TrialRecord,
+        stop: Option<TrialStop>,
+        faults: u32,
+    ) -> Result<(), TrialStop> {
+        let store = self.context.store;
+        match stop {
+            None => Ok(store.put_trial(run, trial)?),
+            Some(TrialStop::Fault(fault)) => {
+                store.put_trial(run, trial)?;
+                if faults < FAULTS_IN_A_ROW { Ok(()) } else { Err(TrialStop::Fault(fault)) }
+            }
+            Some(stop) => {
+                // The first reason counts: a store that fails now does not hide it.
+                store.put_unended(run, trial).ok();
+                Err(stop)
+            }
+        }
+    }
+
     /// Cells in the order of execution, block by block, each with the random generator of its trial, after `aa_test` times the first cell.
     /// Equal seeds give equal orders, also in resumed runs.
     fn order(&self, seed: u64, aa_test: u32) -> impl Iterator<Item = (usize, StdRng)> {
@@ -225,6 +224,24 @@ impl Run<'_> {
             block.shuffle(&mut random);
             block.into_iter().map(|cell| (cell, StdRng::seed_from_u64(random.random()))).collect::<Vec<_>>()
         }))
+    }
+}
+
+/// Adds the notes of a trial that are not there yet.
+fn add_notes(notes: &mut Vec<Note>, over: &mut Over) {
+    let absent = over.absent.iter().map(|reason| Note::not_seen(reason));
+    for note in absent.chain(over.notes.drain(..).map(Note::from)) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    for link in over.links.drain(..) {
+        // The pace differs from trial to trial; one is enough.
+        let kind = NoteKind::Link { link: link.what.clone() };
+        if !notes.iter().any(|note| note.kind == kind) {
+            let parts: Vec<String> = [Some(link.what), link.pace].into_iter().flatten().collect();
+            notes.push(Note { kind, text: parts.join("; it ") });
+        }
     }
 }
 

@@ -31,90 +31,83 @@ pub(super) struct Signature {
     pub(super) window: bool,
 }
 
+impl Signature {
+    fn sum(&self, share_of: impl Fn(&Class) -> Option<f64>) -> f64 {
+        self.classes.iter().filter_map(share_of).sum()
+    }
+
+    /// Share of the time in stalls that the packets attribute to these classes.
+    fn surely(&self, cell: &CellStalls) -> f64 {
+        self.sum(|class| cell.shares.get(class).copied())
+    }
+
+    /// Share of the time that the packets leave open. The sender's own sockets may deny it.
+    fn undecided(&self, cell: &CellStalls) -> f64 {
+        let is_denied = cell.held_back.is_some_and(|share| share < LEAST_SHARE);
+        if is_denied { 0.0 } else { self.sum(|class| cell.may_be.get(class).copied()) }
+    }
+
+    fn share(&self, cell: &CellStalls) -> f64 {
+        self.surely(cell) + self.undecided(cell)
+    }
+
+    /// How much larger the share is than in any faster cell.
+    fn explained(&self, cells: &[CellStalls], cell: &CellStalls) -> f64 {
+        self.share(cell) - largest(faster(cells, cell).map(|it| self.share(it)))
+    }
+
+    /// The first of the kernel's counters that moved.
+    fn moved(&self, cell: &CellStalls) -> Option<&'static str> {
+        self.counters.iter().copied().find(|name| counted(cell, name) > 0.0)
+    }
+
+    /// Whether what the kernel counted contradicts the packets.
+    fn is_refuted(&self, cell: &CellStalls) -> bool {
+        // Nothing was lost where nothing was sent again.
+        self.required.is_some_and(|name| counted(cell, name) <= 0.0)
+            || self.is_counted && !self.counters.is_empty() && self.moved(cell).is_none()
+            || self.window && cell.window_limited.is_some_and(|limited| limited < LEAST_SHARE)
+    }
+}
+
+fn counted(cell: &CellStalls, name: &str) -> f64 {
+    cell.counters.get(name).copied().unwrap_or(0.0)
+}
+
 /// The cause, where its classes of stalls took a share of a cell's time, and the kernel's counters say the same. The larger the share, the surer.
 pub(super) fn named(id: CauseId, signature: &Signature, cells: &[CellStalls]) -> Option<Cause> {
-    // What the packets leave open, the sender's own sockets decide; where none was looked at, it is said that it is open.
-    let undecided = |cell: &CellStalls| {
-        let is_denied = cell.held_back.is_some_and(|share| share < LEAST_SHARE);
-        let of_class = |class| if is_denied { None } else { cell.may_be.get(class) };
-        signature.classes.iter().filter_map(of_class).sum::<f64>()
-    };
-    let surely =
-        |cell: &CellStalls| signature.classes.iter().filter_map(|class| cell.shares.get(class)).sum::<f64>();
-    let share = |cell: &CellStalls| surely(cell) + undecided(cell);
-    let explained = |cell: &CellStalls| share(cell) - largest(faster(cells, cell).map(share));
-    let is_slow = |cell: &CellStalls| !cell.is_better && !is_fastest(cells, cell);
-    // Where the worse side is the fastest, the comparison is about something else.
-    let by_rate = cells.iter().any(is_slow);
-    let is_worse = |cell: &CellStalls| if by_rate { is_slow(cell) } else { !cell.is_better };
-    let worse = cells.iter().enumerate().filter(|(_, cell)| is_worse(cell));
-    let (place, worst) = worse.max_by(|a, b| explained(a.1).total_cmp(&explained(b.1)))?;
-    let greatest = share(worst);
-    let gained = explained(worst);
-    if gained < LEAST_SHARE {
+    let worst = worst(signature, cells)?;
+    let gained = signature.explained(cells, worst);
+    if gained < LEAST_SHARE || signature.is_refuted(worst) {
         return None;
     }
-    let others = || cells.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, cell)| cell);
-    // One cell has nothing to be compared with but a connection that does not stand still.
-    let least = |of: &dyn Fn(&CellStalls) -> f64| others().map(of).min_by(f64::total_cmp).unwrap_or(0.0);
     let there = if worst.cell.is_empty() { String::new() } else { format!(", {}", worst.cell) };
+    // One cell has nothing to be compared with but a connection that does not stand still.
+    let others = || cells.iter().filter(|cell| !std::ptr::eq(*cell, worst));
+    let shown = |metric: &str, unit: &str, factor: f64, of: &dyn Fn(&CellStalls) -> f64| CauseEvidence {
+        metric: format!("{metric}{there}"),
+        before: factor * others().map(of).min_by(f64::total_cmp).unwrap_or(0.0),
+        after: factor * of(worst),
+        unit: unit.into(),
+    };
     let names: Vec<&str> = signature.classes.iter().map(|class| class.name()).collect();
-    let mut evidence = vec![CauseEvidence {
-        metric: format!("connection time in stalls: {}{there}", names.join(" or ")),
-        before: 100.0 * least(&share),
-        after: 100.0 * greatest,
-        unit: "%".into(),
-    }];
-    let is_open = surely(worst) < LEAST_SHARE && worst.held_back.is_none();
-    if undecided(worst) > 0.0 {
-        evidence.push(CauseEvidence {
-            metric: format!("part of it that a slow program would also explain{there}"),
-            before: 100.0 * least(&undecided),
-            after: 100.0 * undecided(worst),
-            unit: "%".into(),
-        });
-        if let Some(held_back) = worst.held_back {
-            evidence.push(CauseEvidence {
-                metric: format!("samples with unsent bytes and nothing in flight (TCP_INFO){there}"),
-                before: 100.0 * least(&|cell| cell.held_back.unwrap_or(0.0)),
-                after: 100.0 * held_back,
-                unit: "%".into(),
-            });
+    let stalls = format!("connection time in stalls: {}", names.join(" or "));
+    let mut evidence = vec![shown(&stalls, "%", 100.0, &|cell| signature.share(cell))];
+    if signature.undecided(worst) > 0.0 {
+        let metric = "part of it that a slow program would also explain";
+        evidence.push(shown(metric, "%", 100.0, &|cell| signature.undecided(cell)));
+        if worst.held_back.is_some() {
+            let metric = "samples with unsent bytes and nothing in flight (TCP_INFO)";
+            evidence.push(shown(metric, "%", 100.0, &|cell| cell.held_back.unwrap_or(0.0)));
         }
     }
-    if let Some(name) = signature.required {
-        // Nothing was lost where nothing was sent again.
-        let again = worst.counters.get(name).copied().unwrap_or(0.0);
-        if again <= 0.0 {
-            return None;
-        }
+    evidence
+        .extend(signature.moved(worst).map(|name| shown(name, "count", 1.0, &|cell| counted(cell, name))));
+    if signature.window && worst.window_limited.is_some() {
+        let metric = "busy time limited by the receiver's window (TCP_INFO)";
+        evidence.push(shown(metric, "%", 100.0, &|cell| cell.window_limited.unwrap_or(0.0)));
     }
-    if !signature.counters.is_empty() {
-        let counted = |cell: &CellStalls, name: &str| cell.counters.get(name).copied().unwrap_or(0.0);
-        match signature.counters.iter().find(|name| counted(worst, name) > 0.0) {
-            Some(moved) => evidence.push(CauseEvidence {
-                metric: format!("{moved}{there}"),
-                before: least(&|cell| counted(cell, moved)),
-                after: counted(worst, moved),
-                unit: "count".into(),
-            }),
-            None if signature.is_counted => return None,
-            None => {}
-        }
-    }
-    if signature.window
-        && let Some(limited) = worst.window_limited
-    {
-        if limited < LEAST_SHARE {
-            return None;
-        }
-        evidence.push(CauseEvidence {
-            metric: format!("busy time limited by the receiver's window (TCP_INFO){there}"),
-            before: 100.0 * least(&|cell| cell.window_limited.unwrap_or(0.0)),
-            after: 100.0 * limited,
-            unit: "%".into(),
-        });
-    }
+    let is_open = signature.surely(worst) < LEAST_SHARE && worst.held_back.is_none();
     // Nothing was tried yet that would confirm it.
     let confidence = match (is_open, evidence.len()) {
         (true, _) => 0.35,
@@ -123,6 +116,15 @@ pub(super) fn named(id: CauseId, signature: &Signature, cells: &[CellStalls]) ->
     };
     let behind = 1.0 - gained / most_explained(cells, worst).max(gained);
     Some(cause(id, confidence + OF_SHARE * gained.min(1.0) - OF_RANK * behind, evidence))
+}
+
+/// The slow cell that these stalls explain best.
+fn worst<'c>(signature: &Signature, cells: &'c [CellStalls]) -> Option<&'c CellStalls> {
+    let is_slow = |cell: &CellStalls| !cell.is_better && !is_fastest(cells, cell);
+    // Where the worse side is the fastest, the comparison is about something else.
+    let by_rate = cells.iter().any(is_slow);
+    let worse = cells.iter().filter(|cell| if by_rate { is_slow(cell) } else { !cell.is_better });
+    worse.max_by(|a, b| signature.explained(cells, a).total_cmp(&signature.explained(cells, b)))
 }
 
 fn is_faster(cell: &CellStalls, than: &CellStalls) -> bool {

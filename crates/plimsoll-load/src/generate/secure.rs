@@ -18,7 +18,7 @@ use rustls::client::{
 use rustls::crypto::{WebPkiSupportedAlgorithms, ring, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData};
+use rustls::unbuffered::{AppDataRecord, ConnectionState, EncodeError, EncodeTlsData};
 use rustls::{
     ClientConfig, DigitallySignedStruct, Error, HandshakeKind, NamedGroup, PeerIncompatible, RootCertStore,
     SignatureScheme,
@@ -325,22 +325,17 @@ impl Session {
             match status.state {
                 Ok(ConnectionState::ReadTraffic(mut traffic)) => {
                     while let Some(record) = traffic.next_record() {
-                        let record = match record {
-                            Ok(record) => record,
-                            Err(error) => {
-                                self.fault = Some(format!("TLS: {error}"));
-                                return Err(Errno::EPROTO);
-                            }
-                        };
-                        discard += record.discard;
-                        let fits = if self.opened.is_empty() {
-                            record.payload.len().min(into.len() - opened)
-                        } else {
-                            0
-                        };
-                        into[opened..opened + fits].copy_from_slice(&record.payload[..fits]);
-                        opened += fits;
-                        self.opened.extend_from_slice(&record.payload[fits..]);
+                        // `broken` would borrow all of the session.
+                        let AppDataRecord { payload, discard: read, .. } = record.map_err(|error| {
+                            self.fault = Some(format!("TLS: {error}"));
+                            Errno::EPROTO
+                        })?;
+                        discard += read;
+                        let room = if self.opened.is_empty() { into.len() - opened } else { 0 };
+                        let (taken, kept) = payload.split_at(payload.len().min(room));
+                        into[opened..opened + taken.len()].copy_from_slice(taken);
+                        opened += taken.len();
+                        self.opened.extend_from_slice(kept);
                     }
                     // After the last record nothing more can come, and its reply is sent before the next record is sealed.
                     over = used + discard == records.len();
@@ -355,12 +350,7 @@ impl Session {
                 Ok(_) => over = true,
                 Err(error) => {
                     let error = self.broken(&error.to_string());
-                    // The alert that says so, and nothing after it: the session remembers places in what came, and would say it once more.
-                    while self.tls.wants_write()
-                        && let Ok(ConnectionState::EncodeTlsData(mut record)) =
-                            self.tls.process_tls_records(&mut []).state
-                        && encode(&mut record, &mut self.out).is_ok()
-                    {}
+                    self.encode_alert();
                     return Err(error);
                 }
             }
@@ -369,6 +359,15 @@ impl Session {
                 return Ok((used, opened));
             }
         }
+    }
+
+    /// Encodes the alert that reports an error, and nothing after it. The session remembers places in what came, and would repeat the alert.
+    fn encode_alert(&mut self) {
+        while self.tls.wants_write()
+            && let Ok(ConnectionState::EncodeTlsData(mut record)) =
+                self.tls.process_tls_records(&mut []).state
+            && encode(&mut record, &mut self.out).is_ok()
+        {}
     }
 
     /// Sends what was sealed.

@@ -168,37 +168,7 @@ impl Rings {
         let mut events = Vec::new();
         for sampler in &mut self.samplers {
             while let Some(record) = sampler.next_record() {
-                let at = time(&record);
-                match record.parse_record() {
-                    Ok(Record::Sample(sample)) => {
-                        if let (Some(pid), Some(chain)) = (sample.pid(), sample.callchain()) {
-                            let at = sample.time().unwrap_or(at);
-                            let tid = sample.tid().unwrap_or(pid);
-                            let words = words(sample.stack_user().unwrap_or_default());
-                            events.push((at, PerfEvent::Sample { pid, tid, chain: chain.to_vec(), words }));
-                        }
-                    }
-                    Ok(Record::Fork(fork)) => {
-                        events.push((fork.time, PerfEvent::Fork { parent: fork.ppid, child: fork.pid }));
-                    }
-                    Ok(Record::Comm(comm)) if comm.pid == comm.tid => {
-                        let name = comm.comm_os().to_string_lossy().into_owned();
-                        events.push((at, PerfEvent::Name { pid: comm.pid, name }));
-                        if record.misc() & EXECUTED != 0 {
-                            events.push((at, PerfEvent::Program { pid: comm.pid }));
-                        }
-                    }
-                    Ok(Record::Mmap2(map)) => {
-                        let mapping =
-                            processes::mapping(map.pid, map.addr, map.len, map.pgoff, map.filename_os());
-                        events.extend(mapping.map(|code| (at, PerfEvent::Code { pid: map.pid, code })));
-                    }
-                    Ok(Record::Lost(lost)) => sampled.lost += lost.lost,
-                    Ok(Record::LostSamples(lost)) => sampled.lost += lost.lost,
-                    // Others were not asked for.
-                    Ok(_) => {}
-                    Err(_) => sampled.lost += 1,
-                }
+                sampled.lost += read(&record, &mut events);
             }
         }
         self.calls.empty_into(|at, (call, times), (pid, name)| {
@@ -208,37 +178,41 @@ impl Rings {
             events.push((at, PerfEvent::Request { pid, requests, request }));
         });
         events.sort_by_key(|(at, _)| *at);
-        for (_, what) in events {
-            match what {
-                PerfEvent::Sample { pid, tid, chain, words } => {
-                    let stack = self.stack(pid, &chain, &words);
-                    if stack.process.kind == ProcessKind::Program {
-                        *sampled.threads.entry((stack.process.clone(), tid)).or_default() += 1;
-                    }
-                    *sampled.stacks.entry(stack).or_default() += 1;
+        for (_, event) in events {
+            self.take(event, sampled);
+        }
+    }
+
+    fn take(&mut self, event: PerfEvent, sampled: &mut Sampled) {
+        match event {
+            PerfEvent::Sample { pid, tid, chain, words } => {
+                let stack = self.stack(pid, &chain, &words);
+                if stack.process.kind == ProcessKind::Program {
+                    *sampled.threads.entry((stack.process.clone(), tid)).or_default() += 1;
                 }
-                PerfEvent::Call { call, times, pid, name } => {
-                    let mut caller = self.processes.get(pid).identity.clone();
-                    if let Some(name) = name {
-                        caller.name = name.into();
-                    }
-                    *sampled.calls.entry((call, caller)).or_default() += times;
-                }
-                PerfEvent::Request { pid, requests, request } => {
-                    let process = self.processes.get(pid).identity.clone();
-                    let known = sampled.blocks.entry((process, request.device, request.writes)).or_default();
-                    *known = (known.0 + requests, known.1 + requests * request.bytes);
-                }
-                PerfEvent::Fork { parent, child } => {
-                    if let Some(parent) = self.processes.part(parent).filter(|_| parent != child) {
-                        *sampled.calls.entry((TracedCall::Fork, parent.clone())).or_default() += 1;
-                    }
-                    self.processes.forked(parent, child);
-                }
-                PerfEvent::Name { pid, name } => self.processes.renamed(pid, &name),
-                PerfEvent::Program { pid } => self.processes.executed(pid),
-                PerfEvent::Code { pid, code } => self.processes.mapped(pid, code),
+                *sampled.stacks.entry(stack).or_default() += 1;
             }
+            PerfEvent::Call { call, times, pid, name } => {
+                let mut caller = self.processes.get(pid).identity.clone();
+                if let Some(name) = name {
+                    caller.name = name.into();
+                }
+                *sampled.calls.entry((call, caller)).or_default() += times;
+            }
+            PerfEvent::Request { pid, requests, request } => {
+                let process = self.processes.get(pid).identity.clone();
+                let known = sampled.blocks.entry((process, request.device, request.writes)).or_default();
+                *known = (known.0 + requests, known.1 + requests * request.bytes);
+            }
+            PerfEvent::Fork { parent, child } => {
+                if let Some(parent) = self.processes.part(parent).filter(|_| parent != child) {
+                    *sampled.calls.entry((TracedCall::Fork, parent.clone())).or_default() += 1;
+                }
+                self.processes.forked(parent, child);
+            }
+            PerfEvent::Name { pid, name } => self.processes.renamed(pid, &name),
+            PerfEvent::Program { pid } => self.processes.executed(pid),
+            PerfEvent::Code { pid, code } => self.processes.mapped(pid, code),
         }
     }
 
@@ -299,6 +273,40 @@ enum PerfEvent {
     Name { pid: u32, name: String },
     Program { pid: u32 },
     Code { pid: u32, code: Mapping },
+}
+
+/// Adds the events of a record, each with its time. Returns the number of lost samples.
+fn read(record: &perf_event::Record<'_>, events: &mut Vec<(u64, PerfEvent)>) -> u64 {
+    let at = time(record);
+    match record.parse_record() {
+        Ok(Record::Sample(sample)) => {
+            if let (Some(pid), Some(chain)) = (sample.pid(), sample.callchain()) {
+                let tid = sample.tid().unwrap_or(pid);
+                let (chain, words) = (chain.to_vec(), words(sample.stack_user().unwrap_or_default()));
+                events.push((sample.time().unwrap_or(at), PerfEvent::Sample { pid, tid, chain, words }));
+            }
+        }
+        Ok(Record::Fork(fork)) => {
+            events.push((fork.time, PerfEvent::Fork { parent: fork.ppid, child: fork.pid }));
+        }
+        Ok(Record::Comm(comm)) if comm.pid == comm.tid => {
+            let name = comm.comm_os().to_string_lossy().into_owned();
+            events.push((at, PerfEvent::Name { pid: comm.pid, name }));
+            if record.misc() & EXECUTED != 0 {
+                events.push((at, PerfEvent::Program { pid: comm.pid }));
+            }
+        }
+        Ok(Record::Mmap2(map)) => {
+            let mapping = processes::mapping(map.pid, map.addr, map.len, map.pgoff, map.filename_os());
+            events.extend(mapping.map(|code| (at, PerfEvent::Code { pid: map.pid, code })));
+        }
+        Ok(Record::Lost(lost)) => return lost.lost,
+        Ok(Record::LostSamples(lost)) => return lost.lost,
+        // Others were not asked for.
+        Ok(_) => {}
+        Err(_) => return 1,
+    }
+    0
 }
 
 /// When a record was written that is no sample: what all of them end with (`sample_id` in perf_event_open(2)), of which the time is the last.

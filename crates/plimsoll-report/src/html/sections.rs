@@ -289,10 +289,30 @@ fn over_time(report: &RunReport, records: &[TrialRecord]) -> Option<Section> {
 
 /// Counters of the hosts' kernels, one at a time; without scripts all of them in a table.
 fn of_hosts(records: &[TrialRecord]) -> Option<Section> {
+    const COLUMNS: [(&str, bool); 6] = [
+        ("host", false),
+        ("counter", false),
+        ("", false),
+        ("least", true),
+        ("median", true),
+        ("greatest", true),
+    ];
     let trials: Vec<&TrialRecord> = records.iter().collect();
     let seen = counters::seen(&trials);
     let chart = counters::chart(&seen, &trials)?;
     let numbered: Vec<_> = (1..).zip(&seen).collect();
+    let rows = seen.iter().map(|counter| {
+        let values = counter.sorted();
+        let figures = [values.first().copied(), median(&values), values.last().copied()];
+        html! {
+            tr {
+                td { (counter.host) }
+                td { (counter.name) }
+                td { (counter.unit()) }
+                @for value in figures { td .num { (value.map_or_else(String::new, figure)) } }
+            }
+        }
+    });
     Some(Section {
         id: "counters-of-hosts",
         title: "Counters",
@@ -310,22 +330,7 @@ fn of_hosts(records: &[TrialRecord]) -> Option<Section> {
             (chart.markup())
             details {
                 summary { "All " (seen.len()) " counters in figures" }
-                (page::table("Counters", "", &html! {
-                    (page::head(&[("host", false), ("counter", false), ("", false), ("least", true), ("median", true), ("greatest", true)]))
-                    tbody {
-                        @for counter in &seen {
-                            @let values = counter.sorted();
-                            tr {
-                                td { (counter.host) }
-                                td { (counter.name) }
-                                td { (counter.unit()) }
-                                @for value in [values.first().copied(), median(&values), values.last().copied()] {
-                                    td .num { (value.map_or_else(String::new, figure)) }
-                                }
-                            }
-                        }
-                    }
-                }))
+                (page::table("Counters", "", &html! { (page::head(&COLUMNS)) tbody { @for row in rows { (row) } } }))
             }
         },
     })

@@ -122,28 +122,87 @@ pub(crate) fn slice(
     loads: &[(String, LoadKind)],
     deadline: Instant,
 ) -> Result<Vec<Slice>, TrialStop> {
+    let phase = trial.experiment.all_phases().find(|phase| phase.name == trial.recorder.latest().name);
+    let hooks = |trial: &mut Trial<'_>, moment| {
+        phase.map_or(Ok(()), |phase| hook::hooks_of_phase(trial, phase, moment, Some(arm)))
+    };
+    hooks(trial, HookMoment::BeforeEach)?;
+    let slices = counted_loads(trial, arm, number, loads, phase, deadline);
+    if matches!(slices, Ok(_) | Err(TrialStop::Skipped)) {
+        hooks(trial, HookMoment::AfterEach)?;
+    }
+    let slices = slices?;
+    for slice in &slices {
+        trial.recorder.observer.on(&Event::SliceEnded { slice });
+    }
+    Ok(slices)
+}
+
+/// Runs the loads of a slice between two readings of the counters.
+fn counted_loads(
+    trial: &mut Trial<'_>,
+    arm: Arm,
+    number: u32,
+    loads: &[(String, LoadKind)],
+    phase: Option<&Phase>,
+    deadline: Instant,
+) -> Result<Vec<Slice>, TrialStop> {
     let experiment = trial.experiment;
+    let of_machine = machine_host(experiment);
     let mut hosts = trial.rigs.deployment(arm).keys();
-    // Only what is measured is compared, and worth its cost.
-    let profiler = trial.recorder.profiler.filter(|_| trial.recorder.latest().kind == PhaseKind::Measure);
-    let profiled = profiler.map(|profiler| (profiler, trial.rigs.deployment(arm).network_namespaces()));
-    if !hosts.contains(&machine_host(experiment)) {
-        hosts.push(machine_host(experiment));
+    if !hosts.contains(&of_machine) {
+        hosts.push(of_machine.clone());
     }
-    let phase = experiment.all_phases().find(|phase| phase.name == trial.recorder.latest().name);
-    if let Some(phase) = phase {
-        hook::hooks_of_phase(trial, phase, HookMoment::BeforeEach, Some(arm))?;
-    }
-    let mut requests = requests(trial, arm, loads)?;
+    let requests = requests(trial, arm, loads)?;
     // Discard flushes made before this slice.
     let (of_arm, agents) = trial.rigs.deployment_and_agents(arm);
     of_arm.flushes(agents)?;
-    ask_counters(
-        trial,
-        &hosts,
-        |id| ToAgent::Mark { id },
-        |answer| matches!(answer, FromAgent::Done { .. }).then_some(()),
-    )?;
+    let marked = |answer| matches!(answer, FromAgent::Done { .. }).then_some(());
+    ask_counters(trial, &hosts, |id| ToAgent::Mark { id }, marked)?;
+    let (at_ns, found) = run_loads(trial, arm, loads, requests, deadline)?;
+    let mut results: Vec<LoadResult> = found.into_iter().map(|each| together::of_all(trial, each)).collect();
+    if let Some(sink) = phase.and_then(|phase| phase.until_delivered.as_ref()) {
+        for result in &mut results {
+            skip::skippable(trial, |trial| mail::deliver(trial, arm, sink, result, deadline))?;
+        }
+    }
+    let changed = |answer| match answer {
+        FromAgent::Changed { changes, services_us, .. } => Some((changes, services_us)),
+        _ => None,
+    };
+    let changes = ask_counters(trial, &hosts, |id| ToAgent::Changes { id }, changed)?;
+    let (changes, times): (Vec<_>, Vec<_>) = changes.into_iter().unzip();
+    // Several loads share the services, and nobody knows what each of them cost.
+    if let [result] = results.as_mut_slice() {
+        result.services_us = of_all_services(experiment, arm, &hosts, &times);
+    }
+    let counters = counters_of(arm, &of_machine, &hosts, changes);
+    let (of_arm, agents) = trial.rigs.deployment_and_agents(arm);
+    let flushes = of_arm.flushes(agents)?;
+    let of_load = |((name, _), result): (&(String, LoadKind), LoadResult)| Slice {
+        arm,
+        number,
+        at_ns,
+        load: if loads.len() > 1 { name.clone() } else { String::new() },
+        result,
+        counters: counters.clone(),
+        background: background::background_running(trial),
+        flushes: flushes.clone(),
+    };
+    Ok(loads.iter().zip(results).map(of_load).collect())
+}
+
+/// Runs loads, and profiles the machine meanwhile if they are measured. Returns their start and what each host found of each.
+fn run_loads(
+    trial: &mut Trial<'_>,
+    arm: Arm,
+    loads: &[(String, LoadKind)],
+    mut requests: Vec<Request>,
+    deadline: Instant,
+) -> Result<(u64, Vec<Vec<(Key, LoadResult)>>), TrialStop> {
+    // Only what is measured is compared, and worth its cost.
+    let profiler = trial.recorder.profiler.filter(|_| trial.recorder.latest().kind == PhaseKind::Measure);
+    let profiled = profiler.map(|profiler| (profiler, trial.rigs.deployment(arm).network_namespaces()));
     let guests = trial.guests_to_sample(arm);
     trial.begin_profile(&guests)?;
     together::begin_together(trial, &mut requests)?;
@@ -158,60 +217,7 @@ pub(crate) fn slice(
     if matches!(answers, Ok(_) | Err(TrialStop::Skipped)) {
         trial.end_profile(&guests)?;
     }
-    if matches!(answers, Err(TrialStop::Skipped))
-        && let Some(phase) = phase
-    {
-        hook::hooks_of_phase(trial, phase, HookMoment::AfterEach, Some(arm))?;
-    }
-    let results = results(loads, &requests, answers?)?;
-    let mut results: Vec<LoadResult> =
-        results.into_iter().map(|each| together::of_all(trial, each)).collect();
-    if let Some((phase, sink)) = phase.and_then(|phase| Some((phase, phase.until_delivered.as_ref()?))) {
-        for result in &mut results {
-            let delivered = skip::skippable(trial, |trial| mail::deliver(trial, arm, sink, result, deadline));
-            if matches!(delivered, Err(TrialStop::Skipped)) {
-                hook::hooks_of_phase(trial, phase, HookMoment::AfterEach, Some(arm))?;
-            }
-            delivered?;
-        }
-    }
-    let changes = ask_counters(
-        trial,
-        &hosts,
-        |id| ToAgent::Changes { id },
-        |answer| match answer {
-            FromAgent::Changed { changes, services_us, .. } => Some((changes, services_us)),
-            _ => None,
-        },
-    )?;
-    let (changes, times): (Vec<_>, Vec<_>) = changes.into_iter().unzip();
-    // Several loads share the services, and nobody knows what each of them cost.
-    if let [result] = results.as_mut_slice() {
-        result.services_us = of_all_services(experiment, arm, &hosts, &times);
-    }
-    let counters = counters_of(arm, &machine_host(experiment), &hosts, changes);
-    let (of_arm, agents) = trial.rigs.deployment_and_agents(arm);
-    let flushes = of_arm.flushes(agents)?;
-    if let Some(phase) = phase {
-        hook::hooks_of_phase(trial, phase, HookMoment::AfterEach, Some(arm))?;
-    }
-    let background = background::background_running(trial);
-    let several = loads.len() > 1;
-    let slice = |((name, _), result): (&(String, LoadKind), LoadResult)| Slice {
-        arm,
-        number,
-        at_ns,
-        load: if several { name.clone() } else { String::new() },
-        result,
-        counters: counters.clone(),
-        background: background.clone(),
-        flushes: flushes.clone(),
-    };
-    let slices: Vec<Slice> = loads.iter().zip(results).map(slice).collect();
-    for slice in &slices {
-        trial.recorder.observer.on(&Event::SliceEnded { slice });
-    }
-    Ok(slices)
+    Ok((at_ns, results(loads, &requests, answers?)?))
 }
 
 /// What the agents are asked for that these loads run: one request for each host of each load.
@@ -252,15 +258,11 @@ fn ask_counters<A>(
 /// Reads the expensive files of every host, too.
 fn deep(trial: &mut Trial<'_>, phase: &str) -> Result<(), TrialStop> {
     let hosts: Vec<Key> = trial.rigs.deployments.iter().flat_map(Deployment::keys).collect();
-    let snapshots = ask_counters(
-        trial,
-        &hosts,
-        |id| ToAgent::Snapshot { id },
-        |answer| match answer {
-            FromAgent::Counters { snapshot, .. } => Some(snapshot),
-            _ => None,
-        },
-    )?;
+    let read = |answer| match answer {
+        FromAgent::Counters { snapshot, .. } => Some(snapshot),
+        _ => None,
+    };
+    let snapshots = ask_counters(trial, &hosts, |id| ToAgent::Snapshot { id }, read)?;
     let cycle = trial.recorder.cycle;
     let named = hosts.into_iter().zip(snapshots).map(|(key, snapshot)| DeepSnapshot {
         phase: phase.to_owned(),

@@ -1,5 +1,7 @@
 //! Decisions that need later packets: the class of ambiguous silences, and whether a late acknowledgement delayed its peer.
 
+use std::ops::ControlFlow::{self, Break, Continue};
+
 use plimsoll_model::packet::Segment;
 use plimsoll_model::trace::Class;
 
@@ -84,74 +86,80 @@ impl Connection {
     /// What a silence was may show in what is sent and acknowledged behind it.
     #[cold]
     pub(super) fn settle_doubts(&mut self, facts: &Facts, segment: &Segment) {
-        // Who may acknowledge selectively does so whenever there is a hole (RFC 2018, section 4).
-        let tells_of_loss = facts.tells_of_loss && (tells_of_hole(segment) || !self.has_sack());
         let mut doubts = std::mem::take(&mut self.doubts);
         doubts.retain_mut(|doubt| {
-            let is_sender = facts.me == doubt.sender;
-            let sender = side(doubt.sender == self.client);
-            let finding = match &mut doubt.kind {
-                DoubtKind::Probe(as_loss) => {
-                    let is_lost = if is_sender { facts.resent } else { tells_of_loss };
-                    if !is_lost && (is_sender || !facts.advances) {
-                        return true;
-                    }
-                    is_lost.then(|| classes::tail_loss::of_probe(as_loss, sender))
-                }
-                DoubtKind::Skipped { from, missing, length } => {
-                    if is_sender || !facts.advances || !after(segment.ack, *from) {
-                        return true;
-                    }
-                    facts.unseen.then(|| classes::capture_gap::judge(*length, *missing))
-                }
-                DoubtKind::SpuriousRetransmit { recovery, until, by_answer, answered_again } => {
-                    *answered_again |= !is_sender && facts.resent;
-                    let is_over = facts.now.saturating_sub(*until) > 2 * reaction_time(facts.rtt);
-                    if !is_over && (is_sender || !tells_of_duplicate(segment)) {
-                        return true;
-                    }
-                    let receiver = side(doubt.sender != self.client);
-                    let length = until.saturating_sub(recovery.start);
-                    let arrival = Arrival::BothCopies;
-                    // A copy that took much longer than a round trip shows the delay itself.
-                    let took = facts.now.saturating_sub(recovery.last_resent);
-                    let copy_was_late = took > 2 * reaction_time(facts.rtt);
-                    let was_late = !is_over && (!*by_answer || *answered_again || copy_was_late);
-                    let judged = was_late.then(|| {
-                        classes::late_ack::judge(recovery, sender, receiver, arrival, length, facts.rtt)
-                    });
-                    // What the path delayed, the other side sent again for the same reason.
-                    if let Some(finding) = judged.as_ref().filter(|judged| judged.class == Class::PathDelay) {
-                        self.timeline.amend_losses(recovery.start, *until, finding);
-                    }
-                    judged
-                }
-                DoubtKind::HalfClosed { answered } => {
-                    if is_sender || !facts.new_data {
-                        return true;
-                    }
-                    Some(answered.clone())
-                }
-                // With a lost flight behind it, the sender may send but the one segment until it is acknowledged, and what follows
-                // leaves a hole.
-                DoubtKind::Resumed { as_loss, at, acked } => {
-                    if !is_sender || segment.payload == 0 {
-                        *acked |= !is_sender && facts.advances;
-                        return true;
-                    }
-                    let after_a_round = facts.rtt.is_none_or(|rtt| facts.now - *at >= rtt.lowest * 3 / 4);
-                    let sent_to = self.halves[facts.me].sent_to;
-                    let leaves_hole = sent_to.is_some_and(|sent_to| after(segment.seq, sent_to));
-                    let is_loss = leaves_hole && *acked && after_a_round;
-                    is_loss.then(|| classes::of_recovery(as_loss, sender, facts.rtt))
-                }
-            };
-            if let Some(finding) = finding {
-                self.timeline.amend(doubt.ticket, &finding);
+            let settled = self.settle(doubt, facts, segment);
+            if let Break(Some(finding)) = &settled {
+                self.timeline.amend(doubt.ticket, finding);
             }
-            false
+            settled.is_continue()
         });
         self.doubts = doubts;
+    }
+
+    /// Continues while the doubt remains. Breaks with the class of the silence, or without one if it stays as it is.
+    fn settle(
+        &mut self,
+        doubt: &mut Doubt,
+        facts: &Facts,
+        segment: &Segment,
+    ) -> ControlFlow<Option<Finding>> {
+        let is_sender = facts.me == doubt.sender;
+        let sender = side(doubt.sender == self.client);
+        let (is_open, finding) = match &mut doubt.kind {
+            DoubtKind::Probe(as_loss) => {
+                // Who may acknowledge selectively does so whenever there is a hole (RFC 2018, section 4).
+                let tells_of_loss = facts.tells_of_loss && (tells_of_hole(segment) || !self.has_sack());
+                let is_lost = if is_sender { facts.resent } else { tells_of_loss };
+                let finding = is_lost.then(|| classes::tail_loss::of_probe(as_loss, sender));
+                (!is_lost && (is_sender || !facts.advances), finding)
+            }
+            DoubtKind::Skipped { from, missing, length } => {
+                let finding = facts.unseen.then(|| classes::capture_gap::judge(*length, *missing));
+                (is_sender || !facts.advances || !after(segment.ack, *from), finding)
+            }
+            DoubtKind::SpuriousRetransmit { recovery, until, by_answer, answered_again } => {
+                *answered_again |= !is_sender && facts.resent;
+                let is_over = facts.now.saturating_sub(*until) > 2 * reaction_time(facts.rtt);
+                if !is_over && (is_sender || !tells_of_duplicate(segment)) {
+                    return Continue(());
+                }
+                // A copy that took much longer than a round trip shows the delay itself.
+                let took = facts.now.saturating_sub(recovery.last_resent);
+                let copy_was_late = took > 2 * reaction_time(facts.rtt);
+                let was_late = !is_over && (!*by_answer || *answered_again || copy_was_late);
+                let receiver = side(doubt.sender != self.client);
+                let length = until.saturating_sub(recovery.start);
+                let finding = was_late.then(|| {
+                    classes::late_ack::judge(
+                        recovery,
+                        sender,
+                        receiver,
+                        Arrival::BothCopies,
+                        length,
+                        facts.rtt,
+                    )
+                });
+                // What the path delayed, the other side sent again for the same reason.
+                if let Some(finding) = finding.as_ref().filter(|finding| finding.class == Class::PathDelay) {
+                    self.timeline.amend_losses(recovery.start, *until, finding);
+                }
+                (false, finding)
+            }
+            DoubtKind::HalfClosed { answered } => (is_sender || !facts.new_data, Some(answered.clone())),
+            // With a lost flight behind it, the sender may send but the one segment until it is acknowledged, and what follows
+            // leaves a hole.
+            DoubtKind::Resumed { as_loss, at, acked } => {
+                let is_open = !is_sender || segment.payload == 0;
+                *acked |= !is_sender && facts.advances;
+                let after_a_round = facts.rtt.is_none_or(|rtt| facts.now - *at >= rtt.lowest * 3 / 4);
+                let sent_to = self.halves[facts.me].sent_to;
+                let leaves_hole = sent_to.is_some_and(|sent_to| after(segment.seq, sent_to));
+                let is_loss = leaves_hole && *acked && after_a_round;
+                (is_open, is_loss.then(|| classes::of_recovery(as_loss, sender, facts.rtt)))
+            }
+        };
+        if is_open { Continue(()) } else { Break(finding) }
     }
 
     pub(super) fn doubt(&mut self, doubt: Doubt) {
