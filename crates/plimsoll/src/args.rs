@@ -159,7 +159,7 @@ pub enum Command {
 }
 
 /// Where runs are kept.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct StoreArgs {
     /// The file of runs [default: plimsoll/runs.sqlite in the user's state folder], or a database on a server of PostgreSQL's:
     /// postgres://USER@HOST/DATABASE.
@@ -242,7 +242,7 @@ Keys while it uses the whole screen of a terminal:
   ?    show the keys";
 
 /// Arguments of `run`.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = KEYS)]
 pub struct RunArgs {
     /// An experiment file, or the name of a shipped one.

@@ -9,6 +9,7 @@ use plimsoll_model::effect::{Consent, Effect, EffectKind, Need};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::shell::shell_word;
 use plimsoll_report::escape::terminal;
+use serde_json::{Value, json};
 
 use crate::args::ConsentArgs;
 use crate::failure::Failure;
@@ -104,12 +105,12 @@ fn line(effect: &Effect) -> String {
     terminal(&line).into_owned()
 }
 
-/// Writes the effects as JSON.
-pub(crate) fn json(out: &mut dyn Write, plan: &Plan, listing: &Listing, schema: &str) -> io::Result<()> {
+/// The effects as JSON.
+pub(crate) fn json(plan: &Plan, listing: &Listing, schema: &str) -> Value {
     let experiment = &plan.experiment;
     let Listing { effects, rights } = listing;
     let rights = rights.iter().map(|(need, by)| {
-        serde_json::json!({
+        json!({
             "kind": need.name,
             "by": by,
             "as": if need.becomes_nobody { "nobody" } else { "caller" },
@@ -118,7 +119,7 @@ pub(crate) fn json(out: &mut dyn Write, plan: &Plan, listing: &Listing, schema: 
         })
     });
     let rights: Vec<_> = rights.collect();
-    let document = serde_json::json!({
+    json!({
         "schema": schema,
         "name": plan.name,
         "question": experiment.question,
@@ -127,8 +128,7 @@ pub(crate) fn json(out: &mut dyn Write, plan: &Plan, listing: &Listing, schema: 
         "machine": effects,
         "rights": rights,
         "allow": kinds(effects),
-    });
-    plimsoll_report::json::pretty(out, &document)
+    })
 }
 
 /// Goes on only with consent to every effect that needs one: from the command line, or on a terminal. Returns the kinds that were needed.

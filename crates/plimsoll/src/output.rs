@@ -8,6 +8,7 @@ use std::io::{self, IsTerminal, Write};
 use plimsoll_report::control_characters::Screen;
 use plimsoll_report::escape::terminal;
 use plimsoll_report::text::TextOptions;
+use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::messages::has_colour;
@@ -61,6 +62,11 @@ pub(crate) fn table<const N: usize>(
 /// Writes a document for programs to stdout, byte by byte; a terminal only shows it.
 pub(crate) fn document(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     if io::stdout().is_terminal() { text(write) } else { to_stdout(write) }
+}
+
+/// Writes a value as a JSON document to stdout.
+pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
+    document(|out| plimsoll_report::json::pretty(out, value))
 }
 
 /// Writes bytes that are no text to a file or a pipe, and never to a terminal.

@@ -45,7 +45,7 @@ fn list(all: &[plimsoll_store::Baseline], format: PlainFormat) -> Result<(), Fai
         PlainFormat::Json => {
             let entry = |baseline: &plimsoll_store::Baseline| json!({ "name": baseline.name, "run": baseline.run, "experiment": baseline.experiment });
             let all: Vec<_> = all.iter().map(entry).collect();
-            output::document(|out| plimsoll_report::json::pretty(out, &all))
+            output::json(&all)
         }
     }
 }

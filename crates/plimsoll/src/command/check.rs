@@ -12,7 +12,7 @@ use crate::{command, effects, messages, output, shipped};
 pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     if args.schema {
         let schema = schemars::schema_for!(Experiment);
-        output::document(|out| plimsoll_report::json::pretty(out, &schema))?;
+        output::json(&schema)?;
         return Ok(Exit::Holds);
     }
     let Some(experiment) = &args.experiment else { return Err(Failure::Usage("which experiment?".into())) };
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let experiment = &plan.experiment;
     let listed = consent::with_quick(&plan, &source, &args.plan)?;
     if args.format == PlainFormat::Json {
-        output::document(|out| effects::json(out, &plan, &listed, "plimsoll.check/1"))?;
+        output::json(&effects::json(&plan, &listed, "plimsoll.check/1"))?;
     } else {
         output::text(|out| {
             writeln!(

@@ -30,9 +30,7 @@ pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
             let earlier = earlier(args, &source)?;
             output::text(|out| describe(out, &plan, &listed, earlier.as_ref()))
         }
-        PlainFormat::Json => {
-            output::document(|out| effects::json(out, &plan, &listed, "plimsoll.describe/1"))
-        }
+        PlainFormat::Json => output::json(&effects::json(&plan, &listed, "plimsoll.describe/1")),
     }?;
     Ok(Exit::Holds)
 }

@@ -9,13 +9,15 @@ use plimsoll_assess::Explained;
 use plimsoll_assess::saved::{FIRST, Next, Part};
 use plimsoll_import::saved::{self, Members, Saved};
 use plimsoll_model::cause::Cause;
+use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::plan::Plan;
 use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::report::RunReport;
 use plimsoll_report::escape::terminal;
 use plimsoll_report::text::{Explanation, TextOptions};
 use serde_json::json;
 
-use crate::args::{ExplainArgs, Format, PlainFormat, PlanArgs, RunArgs};
+use crate::args::{ExplainArgs, Format, PlainFormat, RunArgs};
 use crate::command::compare::kept;
 use crate::command::compare::runs::{self, Question};
 use crate::command::show;
@@ -43,11 +45,10 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
             return recorded::two(before, after, args.format).map(|()| Exit::Holds);
         }
         [one] if recording::is_one(one) => return recorded::one(one, args.format).map(|()| Exit::Holds),
+        [before, after] if is_file(before) || is_file(after) => {
+            return saved(args, &[before.to_path_buf()], &[after.to_path_buf()]);
+        }
         _ => {}
-    }
-    if paths.len() == 2 && paths.iter().any(|path| is_file(path)) {
-        let sides = [paths[0], paths[1]].map(Path::to_path_buf);
-        return saved(args, &sides[..1], &sides[1..]);
     }
     let store = args.store.store.as_deref();
     if let [a, b] = args.runs.as_slice() {
@@ -67,47 +68,40 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
         failure => failure,
     })?;
     match args.format {
-        PlainFormat::Text => {
-            let is_open = |cause: &&Cause| !cause.confirmed && plan.intervention.is_none();
-            let open: Vec<&Cause> = report.causes.iter().take(MOST_PROPOSED).filter(is_open).collect();
-            let (found, _) = match open.as_slice() {
-                [] => (None, Vec::new()),
-                open => plimsoll_assess::intervention(&plan, &trials, &report.run, open.iter().copied()),
-            };
-            let last = found.iter().flat_map(Intervention::changes).last();
-            let last = last.and_then(|tested| open.iter().rfind(|cause| cause.id == tested.cause));
-            output::styled(|out, options| {
-                plimsoll_report::text::explanation(out, &report, options)?;
-                let Some(Cause { rank, .. }) = last else { return Ok(()) };
-                let (what, count) = match rank {
-                    1 => ("what the first cause says".to_owned(), String::new()),
-                    n => (
-                        format!("what the first {n} causes say, each alone and all together,"),
-                        format!("={n}"),
-                    ),
-                };
-                writeln!(
-                    out,
-                    "\nTo change {what} and measure again: plimsoll explain {} --confirm{count}",
-                    report.run
-                )
-            })
-        }
-        PlainFormat::Json => {
-            let document = json!({
-                "schema": EXPLAIN_SCHEMA,
-                "run": report.run,
-                "experiment": report.experiment,
-                "verdicts": report.verdicts.iter().map(|finding| &finding.verdict).collect::<Vec<_>>(),
-                "state_lives_in": report.state_lives_in,
-                "causes": report.causes,
-                "evidence": report.evidence,
-                "profile": report.profile,
-            });
-            output::document(|out| plimsoll_report::json::pretty(out, &document))
-        }
+        PlainFormat::Text => output::styled(|out, options| {
+            plimsoll_report::text::explanation(out, &report, options)?;
+            propose(out, &plan, &report, &trials)
+        }),
+        PlainFormat::Json => output::json(&json!({
+            "schema": EXPLAIN_SCHEMA,
+            "run": report.run,
+            "experiment": report.experiment,
+            "verdicts": report.verdicts.iter().map(|finding| &finding.verdict).collect::<Vec<_>>(),
+            "state_lives_in": report.state_lives_in,
+            "causes": report.causes,
+            "evidence": report.evidence,
+            "profile": report.profile,
+        })),
     }?;
     Ok(Exit::Holds)
+}
+
+/// Names the command that confirms the first causes, if it can.
+fn propose(out: &mut dyn Write, plan: &Plan, report: &RunReport, trials: &[TrialRecord]) -> io::Result<()> {
+    let is_open = |cause: &&Cause| !cause.confirmed && plan.intervention.is_none();
+    let open: Vec<&Cause> = report.causes.iter().take(MOST_PROPOSED).filter(is_open).collect();
+    if open.is_empty() {
+        return Ok(());
+    }
+    let (found, _) = plimsoll_assess::intervention(plan, trials, &report.run, open.iter().copied());
+    let last = found.iter().flat_map(Intervention::changes).last();
+    let last = last.and_then(|tested| open.iter().rfind(|cause| cause.id == tested.cause));
+    let (what, count) = match last.map(|cause| cause.rank) {
+        None => return Ok(()),
+        Some(1) => ("what the first cause says".to_owned(), String::new()),
+        Some(n) => (format!("what the first {n} causes say, each alone and all together,"), format!("={n}")),
+    };
+    writeln!(out, "\nTo change {what} and measure again: plimsoll explain {} --confirm{count}", report.run)
 }
 
 /// Why a file of another program says nothing by itself.
@@ -143,29 +137,14 @@ fn confirm(args: &ExplainArgs, first: usize) -> Result<Exit, Failure> {
     untested.iter().for_each(messages::note);
     drop(store);
     let arguments = RunArgs {
-        experiment: None,
-        plan: PlanArgs::default(),
         reps: args.reps,
-        budget: None,
-        seed: None,
-        resume: None,
-        on: None,
-        tag: Vec::new(),
-        note: None,
-        against: None,
-        destroy: Vec::new(),
-        allow_target: Vec::new(),
         consent: args.consent.clone(),
-        html: None,
         format: match args.format {
             PlainFormat::Text => Format::Text,
             PlainFormat::Json => Format::Json,
         },
-        details: false,
         store: args.store.clone(),
-        store_wait: None,
-        no_live: false,
-        heartbeat: None,
+        ..RunArgs::default()
     };
     super::run::confirm(&arguments, &access, &entry, intervention, untested)
 }
@@ -211,17 +190,14 @@ fn saved(args: &ExplainArgs, before: &[PathBuf], after: &[PathBuf]) -> Result<Ex
             notes.iter().try_for_each(|note| writeln!(out, "{}", terminal(note)))?;
             further(out, &found.next, causes.is_empty(), where_to_run)
         }),
-        PlainFormat::Json => {
-            let document = json!({
-                "schema": EXPLAIN_SCHEMA,
-                "causes": causes,
-                "evidence": evidence,
-                "profile": profile,
-                "notes": notes,
-                "next": found.next.iter().map(|(cause, command)| json!({ "cause": cause, "command": command })).collect::<Vec<_>>(),
-            });
-            output::document(|out| plimsoll_report::json::pretty(out, &document))
-        }
+        PlainFormat::Json => output::json(&json!({
+            "schema": EXPLAIN_SCHEMA,
+            "causes": causes,
+            "evidence": evidence,
+            "profile": profile,
+            "notes": notes,
+            "next": found.next.iter().map(|(cause, command)| json!({ "cause": cause, "command": command })).collect::<Vec<_>>(),
+        })),
     }?;
     Ok(Exit::Holds)
 }

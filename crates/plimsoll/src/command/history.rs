@@ -38,10 +38,7 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
     let tagged = |run: &Listed| args.tag.as_ref().is_none_or(|tag| run.labels.tags.contains(tag));
     let runs: Vec<Listed> = listed.filter(tagged).take(args.last.unwrap_or(usize::MAX)).collect();
     match args.format {
-        PlainFormat::Json => {
-            let all: Vec<_> = runs.iter().map(entry).collect();
-            output::document(|out| plimsoll_report::json::pretty(out, &all))
-        }
+        PlainFormat::Json => output::json(&runs.iter().map(entry).collect::<Vec<_>>()),
         PlainFormat::Text => {
             output::text(|out| runs.iter().try_for_each(|run| line(out, run)))?;
             messages::note(format_args!("{}", room(&runs, &bytes, store.place())));

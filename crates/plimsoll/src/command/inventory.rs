@@ -33,13 +33,10 @@ pub(crate) fn run(args: &InventoryArgs) -> Result<Exit, Failure> {
             if !sources.is_empty() {
                 found["sources"] = value(&sources)?;
             }
-            output::document(|out| match &deviations {
-                Some(deviations) => plimsoll_report::json::pretty(
-                    out,
-                    &json!({ "inventory": &found, "deviations": deviations }),
-                ),
-                None => plimsoll_report::json::pretty(out, &found),
-            })
+            match &deviations {
+                Some(deviations) => output::json(&json!({ "inventory": &found, "deviations": deviations })),
+                None => output::json(&found),
+            }
         }
         PlainFormat::Text => output::text(|out| {
             match &deviations {

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
                 _ => output::document(|out| html::judged(out, &page, Bundle::Inside)),
             }
         }
-        _ => output::document(|out| plimsoll_report::json::pretty(out, &answer)),
+        _ => output::json(&answer),
     }?;
     Ok(Exit::of(verdict.as_slice()))
 }

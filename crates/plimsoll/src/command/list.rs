@@ -34,7 +34,7 @@ fn question(text: &str) -> Option<String> {
 pub(crate) fn run(args: &ListArgs) -> Result<Exit, Failure> {
     let entries = entries();
     match args.format {
-        PlainFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &entries)),
+        PlainFormat::Json => output::json(&entries),
         PlainFormat::Text => output::text(|out| {
             let width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
             let mut area = "";

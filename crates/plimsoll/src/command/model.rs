@@ -103,7 +103,7 @@ pub(crate) fn run(args: &ModelArgs) -> Result<Exit, Failure> {
     }
     let answer = answer(args, &rig, seen.as_ref())?;
     match args.format {
-        PlainFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &answer)),
+        PlainFormat::Json => output::json(&answer),
         PlainFormat::Text => output::text(|out| text(out, args, &answer)),
     }?;
     Ok(Exit::Holds)

@@ -187,8 +187,8 @@ fn carry_out(
         Progress::begin(plan, &entry, earlier, &options, &ends, report, keeping.named().under_way_file(&id));
     let mut lines = (args.format == Format::Jsonl).then(|| Lines::begin(plan, &entry));
     let mut written = Written { observer: &mut progress, lines: lines.as_mut() };
-    let mut handing = keeping.behind(&id, interrupt, &mut written);
-    let mut others = OtherProcesses::behind(&mut handing);
+    let mut uploader = keeping.behind(&id, interrupt, &mut written);
+    let mut others = OtherProcesses::behind(&mut uploader);
     let mut ended = run.carry_out(entry, &mut others);
     if let Some(noted) = noted {
         // It belongs to the run, which is stored by now unless its store is of no use.

@@ -190,7 +190,7 @@ pub(crate) fn print(
                 plimsoll_report::text::brief(out, report, named.as_deref(), options)
             })
         }
-        Format::Json => output::document(|out| plimsoll_report::json::pretty(out, report)),
+        Format::Json => output::json(report),
         Format::Html => output::document(|out| page(out, store, plan, report, trials, Bundle::Inside)),
         Format::Mail => output::text(|out| plimsoll_report::text::mailing_list(out, report)),
         Format::Junit => output::document(|out| plimsoll_report::junit::run(out, report)),

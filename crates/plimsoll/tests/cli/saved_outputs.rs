@@ -9,7 +9,7 @@ const MAIL: &str = "my box:\n\n> Linux version 2.4.5 (root@fw) #2 Tue Jun 5 12:0
 > \tLnkSta: Speed 5GT/s (ok), Width x4 (ok)\n> \tKernel driver in use: igb\n";
 
 #[test]
-fn papers_are_held_against_what_was_promised() {
+fn saved_outputs_are_held_against_what_was_promised() {
     let lab = Lab::new();
     let output = lab.plimsoll_reading(&["inventory", "--from", "-"], MAIL).exits(0);
     output

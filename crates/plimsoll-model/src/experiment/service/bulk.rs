@@ -5,7 +5,7 @@ use crate::experiment::load::bulk::{BLOCK, LARGEST_BUFFER};
 use crate::experiment::prelude::*;
 
 /// The built-in end of bulk loads: it takes what it is sent, over TCP and UDP, and sends what it is asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(deny_unknown_fields, default)]
 pub struct BulkService {
     /// Fate of incoming bytes.
@@ -20,13 +20,8 @@ pub struct BulkService {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<ByteSize>,
     /// The length of the listen queue (`listen(2)`).
+    #[default = 511]
     pub backlog: u32,
-}
-
-impl Default for BulkService {
-    fn default() -> Self {
-        Self { take: Take::Discard, pause: Span::default(), chunk: None, receive_buffer: None, backlog: 511 }
-    }
 }
 
 /// Fate of incoming bytes.

@@ -102,7 +102,7 @@ pub(crate) fn run(args: &AbArgs) -> Result<Exit, Failure> {
     match args.format {
         AbFormat::Text => output::text(|out| text::text(out, &answer)),
         AbFormat::Markdown => output::text(|out| text::as_markdown(out, &answer)),
-        AbFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &text::json(&answer))),
+        AbFormat::Json => output::json(&text::json(&answer)),
     }?;
     if interrupted {
         return Ok(Exit::Interrupted);

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &BisectArgs) -> Result<Exit, Failure> {
     let report = Report::new(&found, &state, &versions, &gauge, limits)?;
     match args.format {
         PlainFormat::Text => output::text(|out| report.text(out)),
-        PlainFormat::Json => output::document(|out| report.json(out)),
+        PlainFormat::Json => output::json(&report.json()),
     }?;
     Ok(Exit::of(std::slice::from_ref(report.verdict())))
 }

@@ -147,7 +147,7 @@ impl<'a> Report<'a> {
     }
 
     /// The answer for programs.
-    pub(super) fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn json(&self) -> Value {
         let name = |version: usize| &self.versions[version].name;
         let mut document = json!({
             "schema": BISECT_SCHEMA,
@@ -179,7 +179,7 @@ impl<'a> Report<'a> {
         {
             fields.extend(verdict);
         }
-        plimsoll_report::json::pretty(out, &document)
+        document
     }
 }
 

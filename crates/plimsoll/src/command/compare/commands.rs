@@ -71,7 +71,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     answer.is_kept = answer.explained.is_some() && keep(args, &json::document(&answer));
     match args.format {
         PlainFormat::Text => output::styled(|out, options| text::write(out, &answer, options)),
-        PlainFormat::Json => output::document(|out| json::write(out, &answer)),
+        PlainFormat::Json => output::json(&json::document(&answer)),
     }?;
     let verdicts: Vec<Verdict> = answer.comparisons.into_iter().map(|found| found.verdict).collect();
     Ok(if interrupted { Exit::Interrupted } else { Exit::of(&verdicts) })
@@ -115,7 +115,7 @@ fn fails(
         PlainFormat::Text => {
             output::styled(|out, options| failing.text(out, (cells, gauge), &explained, options))
         }
-        PlainFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &document)),
+        PlainFormat::Json => output::json(&document),
     }?;
     Ok(Exit::of(&[found.verdict]))
 }

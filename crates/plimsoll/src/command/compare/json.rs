@@ -1,7 +1,6 @@
 //! The answer for programs. Two commands give one verdict (schema `plimsoll.verdict/1`) with the fields of this test beside it; more
 //! give one for each command but the first (schema `plimsoll.compare/1`).
 
-use std::io::{self, Write};
 use std::time::Duration;
 
 use plimsoll_assess::Explained;
@@ -16,10 +15,6 @@ use crate::measure::Times;
 
 /// The name and version of the JSON form of several verdicts. The number rises when a field changes its meaning or goes away.
 pub(super) const COMPARE_SCHEMA: &str = "plimsoll.compare/1";
-
-pub(super) fn write(out: &mut dyn Write, answer: &Answers<'_>) -> io::Result<()> {
-    plimsoll_report::json::pretty(out, &document(answer))
-}
 
 pub(super) fn document(answer: &Answers<'_>) -> Map<String, Value> {
     if let [only] = answer.comparisons.as_slice() { pair(answer, only) } else { several(answer) }

@@ -58,10 +58,7 @@ pub(crate) fn run(question: &Question<'_>, a: &str, b: &str) -> Result<Exit, Fai
     let runs = (report_a.run.as_str(), report_b.run.as_str());
     match question.format {
         PlainFormat::Text => output::styled(|out, options| text(out, runs, &found, &differences, options)),
-        PlainFormat::Json => {
-            let document = document(runs, &found, &differences);
-            output::document(|out| plimsoll_report::json::pretty(out, &document))
-        }
+        PlainFormat::Json => output::json(&document(runs, &found, &differences)),
     }?;
     let verdicts: Vec<Verdict> = found.into_iter().map(|found| found.comparison.verdict).collect();
     Ok(Exit::of(&verdicts))

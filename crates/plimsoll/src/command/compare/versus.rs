@@ -99,7 +99,7 @@ pub(crate) fn run(question: &Question<'_>, store: &Store, names: [&str; 2]) -> R
             document["b"] = json!(names[1]);
             document["interleaved"] = json!(false);
             document["notes"] = json!([COST]);
-            output::document(|out| plimsoll_report::json::pretty(out, &document))
+            output::json(&document)
         }
     }?;
     Ok(judged.exit())

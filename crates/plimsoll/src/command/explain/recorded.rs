@@ -200,22 +200,19 @@ fn alone(path: &Path, recording: &Recording, state: &State, format: PlainFormat)
     let traces = packets(recording).map(|at| Ok((at, trace(at)?))).collect::<Result<Vec<_>, Failure>>()?;
     let missing = not_recorded(&[recording]);
     match format {
-        PlainFormat::Json => {
-            let document = json!({
-                "schema": EXPLAIN_SCHEMA,
-                "recording": recording.header,
-                "state": state,
-                "limits": limits,
-                "causes": state.causes,
-                "seen": seen,
-                "packets": traces
-                    .iter()
-                    .map(|(at, report)| json!({ "interface": at.interface, "report": report }))
-                    .collect::<Vec<_>>(),
-                "missing": missing,
-            });
-            output::document(|out| plimsoll_report::json::pretty(out, &document))
-        }
+        PlainFormat::Json => output::json(&json!({
+            "schema": EXPLAIN_SCHEMA,
+            "recording": recording.header,
+            "state": state,
+            "limits": limits,
+            "causes": state.causes,
+            "seen": seen,
+            "packets": traces
+                .iter()
+                .map(|(at, report)| json!({ "interface": at.interface, "report": report }))
+                .collect::<Vec<_>>(),
+            "missing": missing,
+        })),
         PlainFormat::Text => output::text(|out| {
             let header = &recording.header;
             let seconds = usage::seconds(recording);
@@ -270,17 +267,14 @@ fn print(summary: &RecordingSummary, missing: &[Missing], format: PlainFormat) -
             writeln!(out)?;
             notes.iter().try_for_each(|note| writeln!(out, "{}", terminal(note)))
         }),
-        PlainFormat::Json => {
-            let document = json!({
-                "schema": EXPLAIN_SCHEMA,
-                "causes": causes,
-                "evidence": evidence,
-                "profile": profile,
-                "missing": missing,
-                "notes": notes,
-            });
-            output::document(|out| plimsoll_report::json::pretty(out, &document))
-        }
+        PlainFormat::Json => output::json(&json!({
+            "schema": EXPLAIN_SCHEMA,
+            "causes": causes,
+            "evidence": evidence,
+            "profile": profile,
+            "missing": missing,
+            "notes": notes,
+        })),
     }
 }
 

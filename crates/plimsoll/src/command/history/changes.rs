@@ -28,10 +28,7 @@ pub(super) fn run(args: &HistoryArgs, experiment: &str) -> Result<Exit, Failure>
             }
             Ok(())
         }),
-        PlainFormat::Json => {
-            let all: Vec<_> = followed.iter().map(|runs| document(runs)).collect();
-            output::document(|out| plimsoll_report::json::pretty(out, &all))
-        }
+        PlainFormat::Json => output::json(&followed.iter().map(|runs| document(runs)).collect::<Vec<_>>()),
     }?;
     Ok(Exit::Holds)
 }

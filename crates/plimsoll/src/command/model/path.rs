@@ -38,7 +38,7 @@ pub(super) fn run(args: &ModelArgs, rtt: Span, loss: Share) -> Result<Exit, Fail
         padhye: rate(Formula::Padhye),
     };
     match args.format {
-        PlainFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &answer)),
+        PlainFormat::Json => output::json(&answer),
         PlainFormat::Text => output::text(|out| {
             let PathRate { mss, constant, mathis, padhye, .. } = &answer;
             writeln!(out, "{rtt} round trip, a loss at {} of the packets, {mss} bytes in each", Share(loss))?;

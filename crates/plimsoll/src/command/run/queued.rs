@@ -67,8 +67,8 @@ pub(super) fn carry_out(
     };
     let mut keep = |block: &Block| Noted::keep_of_machine(store, &id, &block.machine, &block.end.measured_on);
     let mut written = Written { observer: &mut progress, lines: lines.as_mut() };
-    let mut handing = keeping.behind(&id, &ends.now, &mut written);
-    let mut ended = queued.carry_out(entry, &mut handing, &mut keep);
+    let mut uploader = keeping.behind(&id, &ends.now, &mut written);
+    let mut ended = queued.carry_out(entry, &mut uploader, &mut keep);
     if let Err(error) = label(args, store, &id) {
         ended.error = ended.error.or(Some(error.into()));
     }

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
     let report = Report::new(&machine, &tries, began.elapsed());
     match args.format {
         SelftestFormat::Text => output::text(|out| report.text(out)),
-        SelftestFormat::Json => output::document(|out| report.json(out)),
+        SelftestFormat::Json => output::json(&report.json()),
         SelftestFormat::Markdown => output::document(|out| report.markdown(out)),
     }?;
     if let Some(store) = &args.store {

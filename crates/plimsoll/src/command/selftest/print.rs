@@ -89,17 +89,15 @@ impl<'a> Report<'a> {
             .try_for_each(|limit| writeln!(out, "- {} (touches: {})", md(&limit.what), md(&limit.touches)))
     }
 
-    pub(super) fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        let tries: Vec<Value> = self.tries.iter().map(try_json).collect();
-        let document = json!({
+    pub(super) fn json(&self) -> Value {
+        json!({
             "schema": SELFTEST_SCHEMA,
             "version": env!("CARGO_PKG_VERSION"),
             "took_s": self.took.as_secs_f64(),
-            "tries": tries,
+            "tries": self.tries.iter().map(try_json).collect::<Vec<_>>(),
             "summary": self.summary,
             "cannot_tell": self.limits,
-        });
-        plimsoll_report::json::pretty(out, &document)
+        })
     }
 
     fn rows(&self) -> Vec<[String; 6]> {
@@ -156,9 +154,7 @@ pub(super) fn list(format: SelftestFormat, cases: &[&Case]) -> Result<(), Failur
     match format {
         SelftestFormat::Json => {
             let cases: Vec<Value> = cases.iter().map(|case| case_json(case)).collect();
-            output::document(|out| {
-                plimsoll_report::json::pretty(out, &json!({ "schema": SELFTEST_SCHEMA, "cases": cases }))
-            })
+            output::json(&json!({ "schema": SELFTEST_SCHEMA, "cases": cases }))
         }
         SelftestFormat::Text => {
             output::text(|out| output::table(out, "", ["case", "", "truth", "needs", "question"], rows))
@@ -313,8 +309,7 @@ What this machine cannot tell
     #[test]
     fn programs_get_the_marks_the_truth_and_what_was_said() {
         let tries = tries();
-        let output = written(|out| Report::new(&able(), &tries, Duration::from_secs(60)).json(out));
-        let found: Value = serde_json::from_str(&output).unwrap();
+        let found = Report::new(&able(), &tries, Duration::from_secs(60)).json();
         assert_eq!(found["schema"], "plimsoll.selftest/1");
         let marks: Vec<&str> =
             found["tries"].as_array().unwrap().iter().map(|of| of["mark"].as_str().unwrap()).collect();

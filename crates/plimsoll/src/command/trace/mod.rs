@@ -30,7 +30,7 @@ pub(crate) fn run(args: &TraceArgs) -> Result<Exit, Failure> {
         capture::analyze(open(&args.file)?, 0).map_err(unreadable)?
     };
     match args.format {
-        TraceFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &report)),
+        TraceFormat::Json => output::json(&report),
         TraceFormat::Text | TraceFormat::Html => output::text(|out| {
             let left_out = text(out, &report, args.connections, args.stalls)?;
             if left_out > 0 {

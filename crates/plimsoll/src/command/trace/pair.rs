@@ -25,7 +25,7 @@ pub(super) fn run(args: &TraceArgs, other: &Path) -> Result<Exit, Failure> {
     }
     let report = pair::compare([record(&args.file)?, record(other)?]);
     match args.format {
-        TraceFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &report)),
+        TraceFormat::Json => output::json(&report),
         TraceFormat::Text | TraceFormat::Html => output::text(|out| text(out, &report, args.connections)),
     }?;
     Ok(Exit::Holds)

@@ -46,7 +46,7 @@ const KINDS: [Kind; 6] = [
     },
     Kind {
         name: "saved_outputs",
-        file: "papers.txt",
+        file: "saved.txt",
         is_packed: false,
         folders: &["crates/plimsoll-inventory/tests/saved_outputs"],
         commands: &[&["inventory", "--from", "FILE"]],
