@@ -163,6 +163,13 @@ pub(super) struct Document {
     pub(super) by_line: bool,
 }
 
+impl Document {
+    /// A document that is all of a call's output.
+    pub(super) const fn whole(is: fn(&Json<'_>) -> bool, read: fn(&Json<'_>, &mut Out<'_>)) -> Self {
+        Self { is, read, by_line: false }
+    }
+}
+
 /// A reader's judgement of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {

@@ -7,7 +7,7 @@ use plimsoll_model::plan::cell_text;
 use plimsoll_model::report::{EventRecovery, EventReport, RecoveryOutcome, RunReport};
 
 use crate::number::{NONE, figure, median, sorted};
-use crate::section::{Row, Section, left, right};
+use crate::section::{Row, Section, columns};
 use crate::summary;
 
 /// Which step it is: its cell, its phase, its rig and its name.
@@ -26,15 +26,9 @@ pub(crate) fn section(report: &RunReport) -> Option<Section> {
             all.entry(which).or_default().push(event);
         }
     }
-    let columns = [
-        left("cell").expendable(1),
-        left("phase"),
-        left("step"),
-        right("at s"),
-        right("before/s").expendable(2),
-        right("lowest/s").expendable(3),
-        left("load"),
-        right("after s"),
+    let columns = columns![
+        left "cell" => 1, left "phase", left "step", right "at s", right "before/s" => 2,
+        right "lowest/s" => 3, left "load", right "after s",
     ];
     let rows = order.iter().map(|which| row(which, &all[which]));
     let section = Section::new("Steps").table(columns, rows);

@@ -6,7 +6,7 @@ use plimsoll_model::report::{Evidence, OfferReport, PacketReport, ProfileReport,
 
 use crate::claims::{self, Group};
 use crate::number::{NONE, count, figure, millis, ratio, times};
-use crate::section::{Column, Row, Section, left, right};
+use crate::section::{Column, Row, Section, columns, left, right};
 use crate::steps::step_millis;
 use crate::summary::{self, CONTROL, CellRows, Figures};
 use crate::{answer, environment, events, loads, machines, profile as cpu_profile, seen, wording};
@@ -53,18 +53,10 @@ pub(crate) fn figures(report: &RunReport, cell: &CellRows) -> Option<Section> {
     if trials > 1 {
         title.push_str(&format!(" (median of {trials} trials; errors summed)"));
     }
-    let columns = [
-        right("cycle"),
-        left("phase"),
-        left("rig"),
-        right(summary::rate_title(report)),
-        right("p50 ms").expendable(4),
-        right("p99 ms").expendable(2),
-        right("errors").expendable(1),
-        right("user%").expendable(7),
-        right("sys%").expendable(6),
-        right("softirq%").expendable(3),
-        right("idle%").expendable(5),
+    let columns = columns![
+        right "cycle", left "phase", left "rig", right summary::rate_title(report), right "p50 ms" => 4,
+        right "p99 ms" => 2, right "errors" => 1, right "user%" => 7, right "sys%" => 6,
+        right "softirq%" => 3, right "idle%" => 5,
     ];
     let rows = cell.rows.iter().flat_map(|row| {
         row.rigs()
@@ -90,13 +82,8 @@ fn figures_row(row: &summary::Row, rig: &'static str, figures: &Figures, first: 
 
 /// Results of loads that go up and down in steps, step by step.
 pub(crate) fn steps(report: &RunReport) -> Vec<Section> {
-    let columns = [
-        left("way"),
-        right("offered/s"),
-        right("answered/s"),
-        right("p50 ms"),
-        right("p99 ms"),
-        right("errors"),
+    let columns = columns![
+        left "way", right "offered/s", right "answered/s", right "p50 ms", right "p99 ms", right "errors",
     ];
     let section = |stepped: crate::steps::Stepped| {
         let mut title = wording::titled(&format!("Up and down the load, {}", stepped.phase), &stepped.cell);
@@ -121,14 +108,9 @@ pub(crate) fn steps(report: &RunReport) -> Vec<Section> {
 
 /// Whether open loops met the rate that they were to offer.
 pub(crate) fn offers(report: &RunReport) -> Option<Section> {
-    let columns = [
-        right("trial"),
-        left("phase"),
-        right("wanted/s"),
-        right("sent/s"),
-        right("waited"),
-        right("late p50 ms"),
-        right("late p99 ms"),
+    let columns = columns![
+        right "trial", left "phase", right "wanted/s", right "sent/s", right "waited", right "late p50 ms",
+        right "late p99 ms",
     ];
     let phases = report.trials.iter().flat_map(|trial| trial.phases.iter().map(move |phase| (trial, phase)));
     let late = |offer: &OfferReport, of: fn(&Percentiles) -> u64| {
@@ -166,16 +148,9 @@ fn ladder(report: &RunReport) -> Option<Section> {
 
 /// Where the connections' time went.
 fn packets(report: &RunReport) -> Option<Section> {
-    let columns = [
-        left("cell"),
-        left("phase").expendable(2),
-        left("host").expendable(1),
-        right("conn.").expendable(3),
-        right("moving%"),
-        left("stalls"),
-        right("window/buffer%").expendable(5),
-        right("packets").expendable(4),
-        right("lost"),
+    let columns = columns![
+        left "cell", left "phase" => 2, left "host" => 1, right "conn." => 3, right "moving%",
+        left "stalls", right "window/buffer%" => 5, right "packets" => 4, right "lost",
     ];
     let row = |of: &PacketReport| {
         Row::of([
@@ -256,15 +231,9 @@ fn of_profile(heading: String, (_, before, after): Sides<'_>, found: &ProfileRep
 
 /// Changes, the strongest first.
 pub(crate) fn evidence((heading, before, after): Sides<'_>, evidence: &[Evidence]) -> Option<Section> {
-    let columns = [
-        left("host"),
-        left("counter"),
-        right(before),
-        right(after),
-        left("unit").expendable(1),
-        right("change"),
-        right("on control").expendable(3),
-        right("shift").expendable(2),
+    let columns = columns![
+        left "host", left "counter", right before, right after, left "unit" => 1, right "change",
+        right "on control" => 3, right "shift" => 2,
     ];
     let rows = evidence.iter().take(EVIDENCE_SHOWN).map(|e| {
         Row::of([

@@ -6,7 +6,7 @@ use plimsoll_model::experiment::Metric;
 use plimsoll_model::report::{GeneratorReport, RunReport};
 
 use crate::number::{figure, median, sorted};
-use crate::section::{Row, Section, left, right};
+use crate::section::{Row, Section, columns, left, right};
 
 /// Both tables; empty if all was on one machine.
 pub(crate) fn sections(report: &RunReport) -> Vec<Section> {
@@ -38,14 +38,9 @@ fn generators(report: &RunReport) -> Option<Section> {
             after,
         ])
     });
-    let columns = [
-        left("phase"),
-        left("machine"),
-        right("requests/s"),
-        right("connections/s").expendable(2),
-        right("errors").expendable(1),
-        right("busy%").expendable(3),
-        right("started ms after the first"),
+    let columns = columns![
+        left "phase", left "machine", right "requests/s", right "connections/s" => 2, right "errors" => 1,
+        right "busy%" => 3, right "started ms after the first",
     ];
     let section = Section::new("Generators").table(columns, rows);
     (!section.blocks.is_empty()).then_some(section)

@@ -60,6 +60,14 @@ pub(crate) const fn right(title: &'static str) -> Column {
     Column { title, align: Align::Right, expendable: 0 }
 }
 
+/// Columns as an array: `left` for words or `right` for figures, a title, and how expendable it is.
+macro_rules! columns {
+    ($($align:ident $title:expr $(=> $expendable:literal)?),+ $(,)?) => {
+        [$($crate::section::$align($title)$(.expendable($expendable))?),+]
+    };
+}
+pub(crate) use columns;
+
 impl Column {
     /// A column that is left out where there is no room for it; the greatest goes first.
     pub(crate) const fn expendable(self, expendable: u8) -> Self {

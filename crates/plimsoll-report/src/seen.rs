@@ -4,7 +4,7 @@ use plimsoll_model::report::{ProfileReport, WaitFor, Who};
 
 use crate::findings::Sides;
 use crate::number::{figure, percent};
-use crate::section::{Row, Section, left, right};
+use crate::section::{Row, Section, columns, left, right};
 
 /// The microseconds from which on a time is shown in milliseconds.
 const LONG_US: f64 = 1000.0;
@@ -26,13 +26,9 @@ pub(crate) fn sections(sides: Sides<'_>, found: Option<&ProfileReport>) -> Vec<S
 }
 
 fn waits((_, before, after): Sides<'_>, found: &ProfileReport) -> Option<Section> {
-    let columns = [
-        left("process"),
-        left("waits in"),
-        left("for").expendable(1),
-        right(before),
-        right(after),
-        right("threads there").expendable(2),
+    let columns = columns![
+        left "process", left "waits in", left "for" => 1, right before, right after,
+        right "threads there" => 2,
     ];
     let rows = found.waits.iter().map(|wait| {
         Row::of([

@@ -30,7 +30,7 @@ pub(super) const FORMAT: Format = Format {
         (operation(line.text).is_some() || statistics(line.text).is_some()).then_some(Start::Within)
     },
     reader: Some(|_| Box::<FioText>::default()),
-    json: Some(Document { is: |json| json.has(&["fio version", "jobs"]), read: document, by_line: false }),
+    json: Some(Document::whole(|json| json.has(&["fio version", "jobs"]), document)),
     ..Format::EMPTY
 };
 

@@ -11,11 +11,7 @@ pub(super) const FORMAT: Format = Format {
     ],
     main: &["value"],
     checked: Checked::Run("2.1.1"),
-    json: Some(Document {
-        is: |json| json.has(&["metadata", "results", "x_values"]),
-        read: document,
-        by_line: false,
-    }),
+    json: Some(Document::whole(|json| json.has(&["metadata", "results", "x_values"]), document)),
     ..Format::EMPTY
 };
 

@@ -18,14 +18,13 @@ pub(super) const FORMAT: Format = Format {
     marks: &["Benchmark"],
     start: |line| is_heading(line.text).then_some(Start::Head),
     reader: Some(|_| Box::new(Console)),
-    json: Some(Document {
-        is: |json| {
+    json: Some(Document::whole(
+        |json| {
             let first = json.get("benchmarks").and_then(|all| all.items().into_iter().next());
             first.is_some_and(|first| first.has(&["name", "real_time", "time_unit"]))
         },
-        read: document,
-        by_line: false,
-    }),
+        document,
+    )),
     ..Format::EMPTY
 };
 

@@ -18,7 +18,7 @@ pub(super) const FORMAT: Format = Format {
         (heading(line.text).is_some() || line.text.starts_with("Time (mean")).then_some(Start::Within)
     },
     reader: Some(|_| Box::<Hyperfine>::default()),
-    json: Some(Document { is: is_document, read: document, by_line: false }),
+    json: Some(Document::whole(is_document, document)),
     ..Format::EMPTY
 };
 

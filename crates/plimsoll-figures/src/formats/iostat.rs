@@ -14,14 +14,13 @@ pub(super) const FORMAT: Format = Format {
     marks: &["avg-cpu:", "Device"],
     start: |line| (is_cpu(line.text) || is_devices(line.text)).then_some(Start::Within),
     reader: Some(|_| Box::<Iostat>::default()),
-    json: Some(Document {
-        is: |json| {
+    json: Some(Document::whole(
+        |json| {
             let all = sysstat::statistics(json);
             all.first().is_some_and(|first| first.has(&["avg-cpu"]) || first.has(&["disk"]))
         },
-        read: sysstat::document,
-        by_line: false,
-    }),
+        sysstat::document,
+    )),
     ..Format::EMPTY
 };
 

@@ -41,11 +41,7 @@ pub(super) const FORMAT: Format = Format {
         within.then_some(Start::Within)
     },
     reader: Some(|_| Box::<Iperf3>::default()),
-    json: Some(Document {
-        is: |json| json.has(&["start", "intervals", "end"]),
-        read: document,
-        by_line: false,
-    }),
+    json: Some(Document::whole(|json| json.has(&["start", "intervals", "end"]), document)),
     ..Format::EMPTY
 };
 

@@ -26,13 +26,10 @@ pub(super) const FORMAT: Format = Format {
         row(&line.words().collect::<Vec<_>>()).map(|_| Start::Within)
     },
     reader: Some(|_| Box::<Jmh>::default()),
-    json: Some(Document {
-        is: |json| {
-            json.items().first().is_some_and(|first| first.has(&["benchmark", "mode", "primaryMetric"]))
-        },
-        read: document,
-        by_line: false,
-    }),
+    json: Some(Document::whole(
+        |json| json.items().first().is_some_and(|first| first.has(&["benchmark", "mode", "primaryMetric"])),
+        document,
+    )),
     ..Format::EMPTY
 };
 

@@ -14,17 +14,16 @@ pub(super) const FORMAT: Format = Format {
     marks: &["%soft"],
     start: |line| sysstat::heading(line.text).filter(|names| is_heading(names)).map(|_| Start::Within),
     reader: Some(|_| Box::<Clocked>::default()),
-    json: Some(Document {
-        is: |json| {
+    json: Some(Document::whole(
+        |json| {
             let all = sysstat::statistics(json);
             let first = all.first();
             let timestamp =
                 first.and_then(|first| first.get("timestamp")).and_then(|timestamp| timestamp.text());
             timestamp.is_some() && first.is_some_and(|first| first.has(&["cpu-load"]))
         },
-        read: sysstat::document,
-        by_line: false,
-    }),
+        sysstat::document,
+    )),
     ..Format::EMPTY
 };
 

@@ -16,11 +16,7 @@ pub(super) const FORMAT: Format = Format {
     marks: &["Loss%", "My traceroute", "Packets "],
     start: |line| (heading(line.text).is_some() || is_above(line)).then_some(Start::Head),
     reader: Some(|_| Box::<Mtr>::default()),
-    json: Some(Document {
-        is: |json| json.at(&["report", "hubs"]).is_some(),
-        read: document,
-        by_line: false,
-    }),
+    json: Some(Document::whole(|json| json.at(&["report", "hubs"]).is_some(), document)),
     ..Format::EMPTY
 };
 

@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
         _ => row(line).and_then(|(.., rate)| rate).map(|_| Start::Within),
     },
     reader: Some(|_| Box::new(Nstat)),
-    json: Some(Document { is: is_document, read: document, by_line: false }),
+    json: Some(Document::whole(is_document, document)),
     ..Format::EMPTY
 };
 

@@ -20,11 +20,10 @@ pub(super) const FORMAT: Format = Format {
     checked: Checked::Kept("1.16.0"),
     marks: &["Success rate:"],
     lines: LINES,
-    json: Some(Document {
-        is: |json| json.get("summary").is_some_and(|summary| summary.has(&["requestsPerSec", "successRate"])),
-        read: document,
-        by_line: false,
-    }),
+    json: Some(Document::whole(
+        |json| json.get("summary").is_some_and(|summary| summary.has(&["requestsPerSec", "successRate"])),
+        document,
+    )),
     ..Format::EMPTY
 };
 

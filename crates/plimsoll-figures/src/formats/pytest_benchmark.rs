@@ -17,14 +17,13 @@ pub(super) const FORMAT: Format = Format {
     marks: &["Name (time in "],
     start: |line| Table::new(line.text).map(|_| Start::Head),
     reader: Some(|_| Box::<Table>::default()),
-    json: Some(Document {
-        is: |json| {
+    json: Some(Document::whole(
+        |json| {
             let first = json.get("benchmarks").and_then(|all| all.items().into_iter().next());
             first.is_some_and(|first| first.has(&["fullname", "stats"]))
         },
-        read: document,
-        by_line: false,
-    }),
+        document,
+    )),
     ..Format::EMPTY
 };
 

@@ -23,13 +23,12 @@ pub(super) const FORMAT: Format = Format {
         (!others && names.first().is_some_and(known)).then_some(Start::Within)
     },
     reader: Some(|_| Box::<Clocked>::default()),
-    json: Some(Document {
-        is: |json| {
+    json: Some(Document::whole(
+        |json| {
             let timestamp = sysstat::statistics(json).first().and_then(|first| first.get("timestamp"));
             timestamp.is_some_and(|timestamp: Json<'_>| timestamp.has(&["time"]))
         },
-        read: sysstat::document,
-        by_line: false,
-    }),
+        sysstat::document,
+    )),
     ..Format::EMPTY
 };

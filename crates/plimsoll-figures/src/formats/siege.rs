@@ -20,11 +20,10 @@ pub(super) const FORMAT: Format = Format {
     checked: Checked::Kept("4.0.7"),
     marks: &["server siege", "Transaction"],
     lines: LINES,
-    json: Some(Document {
-        is: |json| json.has(&["transaction_rate", "availability", "longest_transaction"]),
-        read: document,
-        by_line: false,
-    }),
+    json: Some(Document::whole(
+        |json| json.has(&["transaction_rate", "availability", "longest_transaction"]),
+        document,
+    )),
     ..Format::EMPTY
 };
 

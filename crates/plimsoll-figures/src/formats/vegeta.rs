@@ -20,11 +20,7 @@ pub(super) const FORMAT: Format = Format {
     marks: &["[total, rate, throughput]", "[total, rate]", "[total]"],
     start: |line| line.text.starts_with("Requests").then_some(Start::Head),
     reader: Some(|_| Box::<Vegeta>::default()),
-    json: Some(Document {
-        is: |json| json.has(&["latencies", "requests", "rate", "success"]),
-        read: document,
-        by_line: false,
-    }),
+    json: Some(Document::whole(|json| json.has(&["latencies", "requests", "rate", "success"]), document)),
     ..Format::EMPTY
 };
 

@@ -89,7 +89,7 @@ fn several_outputs_may_stand_in_one_file_and_the_first_value_counts() {
 }
 
 #[test]
-fn what_was_promised_is_held_against_papers() {
+fn what_was_promised_is_held_against_saved_outputs() {
     let known = of(&[LSPCI, DMIDECODE]);
     let promised =
         Expectation::parse("pci.*.link.full = true\ncpus.count = 32\ndisks.sda.rotational = false\n")

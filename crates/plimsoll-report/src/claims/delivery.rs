@@ -4,7 +4,7 @@ use plimsoll_model::experiment::claim::delivery::{DeliveryClaim, DeliveryDetails
 
 use super::{Judged, Shown};
 use crate::number::count;
-use crate::section::{Row, Section, Table, left, right};
+use crate::section::{Row, Section, Table, columns};
 use crate::wording;
 
 impl Shown for DeliveryClaim {
@@ -12,14 +12,9 @@ impl Shown for DeliveryClaim {
     const TITLE: &'static str = "Delivery";
 
     fn basis(found: &[Judged<'_, Self::Details>]) -> Option<Table> {
-        let columns = [
-            left("sink"),
-            left("cell"),
-            right("acknowledged"),
-            right("arrived"),
-            right("lost"),
-            right("twice"),
-            right("corrupted"),
+        let columns = columns![
+            left "sink", left "cell", right "acknowledged", right "arrived", right "lost", right "twice",
+            right "corrupted",
         ];
         let rows = found.iter().map(|found| {
             let mail = found.details;

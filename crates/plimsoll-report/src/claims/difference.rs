@@ -14,7 +14,7 @@ use crate::chart::{
 };
 use crate::escape::chart as safe;
 use crate::number::figure;
-use crate::section::{Row, Section, left, right};
+use crate::section::{Row, Section, columns};
 use crate::wording;
 
 const HEIGHT: usize = 380;
@@ -48,14 +48,9 @@ impl Shown for DifferenceClaim {
         if rows.is_empty() {
             return Vec::new();
         }
-        let columns = [
-            left("phase"),
-            left("metric"),
-            left("A"),
-            right("value ± sd"),
-            right("change"),
-            right("value ± sd"),
-            left("B"),
+        let columns = columns![
+            left "phase", left "metric", left "A", right "value ± sd", right "change", right "value ± sd",
+            left "B",
         ];
         let section = Section::new("Both sides, mean and standard deviation over trials");
         let charts = pair_charts(found);

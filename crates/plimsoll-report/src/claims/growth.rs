@@ -8,7 +8,7 @@ use plotly::layout::AxisType;
 use super::{Judged, Shown};
 use crate::chart::{CONTROL, Drawing, Figure, Plot, axis, curve, layout, measured, plain_whiskers};
 use crate::number::{count, figure};
-use crate::section::{Row, Section, right};
+use crate::section::{Row, Section, columns};
 use crate::wording;
 
 impl Shown for GrowthClaim {
@@ -18,13 +18,9 @@ impl Shown for GrowthClaim {
     /// The time by the number of workers, and what they need.
     fn section(found: &Judged<'_, Self::Details>) -> Option<Section> {
         let growth = found.details;
-        let columns = [
-            right("workers"),
-            right("trials"),
-            right("ms"),
-            right("least ms"),
-            right("most ms"),
-            right("memory MB"),
+        let columns = columns![
+            right "workers", right "trials", right "ms", right "least ms", right "most ms",
+            right "memory MB",
         ];
         let rows = growth.points.iter().map(|point| {
             Row::of([

@@ -11,7 +11,7 @@ use plotly::layout::{AxisType, Shape, ShapeLine, ShapeType};
 use super::{Judged, Shown};
 use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, band, drawn, hovered, layout};
 use crate::number::{NONE, count, figure, median, percent, sorted};
-use crate::section::{Row, Section, right};
+use crate::section::{Row, Section, columns};
 use crate::wording;
 
 impl Shown for LimitClaim {
@@ -43,13 +43,9 @@ fn is_bound(verdict: &Verdict) -> bool {
 
 /// The probes of a search, by the rate that was offered.
 fn section(number: usize, search: &SearchDetails, verdict: &Verdict) -> Section {
-    let columns = [
-        right("offered/s"),
-        right("held"),
-        right("broken"),
-        right("not offered"),
-        right("in time %"),
-        right("took ms"),
+    let columns = columns![
+        right "offered/s", right "held", right "broken", right "not offered", right "in time %",
+        right "took ms",
     ];
     let row = |band: Band| {
         Row::of([

@@ -5,7 +5,7 @@ use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::{Judged, Scale, Shown};
 use crate::number::{figure, ratio};
-use crate::section::{Row, Section, left, right};
+use crate::section::{Row, Section, columns};
 use crate::wording;
 
 impl Shown for WinnerClaim {
@@ -30,15 +30,9 @@ impl Shown for WinnerClaim {
 /// Which level of a factor is best, row by row.
 fn section(winners: &[&WinnerDetails]) -> Option<Section> {
     let first = winners.first()?;
-    let columns = [
-        left("phase"),
-        left("at"),
-        left("best"),
-        right("figure"),
-        left("next").expendable(2),
-        right("lead"),
-        right("certain%"),
-        left("").expendable(1),
+    let columns = columns![
+        left "phase", left "at", left "best", right "figure", left "next" => 2, right "lead",
+        right "certain%", left "" => 1,
     ];
     let rows = winners.iter().map(|winner| {
         Row::of([

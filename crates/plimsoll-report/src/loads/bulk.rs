@@ -5,27 +5,16 @@ use plimsoll_model::report::RunReport;
 
 use super::{LoadFigures, Shown, pooled};
 use crate::number::{NONE, count, figure};
-use crate::section::{Row, Section, left, right};
+use crate::section::{Row, Section, columns};
 
 impl Shown for BulkFacts {
     const TITLE: &'static str = "Streams";
 
     fn sections(_report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
-        let columns = [
-            left("cell"),
-            left("phase"),
-            right("streams"),
-            right("MB sent").expendable(3),
-            right("MB received").expendable(3),
-            right("Mbit/s out"),
-            right("Mbit/s in"),
-            right("block KB").expendable(2),
-            right("MSS"),
-            right("sent again"),
-            right("least RTT ms"),
-            right("busy s").expendable(1),
-            right("window s"),
-            right("buffer s"),
+        let columns = columns![
+            left "cell", left "phase", right "streams", right "MB sent" => 3, right "MB received" => 3,
+            right "Mbit/s out", right "Mbit/s in", right "block KB" => 2, right "MSS", right "sent again",
+            right "least RTT ms", right "busy s" => 1, right "window s", right "buffer s",
         ];
         let rows = pooled(found).into_iter().map(|of| row(of.cell, of.phase, &of.facts.streams));
         let section = Section::new("Streams of TCP, all trials of a phase together").table(columns, rows);

@@ -5,19 +5,15 @@ use plimsoll_model::report::RunReport;
 
 use super::{LoadFigures, Pooled, Shown, pooled};
 use crate::number::{count, figure};
-use crate::section::{Row, Section, left, right};
+use crate::section::{Row, Section, columns};
 
 impl Shown for DiagnoseFacts {
     const TITLE: &'static str = "Diagnosed paths";
 
     fn sections(_report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
-        let columns = [
-            left("cell"),
-            left("phase"),
-            left("datagrams"),
-            right("sent"),
-            right("arrived"),
-            right("s from first to last"),
+        let columns = columns![
+            left "cell", left "phase", left "datagrams", right "sent", right "arrived",
+            right "s from first to last",
         ];
         let all = pooled(found);
         let section = Section::new("What the path let through").table(columns, all.iter().flat_map(rows));

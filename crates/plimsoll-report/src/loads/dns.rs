@@ -5,21 +5,15 @@ use plimsoll_model::report::RunReport;
 
 use super::{LoadFigures, Shown, by_phase};
 use crate::number::{NONE, count, figure};
-use crate::section::{Section, right};
+use crate::section::{Section, columns};
 
 impl Shown for DnsFacts {
     const TITLE: &'static str = "DNS replies";
 
     fn sections(_report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
-        let columns = [
-            right("replies"),
-            right("NOERROR %"),
-            right("NXDOMAIN %"),
-            right("SERVFAIL %"),
-            right("other %").expendable(2),
-            right("truncated %"),
-            right("sent again").expendable(1),
-            right("not asked for").expendable(3),
+        let columns = columns![
+            right "replies", right "NOERROR %", right "NXDOMAIN %", right "SERVFAIL %",
+            right "other %" => 2, right "truncated %", right "sent again" => 1, right "not asked for" => 3,
         ];
         by_phase(found, columns, |facts| {
             let all = facts.replies();

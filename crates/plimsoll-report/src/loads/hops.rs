@@ -5,20 +5,15 @@ use plimsoll_model::report::RunReport;
 
 use super::{LoadFigures, Shown, pooled};
 use crate::number::{NONE, count, figure};
-use crate::section::{Row, Section, left, right};
+use crate::section::{Row, Section, columns};
 
 impl Shown for ProbedPath {
     const TITLE: &'static str = "Probes of paths";
 
     fn sections(_report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
-        let columns = [
-            left("cell"),
-            left("phase"),
-            right("hop"),
-            left("address"),
-            right("probes"),
-            right("answers"),
-            right("least ms"),
+        let columns = columns![
+            left "cell", left "phase", right "hop", left "address", right "probes", right "answers",
+            right "least ms",
         ];
         let rows = pooled(found).into_iter().flat_map(|of| {
             let hops = (1_u64..).zip(of.facts.hops);

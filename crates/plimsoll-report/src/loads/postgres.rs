@@ -5,17 +5,14 @@ use plimsoll_model::report::RunReport;
 
 use super::{LoadFigures, Shown, by_phase};
 use crate::number::count;
-use crate::section::{Section, right};
+use crate::section::{Section, columns};
 
 impl Shown for PostgresFacts {
     const TITLE: &'static str = "Transactions";
 
     fn sections(_report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
-        let columns = [
-            right("transactions"),
-            right("serialization failures"),
-            right("deadlocks"),
-            right("other errors"),
+        let columns = columns![
+            right "transactions", right "serialization failures", right "deadlocks", right "other errors",
         ];
         by_phase(found, columns, |facts| {
             let serialization = facts.with(PostgresFacts::SERIALIZATION_FAILURE);

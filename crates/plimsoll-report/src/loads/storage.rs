@@ -7,7 +7,7 @@ use plimsoll_model::report::RunReport;
 use super::{LoadFigures, Shown, storage_sweep};
 use crate::chart::Figure;
 use crate::number::{NONE, count, figure, median, millis, percent, sorted};
-use crate::section::{Row, Section, left, right};
+use crate::section::{Row, Section, columns};
 
 impl Shown for StorageFacts {
     const TITLE: &'static str = "Storage";
@@ -20,16 +20,9 @@ impl Shown for StorageFacts {
                 places.push(place);
             }
         }
-        let columns = [
-            left("cell"),
-            left("phase"),
-            right("operations"),
-            right("per second"),
-            right("mean ms"),
-            right("slowest ms"),
-            right(">2 s %"),
-            right(">10 s %"),
-            right("device%"),
+        let columns = columns![
+            left "cell", left "phase", right "operations", right "per second", right "mean ms",
+            right "slowest ms", right ">2 s %", right ">10 s %", right "device%",
         ];
         let section = Section::new("Storage, all trials of a phase together");
         let section = section.table(columns, places.into_iter().map(|place| row(place, found)));

@@ -5,20 +5,15 @@ use plimsoll_model::report::RunReport;
 
 use super::{LoadFigures, Shown, by_phase};
 use crate::number::{count, figure};
-use crate::section::{Section, right};
+use crate::section::{Section, columns};
 
 impl Shown for Datagrams {
     const TITLE: &'static str = "Datagrams";
 
     fn sections(_report: &RunReport, found: &[LoadFigures<'_, Self>]) -> Vec<Section> {
-        let columns = [
-            right("to send").expendable(2),
-            right("sent"),
-            right("arrived"),
-            right("lost"),
-            right("twice").expendable(3),
-            right("out of order").expendable(1),
-            right("jitter ms"),
+        let columns = columns![
+            right "to send" => 2, right "sent", right "arrived", right "lost", right "twice" => 3,
+            right "out of order" => 1, right "jitter ms",
         ];
         by_phase(found, columns, |facts| {
             vec![

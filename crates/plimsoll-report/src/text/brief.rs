@@ -13,7 +13,7 @@ use super::{Page, TextOptions, style, table};
 use crate::claims;
 use crate::next::Next;
 use crate::number::{NONE, count, figure, ratio};
-use crate::section::{Row, Section, Table, left, right};
+use crate::section::{Row, Section, Table, columns};
 use crate::summary::{self, CellRows};
 use crate::tone::Tone;
 use crate::{answer, findings, wording};
@@ -100,14 +100,9 @@ fn basis(report: &RunReport) -> (Option<Table>, Option<String>) {
 /// The figure of each measured phase, of the last cycle alone where there are several, beside its control.
 fn phases(report: &RunReport, metric: Option<Metric>, cells: &[CellRows]) -> Option<Table> {
     let title = metric.unwrap_or_else(|| summary::rate_metric(report)).short();
-    let columns = [
-        left("cell"),
-        left("phase"),
-        right(title),
-        right("control"),
-        right("of control"),
-        right("p99 ms").expendable(2),
-        right("errors").expendable(1),
+    let columns = columns![
+        left "cell", left "phase", right title, right "control", right "of control", right "p99 ms" => 2,
+        right "errors" => 1,
     ];
     let rows = cells.iter().flat_map(|cell| {
         let last = cell.rows.iter().map(|row| row.cycle).max();
