@@ -35,6 +35,7 @@ use std::time::Duration;
 use plimsoll_model::note::Note;
 use plimsoll_model::observation::{PhaseRecord, TrialRecord};
 use plimsoll_model::report::RunStatus;
+use serde::{Deserialize, Serialize};
 
 pub use copy::Copied;
 pub use error::StoreError;
@@ -52,7 +53,7 @@ use database::{Database, DatabaseError, Row, values};
 use error::failed;
 
 /// A run, apart from its trials.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunEntry {
     /// The run's id.
     pub id: String,
@@ -379,7 +380,7 @@ impl Store {
         }
     }
 
-    fn json<T: serde::Serialize>(&self, value: &T, what: impl Fn() -> String) -> Result<String, StoreError> {
+    fn json<T: Serialize>(&self, value: &T, what: impl Fn() -> String) -> Result<String, StoreError> {
         serde_json::to_string(value).map_err(|error| self.unreadable(what(), error))
     }
 
@@ -391,11 +392,7 @@ impl Store {
         serde_json::from_str(text).map_err(|error| self.unreadable(what(), error))
     }
 
-    fn packed<T: serde::Serialize>(
-        &self,
-        record: &T,
-        what: impl Fn() -> String,
-    ) -> Result<Vec<u8>, StoreError> {
+    fn packed<T: Serialize>(&self, record: &T, what: impl Fn() -> String) -> Result<Vec<u8>, StoreError> {
         packed::pack(record).map_err(|error| self.unreadable(what(), error))
     }
 

@@ -19,28 +19,17 @@ const RUN: &str = "run.json";
 /// A run, as its tasks have to know it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct TaskRun {
-    id: String,
-    experiment: String,
-    source: String,
-    settings: serde_json::Value,
-    seed: u64,
-    started_unix_s: u64,
+    #[serde(flatten)]
+    entry: RunEntry,
     max_trials: u32,
     aa_test: u32,
 }
 
 impl TaskRun {
     pub(crate) fn new(entry: &RunEntry, limits: &Limits) -> Self {
-        Self {
-            id: entry.id.clone(),
-            experiment: entry.experiment.clone(),
-            source: entry.source.clone(),
-            settings: entry.settings.clone(),
-            seed: entry.seed,
-            started_unix_s: entry.started_unix_s,
-            max_trials: limits.max_trials,
-            aa_test: limits.aa_test,
-        }
+        let (elapsed, status, notes) = (Duration::ZERO, RunStatus::Interrupted, Vec::new());
+        let entry = RunEntry { elapsed, status, notes, ..entry.clone() };
+        Self { entry, max_trials: limits.max_trials, aa_test: limits.aa_test }
     }
 
     /// Puts it into a folder, with the program; the folder is for this user alone, since tasks execute what is in it. Where the program is there.
@@ -84,18 +73,7 @@ impl TaskRun {
             budget: None,
             aa_test: self.aa_test,
         };
-        let entry = RunEntry {
-            id: self.id,
-            experiment: self.experiment,
-            source: self.source,
-            settings: self.settings,
-            seed: self.seed,
-            started_unix_s: self.started_unix_s,
-            elapsed: Duration::ZERO,
-            status: RunStatus::Interrupted,
-            notes: Vec::new(),
-        };
-        (entry, limits)
+        (self.entry, limits)
     }
 }
 
