@@ -159,8 +159,7 @@ fn counted_loads(
     of_arm.flushes(agents)?;
     let marked = |answer| matches!(answer, FromAgent::Done { .. }).then_some(());
     ask_counters(trial, &hosts, |id| ToAgent::Mark { id }, marked)?;
-    let (at_ns, found) = run_loads(trial, arm, loads, requests, deadline)?;
-    let mut results: Vec<LoadResult> = found.into_iter().map(|each| together::of_all(trial, each)).collect();
+    let (at_ns, mut results) = run_loads(trial, arm, loads, requests, deadline)?;
     if let Some(sink) = phase.and_then(|phase| phase.until_delivered.as_ref()) {
         for result in &mut results {
             skip::skippable(trial, |trial| mail::deliver(trial, arm, sink, result, deadline))?;
@@ -192,14 +191,14 @@ fn counted_loads(
     Ok(loads.iter().zip(results).map(of_load).collect())
 }
 
-/// Runs loads, and profiles the machine meanwhile if they are measured. Returns their start and what each host found of each.
+/// Runs loads, and profiles the machine meanwhile if they are measured. Returns their start and the result of each.
 fn run_loads(
     trial: &mut Trial<'_>,
     arm: Arm,
     loads: &[(String, LoadKind)],
     mut requests: Vec<Request>,
     deadline: Instant,
-) -> Result<(u64, Vec<Vec<(Key, LoadResult)>>), TrialStop> {
+) -> Result<(u64, Vec<LoadResult>), TrialStop> {
     // Only what is measured is compared, and worth its cost.
     let profiler = trial.recorder.profiler.filter(|_| trial.recorder.latest().kind == PhaseKind::Measure);
     let profiled = profiler.map(|profiler| (profiler, trial.rigs.deployment(arm).network_namespaces()));
@@ -217,7 +216,8 @@ fn run_loads(
     if matches!(answers, Ok(_) | Err(TrialStop::Skipped)) {
         trial.end_profile(&guests)?;
     }
-    Ok((at_ns, results(loads, &requests, answers?)?))
+    let found = results(loads, &requests, answers?)?;
+    Ok((at_ns, found.into_iter().map(|each| together::of_all(trial, each)).collect()))
 }
 
 /// What the agents are asked for that these loads run: one request for each host of each load.

@@ -47,31 +47,19 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     let Abandoned { journals, refused } = plimsoll_host::abandoned_journals()?;
     let refused: Vec<&String> =
         refused.iter().chain(journals.iter().flat_map(AbandonedJournal::refused)).collect();
+    let entries: Vec<_> = journals.iter().flat_map(AbandonedJournal::describe).collect();
+    let number = |count: usize| if count == 0 { "none".to_owned() } else { count.to_string() };
     output::text(|out| {
         writeln!(out, "hosts            {hosts}")?;
         writeln!(out, "kernel caches    {caches}")?;
         writeln!(out, "profiles         {profiles}")?;
         writeln!(out, "runs             {runs}")?;
         left.iter().try_for_each(|left| writeln!(out, "not handed on    {left}"))?;
-        writeln!(
-            out,
-            "captures         {}",
-            if captured.is_empty() { "none".to_owned() } else { captured.len().to_string() }
-        )?;
+        writeln!(out, "captures         {}", number(captured.len()))?;
         captured.iter().try_for_each(|of| writeln!(out, "  {of}"))?;
-        writeln!(
-            out,
-            "leftovers        {}",
-            match leftovers.len() + journals.iter().flat_map(AbandonedJournal::describe).count() {
-                0 => "none".to_owned(),
-                some => some.to_string(),
-            }
-        )?;
+        writeln!(out, "leftovers        {}", number(leftovers.len() + entries.len()))?;
         leftovers.iter().try_for_each(|left| writeln!(out, "  process {}: {}", left.pid, left.command))?;
-        journals
-            .iter()
-            .flat_map(AbandonedJournal::describe)
-            .try_for_each(|entry| writeln!(out, "  {entry}"))?;
+        entries.iter().try_for_each(|entry| writeln!(out, "  {entry}"))?;
         if !refused.is_empty() {
             writeln!(out, "not believed     {}", refused.len())?;
         }
