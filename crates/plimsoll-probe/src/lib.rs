@@ -20,6 +20,7 @@ pub mod settings;
 pub mod small_file;
 pub mod tree;
 mod unix_sockets;
+mod wakers;
 
 pub use budget::{Budget, thread_cpu_time};
 pub use connections::connections;

@@ -10,6 +10,7 @@ use crate::connections::{End, UdpSocket, diagnostics, ends, listening_sockets, u
 use crate::small_file;
 use crate::tree::ProcessTree;
 use crate::unix_sockets::{self, UnixSocket};
+use crate::wakers::Wakers;
 
 /// The most processes whose sockets are looked at, and the most open files of each.
 const MOST_CLIENTS: usize = 64;
@@ -17,11 +18,16 @@ const MOST_FILES: usize = 256;
 /// The first process of a machine, and the program that listens for services which are not started yet: all others are below these.
 const INIT: u32 = 1;
 const SERVICE_MANAGER: &str = "systemd";
+/// How often two processes must have woken each other for one to serve the other. A server that is busy is woken seldom.
+const LEAST_WAKES: u64 = 3;
 
-/// Finds the servers of a process and its children, and the servers of those, by the sockets that these have open.
-#[derive(Clone, Debug)]
+/// Finds the servers of a process and its children, and the servers of those, by the sockets that these have open, and by who wakes whom.
 pub struct Servers {
     clients: u32,
+    /// Absent where the kernel does not allow it.
+    wakers: Option<Wakers>,
+    /// How often clients, by their names, have woken processes, and were woken by them.
+    woken: BTreeMap<(String, u32), [u64; 2]>,
     /// Sockets whose owners were asked for.
     known: BTreeSet<u32>,
     servers: BTreeSet<u32>,
@@ -53,7 +59,21 @@ impl Servers {
     /// None of this process are known yet.
     #[must_use]
     pub fn of(clients: u32) -> Self {
-        Self { clients, known: BTreeSet::new(), servers: BTreeSet::new(), found: ServerLooks::default() }
+        let (known, servers) = (BTreeSet::new(), BTreeSet::new());
+        Self { clients, wakers: None, woken: BTreeMap::new(), known, servers, found: ServerLooks::default() }
+    }
+
+    /// Sees who wakes whom on the whole machine as well, where the kernel allows it.
+    #[must_use]
+    pub fn with_wakers(self) -> Self {
+        Self { wakers: Wakers::open().ok(), ..self }
+    }
+
+    /// A run begins. A server that is busy later is woken now.
+    pub fn begin(&mut self) {
+        if self.wakers.as_mut().is_some_and(|wakers| wakers.again().is_err()) {
+            self.wakers = None;
+        }
     }
 
     /// Looks at the sockets of the calling thread's network namespace. A connection must be there at this moment to be seen.
@@ -66,35 +86,79 @@ impl Servers {
         let is_other = |pid: &u32| *pid != std::process::id();
         let command = tree(&self.clients);
         let servers = self.servers.iter().copied().filter(is_other).flat_map(|pid| tree(&pid));
-        let clients = command.iter().copied().filter(is_other).chain(servers).take(MOST_CLIENTS);
+        let clients: BTreeSet<u32> =
+            command.iter().copied().filter(is_other).chain(servers).take(MOST_CLIENTS).collect();
+        let mut waiting = self.look_at_wakers(&clients);
         let own: BTreeMap<u32, u32> =
-            clients.flat_map(|pid| sockets(pid).map(move |socket| (socket, pid))).collect();
-        if own.is_empty() {
-            return Ok(());
+            clients.into_iter().flat_map(|pid| sockets(pid).map(move |socket| (socket, pid))).collect();
+        let found = if own.is_empty() { BTreeSet::new() } else { self.look_at_sockets(&own, &mut waiting)? };
+        let found: BTreeSet<u32> = found.difference(&command).copied().collect();
+        self.servers.extend(&found);
+        self.found.pids.extend(found);
+        for asked in waiting {
+            *self.found.asked.entry(asked).or_default() += 1;
         }
-        let mut links = by_unix(&own)?;
+        Ok(())
+    }
+
+    /// Looks at these sockets and their processes. What is known of a program from its sockets is not counted once more.
+    fn look_at_sockets(
+        &mut self,
+        own: &BTreeMap<u32, u32>,
+        waiting: &mut BTreeSet<(String, String)>,
+    ) -> io::Result<BTreeSet<u32>> {
+        let mut links = by_unix(own)?;
         let ends = ends()?;
-        for (client, address) in unanswered(&own, &ends) {
-            *self.found.asked.entry((name(client), address.to_string())).or_default() += 1;
-        }
-        links.extend(by_tcp(&own, &ends)?);
-        links.extend(by_udp(&own)?);
+        let silent = unanswered(own, &ends).into_iter();
+        let mut asked: Vec<_> = silent.map(|(client, address)| (name(client), address.to_string())).collect();
+        links.extend(by_tcp(own, &ends)?);
+        links.extend(by_udp(own)?);
         let mut unknown = BTreeSet::new();
         for Link { client, serving, waits } in links {
             match serving.iter().find_map(|socket| own.get(socket)) {
-                Some(server) if waits => {
-                    let asked = (name(own[&client]), name(*server));
-                    *self.found.asked.entry(asked).or_default() += 1;
+                Some(server) => {
+                    let of = (name(own[&client]), name(*server));
+                    waiting.remove(&of);
+                    asked.extend(waits.then_some(of));
                 }
                 None if !serving.iter().any(|socket| self.known.contains(socket)) => unknown.extend(serving),
-                _ => {}
+                None => {}
             }
         }
+        for asked in asked {
+            *self.found.asked.entry(asked).or_default() += 1;
+        }
         self.known.extend(&unknown);
-        let found: BTreeSet<u32> = owners(&unknown).difference(&command).copied().collect();
-        self.servers.extend(&found);
-        self.found.pids.extend(found);
-        Ok(())
+        Ok(owners(&unknown))
+    }
+
+    /// Who was woken by servers since the last look, and by whom, by the names of both. Servers that were not known count as found.
+    fn look_at_wakers(&mut self, clients: &BTreeSet<u32>) -> BTreeSet<(String, String)> {
+        let Some(wakers) = &mut self.wakers else { return BTreeSet::new() };
+        let wakes = wakers.end();
+        if wakers.begin(clients.iter().flat_map(|pid| names(*pid))).is_err() {
+            self.wakers = None;
+        }
+        let mut answered = BTreeSet::new();
+        for ((waker, thread), times) in wakes {
+            let Some(woken) = process_of(thread) else { continue };
+            let (asks, answers) = ((name(waker), woken), (name(woken), waker));
+            // Where both were clients before anybody saw one serve the other, nothing shows who asks.
+            let is_known = |pair| self.woken.contains_key(pair);
+            let [from_client, to_client] = [waker, woken].map(|pid| clients.contains(&pid));
+            if to_client && (!from_client || is_known(&answers)) {
+                self.woken.entry(answers.clone()).or_default()[1] += times;
+                answered.insert(answers);
+            } else if from_client && (!to_client || is_known(&asks)) {
+                self.woken.entry(asks).or_default()[0] += times;
+            }
+        }
+        let serves = |pair: &(String, u32)| self.woken[pair].iter().all(|times| *times >= LEAST_WAKES);
+        let serving = answered.into_iter().filter(|pair| serves(pair) && is_program(pair.1));
+        let waiting: Vec<(String, u32)> = serving.collect();
+        self.found.pids.extend(waiting.iter().map(|(_, server)| *server).filter(|it| !clients.contains(it)));
+        self.servers.extend(&self.found.pids);
+        waiting.into_iter().map(|(client, server)| (client, name(server))).collect()
     }
 
     /// Takes what was found since the last call.
@@ -180,6 +244,31 @@ fn name(pid: u32) -> String {
     name.trim_end().to_owned()
 }
 
+/// What the threads of a process are called.
+fn names(pid: u32) -> impl Iterator<Item = String> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().take(MOST_FILES);
+    threads.filter_map(|thread| {
+        let name = small_file::text(&thread.path().join("comm")).ok()?;
+        Some(name.trim_end().to_owned())
+    })
+}
+
+/// The process of a thread.
+fn process_of(thread: u32) -> Option<u32> {
+    let status = small_file::text(Path::new(&format!("/proc/{thread}/status"))).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
+/// Whether a process may serve others: it is no thread of the kernel, and neither the lab nor what starts services.
+fn is_program(pid: u32) -> bool {
+    let is_of_kernel = fs::read_link(format!("/proc/{pid}/exe")).is_err();
+    !is_of_kernel && pid != std::process::id() && !is_manager(pid)
+}
+
+fn is_manager(pid: u32) -> bool {
+    pid == INIT || name(pid) == SERVICE_MANAGER
+}
+
 /// The inodes of the sockets that a process has open.
 fn sockets(pid: u32) -> impl Iterator<Item = u32> {
     let folder = PathBuf::from(format!("/proc/{pid}/fd"));
@@ -197,7 +286,6 @@ fn owners(wanted: &BTreeSet<u32>) -> BTreeSet<u32> {
     }
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let is_manager = |pid: u32| pid == INIT || name(pid) == SERVICE_MANAGER;
     pids.filter(|pid| sockets(*pid).any(|inode| wanted.contains(&inode)) && !is_manager(*pid)).collect()
 }
 
@@ -208,6 +296,8 @@ mod tests {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr as UnixAddress, UnixListener, UnixStream};
     use std::process::{Child, Command, Stdio};
+    use std::thread;
+    use std::time::{Duration, Instant};
 
     use nix::sys::socket::{
         AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, connect, getsockname, listen, socket,
@@ -279,6 +369,35 @@ mod tests {
         let child = client(stranger);
         assert_eq!(servers_of(&child), [std::process::id()].into());
         end(child);
+    }
+
+    #[test]
+    fn who_answers_through_pipes_serves_and_a_stranger_that_computes_does_not() {
+        let mut stranger = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let mut server = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let asks = "while :; do echo question; read answer; done";
+        let mut asking = Command::new("sh")
+            .args(["-c", asks])
+            .stdin(server.stdout.take().unwrap())
+            .stdout(server.stdin.take().unwrap())
+            .spawn()
+            .unwrap();
+        let mut servers = Servers::of(asking.id()).with_wakers();
+        let end = Instant::now() + Duration::from_secs(10);
+        let mut found = ServerLooks::default();
+        while found.asked.is_empty() && Instant::now() < end {
+            servers.look().unwrap();
+            thread::sleep(Duration::from_millis(20));
+            let ServerLooks { pids, asked } = servers.take();
+            found.pids.extend(pids);
+            found.asked.extend(asked);
+        }
+        let asked: Vec<_> = found.asked.into_keys().collect();
+        assert_eq!((found.pids, asked), ([server.id()].into(), vec![("sh".to_owned(), "cat".to_owned())]));
+        for child in [&mut asking, &mut server, &mut stranger] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Observed {
         };
         let file = File::open(&namespace).map_err(|error| cannot(&error))?;
         let inode = file.metadata().map_err(|error| cannot(&error))?.ino();
-        let counters = NamespaceCounters::open(file).map_err(|error| cannot(&error))?;
+        let counters = NamespaceCounters::open(file, Servers::with_wakers).map_err(|error| cannot(&error))?;
         let is_beside_strangers = !matches!(what, Observe::Namespace(_));
         Ok(Self {
             namespaces: BTreeMap::from([(inode, name)]),
@@ -84,7 +84,7 @@ impl Observed {
             if is_new
                 && self.entered.len() < MOST_ENTERED
                 && let Ok(namespace) = File::open(path)
-                && let Ok(counters) = NamespaceCounters::open(namespace)
+                && let Ok(counters) = NamespaceCounters::open(namespace, |servers| servers)
             {
                 counters.ask(Question::Begin);
                 self.entered.insert(inode, counters);
@@ -203,7 +203,8 @@ struct NamespaceCounters {
 }
 
 impl NamespaceCounters {
-    fn open(namespace: File) -> Result<Self, String> {
+    /// Wake-ups are those of the whole machine, which one of the threads sees.
+    fn open(namespace: File, see: fn(Servers) -> Servers) -> Result<Self, String> {
         let (questions, asked) = channel();
         let (opened, is_open) = channel();
         let inode = namespace.metadata().map_err(|error| error.to_string())?.ino();
@@ -219,7 +220,7 @@ impl NamespaceCounters {
                 match counters {
                     Ok(counters) => {
                         let _ = opened.send(Ok(()));
-                        answer(&asked, counters);
+                        answer(&asked, counters, see(Servers::of(std::process::id())));
                     }
                     Err(error) => drop(opened.send(Err(error))),
                 }
@@ -238,9 +239,8 @@ impl NamespaceCounters {
 }
 
 /// Answers until nobody asks any more, and looks at sockets between a beginning and its end.
-fn answer(asked: &Receiver<Question>, mut counters: Counters) {
+fn answer(asked: &Receiver<Question>, mut counters: Counters, mut servers: Servers) {
     let budget = Budget::new(SOCKETS_COST);
-    let mut servers = Servers::of(std::process::id());
     let mut due: Option<Instant> = None;
     loop {
         let question = match due {
@@ -250,6 +250,7 @@ fn answer(asked: &Receiver<Question>, mut counters: Counters) {
         // Who asked may be gone.
         match question {
             Ok(Question::Begin(answer)) => {
+                servers.begin();
                 let _ = answer.send(counters.read(Depth::Light));
                 due = Some(Instant::now() + SOCKETS_EVERY.0);
             }
