@@ -37,7 +37,7 @@ pub(crate) const ENTRIES: [&str; 17] = [
 ];
 /// How functions of system calls begin (arch/x86/include/asm/syscall_wrapper.h, arch/arm64/include/asm/syscall_wrapper.h). Some calls go on in a
 /// function that takes the place of the first (fs/read_write.c).
-pub(crate) const SYSTEM_CALLS: [&str; 3] = ["__x64_sys_", "__arm64_sys_", "ksys_"];
+pub(crate) const SYSTEM_CALLS: [&str; 4] = ["__x64_sys_", "__arm64_sys_", "__do_sys_", "ksys_"];
 /// The functions that page faults enter by (arch/x86/entry, arch/arm64/mm/fault.c).
 pub(crate) const PAGE_FAULTS: [&str; 2] = ["asm_exc_page_fault", "do_mem_abort"];
 /// How file systems take what is written to files. Some of them end in a jump to the next, and are on no stack then.

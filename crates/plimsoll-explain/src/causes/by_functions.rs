@@ -157,10 +157,28 @@ const BESIDE: (f64, f64, f64) = (0.5, 0.1, 0.05);
 /// How sure a second cause is.
 const SURE_BESIDE: f64 = 0.5;
 
+/// The time of an operation before, and what was added to it, in microseconds. Where operations are known by their rate alone, that is CPU time, if
+/// the CPUs are used up.
+fn own_and_added_us(known: &Known<'_>, profile: &ProfileReport) -> Option<(f64, f64)> {
+    match known.took_us {
+        Some((before, after)) => (after > before).then_some((before, after - before)),
+        None => {
+            let is_busy = profile.after.idle.is_some_and(|idle| idle < BUSY);
+            let is_limit = is_busy && known.lost.is_some() && explains_all(known);
+            is_limit.then(|| (profile.before.cpu_us, profile.added_us().0))
+        }
+    }
+}
+
+/// Whether a function belongs to what is measured: a load of a run computes as well.
+fn is_measured(known: &Known<'_>, function: &GrownFunction) -> bool {
+    known.took_us.is_some() || function.owner.last().is_some_and(|process| known.measured.has(process))
+}
+
 /// What programs compute longer beside causes that are no computing, as waits are.
 pub(super) fn computed_beside(known: &Known<'_>, causes: &[Cause]) -> Option<Cause> {
     let profile = known.profile.filter(|profile| profile.tells())?;
-    let (before_us, after_us) = known.took_us.filter(|(before, after)| after > before)?;
+    let (before_us, added_us) = own_and_added_us(known, profile)?;
     let (added, of_kernel) = profile.added_us();
     let of_programs = added - of_kernel;
     let is_computing = |cause: &Cause| {
@@ -174,11 +192,12 @@ pub(super) fn computed_beside(known: &Known<'_>, causes: &[Cause]) -> Option<Cau
     let own_us = profile.before.cpu_us - profile.before.kernel_us;
     let is_enough = of_programs >= BESIDE.0 * own_us
         && of_programs >= BESIDE.1 * before_us
-        && of_programs >= BESIDE.2 * (after_us - before_us);
+        && of_programs >= BESIDE.2 * added_us;
     if !is_enough || causes.iter().any(is_computing) {
         return None;
     }
-    let Computed { what, missing } = computed(profile)?;
+    let function = main_function(profile).filter(|it| is_measured(known, it))?;
+    let Computed { what, missing } = described(profile, function)?;
     let id = CauseId::CpuUserSaturated;
     let evidence = of_programs_evidence(profile);
     let title = format!("{}: {what}", id.title());
@@ -188,15 +207,16 @@ pub(super) fn computed_beside(known: &Known<'_>, causes: &[Cause]) -> Option<Cau
 /// The least part of the added CPU time that is worth a second cause, and the part of it that one call takes.
 const SECOND: (f64, f64) = (0.15, 0.1);
 
+/// By which factor two factors may differ that are about the same.
+const ALIKE_FACTOR: f64 = 1.5;
+
 /// Functions of the dynamic linker.
 const LOADER: [&str; 3] = ["[ld-linux", "_dl_", "do_lookup_x"];
 
 /// CPU time of another kind than causes name: the kernel's beside what programs compute, or what a program computes that no cause names.
 pub(super) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
     let Some(profile) = known.profile.filter(|profile| profile.tells()) else { return Vec::new() };
-    let Some((before_us, _)) = known.took_us.filter(|(before, after)| after > before) else {
-        return Vec::new();
-    };
+    let Some((before_us, _)) = own_and_added_us(known, profile) else { return Vec::new() };
     let (added, of_kernel) = profile.added_us();
     let is_enough = |us: f64, was_us: f64| {
         us >= SECOND.0 * added && us >= BESIDE.0 * was_us && us >= BESIDE.1 * before_us
@@ -228,18 +248,25 @@ pub(super) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
             texts.into_iter().any(|text| named.iter().any(|it| text.contains(it)))
         })
     };
-    let processes: BTreeSet<&String> = of_programs(profile).filter_map(|it| it.owner.last()).collect();
+    let more_processes = causes.iter().find(|cause| cause.id == CauseId::ServiceManyProcesses);
+    let started = more_processes.and_then(|cause| cause.evidence.first());
+    let of_measured = of_programs(profile).filter(|it| is_measured(known, it));
+    let processes: BTreeSet<&String> = of_measured.filter_map(|it| it.owner.last()).collect();
     for process in processes.into_iter().filter(|process| !is_named(process)) {
-        let own: Vec<&GrownFunction> = profile
-            .functions
+        let is_own = |it: &&GrownFunction| it.owner.last() == Some(process);
+        let own: Vec<&GrownFunction> =
+            profile.functions.iter().filter(|it| it.kind == FrameKind::User).filter(is_own).collect();
+        // With what the kernel does for it.
+        let calls = profile.entered.iter().filter(|it| entry(&it.function).is_some()).filter(is_own);
+        let (was_us, is_us) = own
             .iter()
-            .filter(|it| it.kind == FrameKind::User && it.owner.last() == Some(process))
-            .collect();
-        let sum = |of: fn(&GrownFunction) -> f64| own.iter().map(|it| of(it)).sum::<f64>();
-        let was_us = sum(|it| it.before_us);
+            .copied()
+            .chain(calls)
+            .fold((0.0, 0.0), |(was, is), it| (was + it.before_us, is + it.after_us));
         // What loads a program is part of starting it.
         let is_loader = |name: &str| LOADER.iter().any(|start| name.starts_with(start));
-        let is_more = is_enough(sum(|it| it.after_us) - was_us, was_us);
+        let is_more =
+            is_enough(is_us - was_us, was_us) && !started.is_some_and(|it| grew_by(it, was_us, is_us));
         let Some(first) = own.first().filter(|it| is_more && !is_loader(&it.function)) else { continue };
         let Some(Computed { what, missing }) = described(profile, first) else { continue };
         let id = CauseId::CpuUserSaturated;
@@ -248,6 +275,13 @@ pub(super) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
         found.push(with_missing(Cause { title, ..cause(id, SURE_BESIDE, evidence) }, missing));
     }
     found
+}
+
+/// Whether CPU time grew by about the factor by which a count did, as that of programs that are started more often does.
+fn grew_by(count: &CauseEvidence, was_us: f64, is_us: f64) -> bool {
+    let of_count = is_us * count.before / (was_us * count.after);
+    // Without any before, both are new.
+    of_count.is_nan() || (1.0 / ALIKE_FACTOR..=ALIKE_FACTOR).contains(&of_count)
 }
 
 /// The CPU time of programs, and of their functions that grew.
@@ -422,7 +456,9 @@ fn computed(profile: &ProfileReport) -> Option<Computed> {
 fn main_function(profile: &ProfileReport) -> Option<&GrownFunction> {
     let mut of_programs = of_programs(profile);
     let with_name = of_programs.clone().find(|it| has_name(it));
-    let nameless = of_programs.find(|it| !has_name(it) && it.share >= PART);
+    // A file with functions is worth a mention beside none with a name.
+    let least = if with_name.is_some() { PART } else { OF_TWO };
+    let nameless = of_programs.find(|it| !has_name(it) && it.share >= least);
     // A library without names tells more by its caller than a smaller function with one.
     let is_larger = |it: &&GrownFunction| {
         named_caller(it).is_some() && with_name.is_none_or(|named| it.share >= LARGER * named.share)
@@ -803,6 +839,9 @@ mod tests {
             "about as large, and has a name"
         );
         assert_eq!(of(&["_start", "main"], 0.02), "`[libcrypto.so.3]` of `relay`");
+        let small = profile(None, vec![function("[sort]", FrameKind::User, 0.15)], 0.1, 0.05);
+        let title = saturated(&of_profile(&small)).unwrap().title;
+        assert!(title.contains(": `[sort]`"), "nothing else is known: {title}");
     }
 
     /// A program that computes for this time longer, in µs of 1000 before and 3000 after, beside a cause.
@@ -826,12 +865,9 @@ mod tests {
             ..cause(CauseId::CpuUserSaturated, 0.7, Vec::new())
         };
         let both = profile(None, vec![of("sort", "[libc.so.6]", 0.6), of("zstd", "match", 0.3)], 0.0, 0.0);
-        let known = |profile| Known { took_us: Some((1000.0, 3000.0)), ..of_profile(profile) };
-        let titles = |profile| -> Vec<String> {
-            other_parts(&known(profile), std::slice::from_ref(&first))
-                .into_iter()
-                .map(|it| it.title)
-                .collect()
+        let titles = |profile: &ProfileReport| -> Vec<String> {
+            let known = Known { took_us: Some((1000.0, 3000.0)), ..of_profile(profile) };
+            other_parts(&known, std::slice::from_ref(&first)).into_iter().map(|it| it.title).collect()
         };
         assert_eq!(titles(&both), ["A program uses up the CPUs: `match` of `zstd (command)`"]);
         let starts = Cause {
@@ -842,17 +878,31 @@ mod tests {
                 vec![function_evidence(&of("zstd", "execve", 0.2), "run")],
             )
         };
-        let beside_starts = |name: &str| {
-            let work = profile(None, vec![of("zstd", name, 0.4)], 0.5, 0.0);
+        let beside_starts = |name: &str, before_us| {
+            let work = GrownFunction { before_us, ..of("zstd", name, 0.4) };
+            let work = profile(None, vec![work], 0.5, 0.0);
             let known = Known { took_us: Some((1000.0, 3000.0)), ..of_profile(&work) };
             other_parts(&known, std::slice::from_ref(&starts)).len()
         };
-        assert_eq!((beside_starts("match"), beside_starts("do_lookup_x")), (1, 0));
+        assert_eq!((beside_starts("match", 1.0), beside_starts("do_lookup_x", 1.0)), (1, 0));
+        assert_eq!(beside_starts("match", 2.0), 0, "it grew as the starts did");
         let write =
             GrownFunction { owner: vec!["sort".into()], ..function("ksys_write", FrameKind::Kernel, 0.4) };
         let writes = ProfileReport { entered: vec![write], ..profile(None, Vec::new(), 0.4, 0.0) };
         assert_eq!(titles(&writes), ["The kernel uses up the CPUs: write of `sort`"]);
+        let stat = GrownFunction {
+            function: "__do_sys_newfstatat".into(),
+            owner: vec!["zstd".into()],
+            ..writes.entered[0].clone()
+        };
+        let stats = ProfileReport { entered: vec![stat], ..writes.clone() };
+        assert_eq!(titles(&stats), ["The kernel uses up the CPUs: newfstatat of `zstd`"]);
         assert!(titles(&profile(None, vec![of("zstd", "match", 0.05)], 0.1, 0.0)).is_empty(), "a small part");
+        let owner = vec!["zstd (command)".into()];
+        let in_calls = GrownFunction { owner, ..stats.entered[0].clone() };
+        let small = profile(None, vec![of("zstd", "match", 0.1)], 0.1, 0.0);
+        let with_calls = ProfileReport { entered: vec![in_calls], ..small };
+        assert_eq!(titles(&with_calls), ["A program uses up the CPUs: `match` of `zstd (command)`"]);
     }
 
     #[test]
@@ -865,6 +915,23 @@ mod tests {
         // A log line is computed before it is written.
         assert_eq!(of(CauseId::ServiceFileWrites, 500.0, 400.0), None);
         assert_eq!(of(CauseId::ServiceFileWrites, 900.0, 400.0), computing);
+    }
+
+    #[test]
+    fn a_service_that_computes_longer_is_a_second_cause_where_the_cpus_are_used_up() {
+        let of = |idle: f64, lost, process: &str| {
+            let work = function("work", FrameKind::User, 0.5);
+            let busy = profile(None, vec![work], 0.5, idle);
+            let measured = Measured { processes: vec![process.to_owned()], ..Measured::default() };
+            let known = Known { lost, measured, ..of_profile(&busy) };
+            let rules = cause(CauseId::NetRuleChain, 0.95, Vec::new());
+            computed_beside(&known, &[rules]).map(|cause| cause.title)
+        };
+        let title = of(0.02, Some(0.6), "relay").unwrap();
+        assert!(title.ends_with(": `work` of `relay`"), "{title}");
+        assert_eq!(of(0.5, Some(0.6), "relay"), None, "half of the CPUs' time is left");
+        assert_eq!(of(0.02, None, "relay"), None, "as much was done");
+        assert_eq!(of(0.02, Some(0.6), "app"), None, "it is the load's");
     }
 
     #[test]

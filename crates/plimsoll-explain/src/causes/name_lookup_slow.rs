@@ -1,16 +1,17 @@
 //! `name.lookup_slow`: A service waits for DNS replies.
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
-use plimsoll_model::observation::WaitSite;
+use plimsoll_model::observation::{WaitSite, program_of};
 use plimsoll_model::report::{Evidence, GrownWait, WaitFor};
 
 use super::{
-    Definition, Known, OPEN_SHARE, Page, by_counters, by_functions, by_levels, by_seen, cause, quoted,
+    Definition, Known, OPEN_SHARE, Page, SETTING, by_counters, by_functions, by_levels, by_seen, cause,
+    quoted,
 };
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
-        evidence_for: "a program has /etc/hosts or another table of names open for most of the added time, and computes. Or more questions to name servers are open at a time (`ss -uan`, port 53). Or the host sends more datagrams than it receives (lost or repeated queries), and the service waits longer in poll, recv or epoll per operation",
+        evidence_for: "a program has /etc/hosts or another table of names open for most of the added time, and computes. Or more questions to name servers are open at a time (`ss -uan`, port 53). Or another name server, domain or option stands in its resolv.conf, and it waits for something to read. Or the host sends more datagrams than it receives (lost or repeated queries), and the service waits longer in poll, recv or epoll per operation",
         evidence_against: "as many datagrams arrive as are sent. The service uses no names",
         test: "look up the same names with `dig +tries=1 @SERVER` from the same host. Put the name into /etc/hosts and measure again",
         remedy: "use a working resolver, or one nearby. Set a short `options timeout:1 attempts:2` in /etc/resolv.conf. Cache names, or avoid lookups (HostnameLookups Off, UseDNS no)",
@@ -100,11 +101,40 @@ fn by_questions(known: &Known<'_>) -> Option<Cause> {
     Some(Cause { title: format!("{}{who}", ID.title()), ..cause(ID, sure, evidence) })
 }
 
+/// A setting of the resolver, whose owner waits for something to read.
+const RESOLVER: &str = ": resolv.conf ";
+/// Calls of connections, by which long answers come.
+const READ: &str = "read";
+
+/// Another name server, domain or option of the resolver, and waits of its program for a part of the added time.
+fn by_settings(known: &Known<'_>) -> Option<Cause> {
+    let owner = |it: &'_ Evidence| {
+        let (owner, _) = it.metric.strip_prefix(SETTING)?.split_once(RESOLVER)?;
+        Some(owner.to_owned())
+    };
+    let of_resolver = known.evidence.iter().filter_map(|it| Some((owner(it)?, it)));
+    let of_resolver: Vec<(String, &Evidence)> = of_resolver.collect();
+    let is_lookup = |it: &&GrownWait| {
+        let program = program_of(&it.who.process);
+        let calls_for_it = match &it.site {
+            WaitSite::Sleep { call: Some(call), .. } => CALLS.contains(&call.as_str()) || call == READ,
+            _ => false,
+        };
+        calls_for_it && of_resolver.iter().any(|(owner, _)| owner == program)
+    };
+    let waits = [WaitFor::Other, WaitFor::Datagram].into_iter().flat_map(|kind| by_seen::waits(known, kind));
+    let waits: Vec<&GrownWait> = waits.filter(is_lookup).collect();
+    let first = waits.first().filter(|_| by_seen::explain(known, &waits))?;
+    let evidence = by_seen::wait_evidence(known, &waits);
+    let title = format!("{}: `{}`, whose resolv.conf differs", ID.title(), program_of(&first.who.process));
+    Some(Cause { title, ..cause(ID, 0.7, evidence) })
+}
+
 fn find(known: &Known<'_>) -> Vec<Cause> {
     if known.measured.hosts.is_empty() {
         return by_calls(known).or_else(|| by_sockets(known)).into_iter().collect();
     }
-    if let Some(found) = by_questions(known).or_else(|| by_tables(known)) {
+    if let Some(found) = by_questions(known).or_else(|| by_tables(known)).or_else(|| by_settings(known)) {
         return vec![found];
     }
     let of_hosts: Vec<Evidence> =
@@ -164,6 +194,24 @@ mod tests {
         assert!(!of("/etc/hosts", 70.0, took_us), "it is read for as long before");
         assert!(!of("/etc/hosts", 0.0, Some((1e3, 9e4))), "the added time is no CPU time");
         assert!(!of("/srv/data", 0.0, took_us));
+    }
+
+    #[test]
+    fn another_name_server_is_named_where_its_program_waits_for_something_to_read() {
+        let of = |setting: &str, call: &str, took_us| {
+            let evidence = [grew("relay", &format!("setting of {setting}"), 0.0, 100.0)];
+            let waits = vec![wait("relay", asleep("poll_schedule_timeout", call), WaitFor::Other)];
+            let profile = ProfileReport { waits, ..profile() };
+            let (profile, measured) = (Some(&profile), relay());
+            let known = Known { profile, measured, evidence: &evidence, took_us, ..Known::default() };
+            named(&known).iter().any(|cause| cause.id == ID)
+        };
+        let took_us = Some((1e3, 5e3));
+        assert!(of("relay: resolv.conf nameserver 10.0.0.9", "poll", took_us));
+        assert!(!of("relay: resolv.conf nameserver 10.0.0.9", "poll", Some((1e3, 9e4))), "a small part");
+        assert!(!of("curl: resolv.conf nameserver 10.0.0.9", "poll", took_us), "another program waits");
+        assert!(!of("relay: LANG=C", "poll", took_us));
+        assert!(!of("relay: resolv.conf nameserver 10.0.0.9", "futex", took_us));
     }
 
     #[test]

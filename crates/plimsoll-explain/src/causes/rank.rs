@@ -42,7 +42,9 @@ fn found(known: &Known<'_>, is_last_resort: bool) -> Vec<Cause> {
 
 /// Causes that explain too small a part of the difference to be named alone, and stand beside others.
 fn of_a_part(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
-    let parts = found(&Known { is_beside: true, ..known.clone() }, false).into_iter();
+    let beside = Known { is_beside: true, ..known.clone() };
+    let sure = found(&beside, true).into_iter().filter(|part| part.confidence >= SURE_BESIDE);
+    let parts = found(&beside, false).into_iter().chain(sure);
     let parts = parts.filter(|part| causes.iter().all(|cause| cause.id != part.id));
     parts.map(|part| Cause { confidence: OF_A_PART * part.confidence, ..part }).collect()
 }

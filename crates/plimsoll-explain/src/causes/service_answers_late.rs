@@ -23,12 +23,12 @@ pub(super) const DEFINITION: Definition = Definition::new(
 const ID: CauseId = CauseId::ServiceAnswersLate;
 /// How sure it is: of five outside cases where it came first, it named the whole fault in none (faults/measured.jsonl).
 const SURE: f64 = 0.2;
-/// How sure it is where the server keeps questions in a queue, or does not even answer a SYN.
+/// How sure it is where the server keeps questions in a queue.
 const SURE_OF_QUEUE: f64 = 0.8;
-/// How sure it is where the kernel itself waits for the answer.
+/// How sure it is where the kernel itself waits for the answer, or where nobody answers a SYN.
 const SURE_OF_KERNEL: f64 = 0.9;
-/// Functions in which the kernel waits for a program before a call goes on, and for whom it waits: fs/notify/fanotify, fs/fuse, fs/autofs, fs/userfaultfd.c, fs/pipe.c, kernel/seccomp.c, net/sunrpc.
-const ASKED: [(&str, &str); 9] = [
+/// Functions in which the kernel waits for a program before a call goes on, and for whom it waits: fs/notify/fanotify, fs/fuse, fs/autofs, fs/userfaultfd.c, fs/pipe.c, kernel/seccomp.c, net/sunrpc, net/unix.
+const ASKED: [(&str, &str); 10] = [
     ("fanotify_", "a watcher of files (fanotify)"),
     ("request_wait_answer", "a file system in a program (FUSE)"),
     ("fuse_", "a file system in a program (FUSE)"),
@@ -38,6 +38,7 @@ const ASKED: [(&str, &str); 9] = [
     ("seccomp_do_user_notification", "a supervisor of system calls (seccomp)"),
     ("rpc_wait_bit_killable", "a file server (NFS)"),
     ("nfs_wait", "a file server (NFS)"),
+    ("unix_wait_for_peer", "who reads a full queue of datagrams (Unix socket)"),
 ];
 /// Where a program of a pipeline waits for the one before it, which is part of the same command (fs/pipe.c).
 const PIPES: [&str; 2] = ["anon_pipe_read", "pipe_read"];
@@ -75,9 +76,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
             && !is_in(it, &PIPES)
             && known.measured.has(&it.who.process)
     };
-    let kinds = [WaitFor::Other, WaitFor::Datagram, WaitFor::Connection];
-    let waits = kinds.into_iter().flat_map(|kind| by_seen::waits(known, kind));
-    let waits: Vec<&GrownWait> = waits.filter(is_it).collect();
+    let waits: Vec<&GrownWait> = of_others(known).filter(is_it).collect();
     if !by_seen::explain(known, &waits) {
         return Vec::new();
     }
@@ -90,7 +89,9 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let not_accepted =
         chain.last().filter(|_| queue.is_none()).and_then(|last| not_accepted(known, &last.server));
     let has_queue = queue.is_some() || not_accepted.is_some();
-    if !has_queue && by_functions::saturated(known).is_some() {
+    // A program has no address for a name.
+    let is_silent = chain.last().is_some_and(|last| last.server.parse::<SocketAddr>().is_ok());
+    if !has_queue && !is_silent && by_functions::saturated(known).is_some() {
         return Vec::new();
     }
     let call = call_of(first).unwrap_or_default();
@@ -100,8 +101,6 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let accepted = not_accepted.map(|(address, it)| {
         format!(", while {:.0} connections wait in the listen queue of {address}", it.after)
     });
-    // A program has no address for a name.
-    let is_silent = chain.last().is_some_and(|last| last.server.parse::<SocketAddr>().is_ok());
     let silent = is_silent.then(|| ", which does not answer a SYN".to_owned());
     let kept = kept.or(accepted).or(silent).unwrap_or_default();
     let title = format!("{}: `{}` in {call}{}{kept}", ID.title(), first.who.process, whom_of(&chain));
@@ -111,8 +110,20 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let evidence = evidence.chain(chain.iter().map(|asked| by_servers::evidence(asked)));
     let work = chain.last().map(|last| by_servers::work(known, &last.server)).unwrap_or_default();
     let evidence = evidence.chain(work);
-    let sure = if has_queue || is_silent { SURE_OF_QUEUE } else { SURE };
+    let sure = if is_silent {
+        SURE_OF_KERNEL
+    } else if has_queue {
+        SURE_OF_QUEUE
+    } else {
+        SURE
+    };
     vec![Cause { title, ..cause(ID, sure, evidence.collect()) }]
+}
+
+/// Waits that others may end.
+fn of_others<'k>(known: &'k Known<'_>) -> impl Iterator<Item = &'k GrownWait> {
+    let kinds = [WaitFor::Other, WaitFor::Datagram, WaitFor::Connection];
+    kinds.into_iter().flat_map(|kind| by_seen::waits(known, kind))
 }
 
 /// Connections that wait on average until a listening socket is asked for them, by its address.
@@ -134,8 +145,7 @@ fn whom_of(chain: &[&Dependency]) -> String {
 
 /// Threads for whose calls the kernel asks another program.
 fn by_kernel(known: &Known<'_>) -> Option<Cause> {
-    let waits: Vec<&GrownWait> = by_seen::waits(known, WaitFor::Other);
-    let asked = waits.into_iter().filter(|it| known.measured.has(&it.who.process));
+    let asked = of_others(known).filter(|it| known.measured.has(&it.who.process));
     let asked: Vec<(&GrownWait, &str)> = asked.filter_map(|it| Some((it, whom(it)?))).collect();
     let &(first, whom) = asked.first()?;
     let waits: Vec<&GrownWait> = asked.iter().map(|(it, _)| *it).collect();
@@ -194,6 +204,8 @@ mod tests {
         assert!(found.len() == 1 && found[0].contains("fanotify"), "{found:?}");
         assert!(of("fanotify_handle_event", (500.0, 90_000.0)).is_empty(), "a small part of the time");
         assert!(of("do_sys_openat2", (500.0, 3500.0)).is_empty());
+        let full = of("unix_wait_for_peer", (500.0, 3500.0));
+        assert!(full.len() == 1 && full[0].contains("a full queue of datagrams"), "{full:?}");
     }
 
     fn waits_for(client: &str, server: &str, before: f64, after: f64) -> Dependency {
@@ -223,7 +235,7 @@ mod tests {
         };
         let silent = of_servers(vec![waits_for("ab", "[fd00::1]:80", 0.0, 0.6)], |_| {});
         assert!(silent.0.ends_with("for `[fd00::1]:80`, which does not answer a SYN"), "{}", silent.0);
-        assert_eq!(silent.1, SURE_OF_QUEUE);
+        assert_eq!(silent.1, SURE_OF_KERNEL);
         assert!(of([2.5, 2.9]).ends_with("in epoll_wait, for `nginx`, which waits for `php-fpm`"));
         assert!(!of([2.5, 1.1]).contains("php-fpm"), "it answers as fast as before");
     }
