@@ -153,7 +153,7 @@ fn contrast_of(
     let before = &aligned;
     let sides = Sides { before, after, control, had, sure, least };
     let all = sides.increase(sides.each(|side| side.profile.samples()));
-    let Functions { narrowest, own: functions, entered } = sides.functions(&all);
+    let Functions { narrowest, own: functions, programs, entered } = sides.functions(&all);
     let grew = all.is_beyond(sure) && all.us >= least * all.before_us;
     let functions = if grew || narrowest.is_some() { functions } else { Vec::new() };
     let calls = grown_calls(before, after);
@@ -167,6 +167,7 @@ fn contrast_of(
         grew,
         narrowest,
         functions,
+        programs,
         entered,
         own_syncs_per_s: before.own_syncs_per_s(&calls).max(after.own_syncs_per_s(&calls)),
         calls,
@@ -201,6 +202,7 @@ fn unsampled(before: &Sampled, after: &Sampled, per: &str) -> ProfileReport {
         failures: Vec::new(),
         block_io: Vec::new(),
         cpu_use: Vec::new(),
+        programs: Vec::new(),
         entered: Vec::new(),
         busiest_threads: Vec::new(),
         throttling: seen::throttling(before, after),
@@ -267,6 +269,8 @@ struct Functions {
     narrowest: Option<GrownFunction>,
     /// Those that grew themselves.
     own: Vec<GrownFunction>,
+    /// Processes whose own code took more.
+    programs: Vec<GrownFunction>,
     /// System calls, page faults and writes to files, with all that they lead to.
     entered: Vec<GrownFunction>,
 }
@@ -387,8 +391,42 @@ impl Sides<'_> {
         let mut entered = grown_by(|samples| samples.all, LIKELY);
         entered.retain(|(frame, _)| is_entry(frame));
         let entered = largest(entered);
-        Functions { narrowest, own, entered }
+        let programs = largest(self.programs());
+        Functions { narrowest, own, programs, entered }
     }
+}
+
+impl<'s> Sides<'s> {
+    /// Processes whose own code took more time, and by how much. What one takes that is new may have been the work of those that are gone.
+    fn programs(&self) -> Vec<(&'s Frame, Increase)> {
+        let sides = [Some(self.before), Some(self.after)];
+        let of_control = self.control.map_or([None; 2], |sides| sides.map(Some));
+        let counts =
+            sides.into_iter().chain(of_control).map(|side| side.map(in_programs).unwrap_or_default());
+        let counts: Vec<BTreeMap<&Frame, u64>> = counts.collect();
+        let is_gone = |frame: &Frame| !counts[1].contains_key(frame);
+        let gone = [0, 2].map(|side| {
+            counts[side].iter().filter(|(frame, _)| is_gone(frame)).map(|(_, samples)| samples).sum::<u64>()
+        });
+        let grown = counts[1].keys().map(|frame| {
+            let of = |side: usize, instead: u64| counts[side].get(frame).copied().unwrap_or(instead);
+            (*frame, self.increase([of(0, gone[0]), of(1, 0), of(2, gone[1]), of(3, 0)]))
+        });
+        grown.filter(|(_, increase)| increase.is_beyond(self.sure)).collect()
+    }
+}
+
+/// Samples in the own code of each process.
+fn in_programs(side: &Sampled) -> BTreeMap<&Frame, u64> {
+    let mut samples = BTreeMap::new();
+    for (stack, count) in side.profile.stacks() {
+        let process = stack.iter().find(|frame| frame.kind == FrameKind::Process);
+        let is_own = stack.last().is_some_and(|innermost| innermost.kind == FrameKind::User);
+        if let Some(process) = process.filter(|_| is_own) {
+            *samples.entry(*process).or_default() += count;
+        }
+    }
+    samples
 }
 
 /// How deep in a stack each frame is found at most.
@@ -461,6 +499,30 @@ mod tests {
             (vec!["relay".to_owned()], "syscall;connect;route".to_owned())
         );
         assert_eq!(names(&report.functions), ["walk"]);
+    }
+
+    /// Stacks of a process on a host: its samples in the own code, and in the kernel.
+    fn of_processes(processes: &[(&str, u64, u64)]) -> Sampled {
+        let mut builder = ProfileBuilder::new(Arm::Treatment, ProfileClock::CpuClock, HERTZ);
+        for (process, own, in_kernel) in processes {
+            let owner = [Frame::new(FrameKind::Host, "here"), Frame::new(FrameKind::Process, *process)];
+            for (kind, samples) in [(FrameKind::User, *own), (FrameKind::Kernel, *in_kernel)] {
+                let frames: Vec<Frame> = owner.iter().cloned().chain([Frame::new(kind, "work")]).collect();
+                builder.add(&frames, samples);
+            }
+        }
+        Sampled { profile: builder.build(), operations: 1000, seconds: 10.0 }
+    }
+
+    #[test]
+    fn a_process_grows_by_its_own_code_and_not_by_what_the_kernel_does_for_it() {
+        let before = of_processes(&[("sort", 100, 100), ("awk", 100, 100), ("image-a", 500, 10)]);
+        let after = of_processes(&[("sort", 900, 100), ("awk", 100, 900), ("image-b", 510, 10)]);
+        let grown = contrast(&before, &after, None, "run").unwrap().programs;
+        assert_eq!(names(&grown), ["sort"], "image-b may do the work of image-a");
+        // 800 samples of 5 ms over 1000 runs.
+        assert!((grown[0].after_us - grown[0].before_us - 4000.0).abs() < 1e-6, "{grown:?}");
+        assert_eq!((grown[0].kind, grown[0].owner.clone()), (FrameKind::Process, vec!["here".to_owned()]));
     }
 
     #[test]

@@ -56,13 +56,18 @@ pub(super) fn named(id: CauseId, signature: &Signature, known: &Known<'_>) -> Op
     let share = own.iter().map(|it| it.share).sum::<f64>().max(with_callees.map_or(0.0, |it| it.share));
     let added_us = |it: &GrownFunction| it.after_us - it.before_us;
     let us = own.iter().map(|it| added_us(it)).sum::<f64>().max(with_callees.map_or(0.0, added_us));
-    if share < MOST || !known.is_explained_by_cpu(us) {
+    let least = if known.is_beside { SECOND.0 } else { MOST };
+    if share < least || !known.is_explained_by_cpu(us) {
         return None;
     }
     let with: Vec<&Evidence> = evidence
         .iter()
         .filter(|it| it.shift > 0.0 && signature.with.iter().any(|start| it.metric.starts_with(start)))
         .collect();
+    // A smaller part needs a counter besides.
+    if share < MOST && with.is_empty() {
+        return None;
+    }
     let confidence = match (signature.with.is_empty(), with.is_empty()) {
         (_, false) => 0.95,
         (true, true) => 0.85,
@@ -164,15 +169,22 @@ fn own_and_added_us(known: &Known<'_>, profile: &ProfileReport) -> Option<(f64, 
         Some((before, after)) => (after > before).then_some((before, after - before)),
         None => {
             let is_busy = profile.after.idle.is_some_and(|idle| idle < BUSY);
-            let is_limit = is_busy && known.lost.is_some() && explains_all(known);
+            let is_limit = is_busy && profile.grew && known.lost.is_some();
             is_limit.then(|| (profile.before.cpu_us, profile.added_us().0))
         }
     }
 }
 
+/// A process none of whose functions stands out.
+fn nothing_but_name(process: &GrownFunction) -> Computed {
+    Computed { what: format!("`{}`", process.function), missing: None }
+}
+
 /// Whether a function belongs to what is measured: a load of a run computes as well.
 fn is_measured(known: &Known<'_>, function: &GrownFunction) -> bool {
-    known.took_us.is_some() || function.owner.last().is_some_and(|process| known.measured.has(process))
+    let process =
+        if function.kind == FrameKind::Process { Some(&function.function) } else { function.owner.last() };
+    known.took_us.is_some() || process.is_some_and(|process| known.measured.has(process))
 }
 
 /// What programs compute longer beside causes that are no computing, as waits are.
@@ -196,8 +208,12 @@ pub(super) fn computed_beside(known: &Known<'_>, causes: &[Cause]) -> Option<Cau
     if !is_enough || causes.iter().any(is_computing) {
         return None;
     }
-    let function = main_function(profile).filter(|it| is_measured(known, it))?;
-    let Computed { what, missing } = described(profile, function)?;
+    let function = main_function(profile).filter(|it| is_measured(known, it));
+    let program = profile.programs.iter().find(|it| is_measured(known, it));
+    let Computed { what, missing } = match (function, program) {
+        (Some(function), _) => described(profile, function)?,
+        (None, program) => nothing_but_name(program?),
+    };
     let id = CauseId::CpuUserSaturated;
     let evidence = of_programs_evidence(profile);
     let title = format!("{}: {what}", id.title());
@@ -250,29 +266,34 @@ pub(super) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
     };
     let more_processes = causes.iter().find(|cause| cause.id == CauseId::ServiceManyProcesses);
     let started = more_processes.and_then(|cause| cause.evidence.first());
-    let of_measured = of_programs(profile).filter(|it| is_measured(known, it));
-    let processes: BTreeSet<&String> = of_measured.filter_map(|it| it.owner.last()).collect();
-    for process in processes.into_iter().filter(|process| !is_named(process)) {
-        let is_own = |it: &&GrownFunction| it.owner.last() == Some(process);
-        let own: Vec<&GrownFunction> =
-            profile.functions.iter().filter(|it| it.kind == FrameKind::User).filter(is_own).collect();
+    let programs = profile.programs.iter().filter(|it| is_measured(known, it) && !is_named(&it.function));
+    for program in programs {
+        let is_own = |it: &&GrownFunction| it.owner.last() == Some(&program.function);
         // With what the kernel does for it.
         let calls = profile.entered.iter().filter(|it| entry(&it.function).is_some()).filter(is_own);
-        let (was_us, is_us) = own
-            .iter()
-            .copied()
+        let (was_us, is_us) = std::iter::once(program)
             .chain(calls)
             .fold((0.0, 0.0), |(was, is), it| (was + it.before_us, is + it.after_us));
+        let is_started = started.is_some_and(|it| grew_by(it, was_us, is_us));
+        let functions = profile.functions.iter().filter(|it| it.kind == FrameKind::User);
+        let own: Vec<&GrownFunction> = functions.filter(is_own).take(3).collect();
         // What loads a program is part of starting it.
-        let is_loader = |name: &str| LOADER.iter().any(|start| name.starts_with(start));
-        let is_more =
-            is_enough(is_us - was_us, was_us) && !started.is_some_and(|it| grew_by(it, was_us, is_us));
-        let Some(first) = own.first().filter(|it| is_more && !is_loader(&it.function)) else { continue };
-        let Some(Computed { what, missing }) = described(profile, first) else { continue };
+        let is_loader = |it: &&&GrownFunction| LOADER.iter().any(|start| it.function.starts_with(start));
+        if !is_enough(is_us - was_us, was_us) || is_started || own.first().is_some_and(|it| is_loader(&it)) {
+            continue;
+        }
+        let described = own.first().and_then(|function| described(profile, function));
+        let Computed { what, missing } = described.unwrap_or_else(|| nothing_but_name(program));
+        let all = CauseEvidence {
+            metric: format!("CPU time of `{}` without the kernel's (per {})", program.function, profile.per),
+            before: program.before_us,
+            after: program.after_us,
+            unit: format!("µs/{}", profile.per),
+        };
+        let evidence = std::iter::once(all).chain(own.iter().map(|it| function_evidence(it, &profile.per)));
         let id = CauseId::CpuUserSaturated;
-        let evidence = own.iter().take(3).map(|it| function_evidence(it, &profile.per)).collect();
         let title = format!("{}: {what}", id.title());
-        found.push(with_missing(Cause { title, ..cause(id, SURE_BESIDE, evidence) }, missing));
+        found.push(with_missing(Cause { title, ..cause(id, SURE_BESIDE, evidence.collect()) }, missing));
     }
     found
 }
@@ -578,6 +599,8 @@ pub(super) fn function_evidence(function: &GrownFunction, per: &str) -> CauseEvi
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use plimsoll_model::observation::ProfileClock;
     use plimsoll_model::report::{ProfileReport, ProfileSide};
 
@@ -599,7 +622,21 @@ mod tests {
             cpu_us,
             kernel_us,
         };
+        let mut programs: BTreeMap<String, GrownFunction> = BTreeMap::new();
+        for it in functions.iter().filter(|it| it.kind == FrameKind::User) {
+            let process = it.owner.last().cloned().unwrap_or_default();
+            let program = programs.entry(process.clone()).or_insert_with(|| GrownFunction {
+                function: process,
+                kind: FrameKind::Process,
+                before_us: 0.0,
+                after_us: 0.0,
+                ..it.clone()
+            });
+            program.before_us += it.before_us;
+            program.after_us += it.after_us;
+        }
         ProfileReport {
+            programs: programs.into_values().collect(),
             clock: ProfileClock::CpuClock,
             hertz: 199,
             per: "connection".into(),
@@ -932,6 +969,44 @@ mod tests {
         assert_eq!(of(0.5, Some(0.6), "relay"), None, "half of the CPUs' time is left");
         assert_eq!(of(0.02, None, "relay"), None, "as much was done");
         assert_eq!(of(0.02, Some(0.6), "app"), None, "it is the load's");
+    }
+
+    #[test]
+    fn a_program_none_of_whose_functions_stands_out_is_named_beside_other_causes() {
+        let computing = profile(None, vec![function("work", FrameKind::User, 0.6)], 0.4, 0.02);
+        let spread = ProfileReport { functions: Vec::new(), ..computing };
+        let known = Known { took_us: Some((1000.0, 3000.0)), ..of_profile(&spread) };
+        let quota = cause(CauseId::CpuQuotaThrottled, 0.9, Vec::new());
+        let title = computed_beside(&known, &[quota]).unwrap().title;
+        assert_eq!(title, "A program uses up the CPUs: `relay`");
+    }
+
+    #[test]
+    fn a_smaller_part_of_a_list_that_is_walked_needs_a_longer_list_besides() {
+        let walk =
+            |share| profile(Some(function("nft_do_chain", FrameKind::Kernel, share)), Vec::new(), 0.9, 0.0);
+        let rules = Evidence {
+            host: "firewall".into(),
+            metric: "rules.nftables (level)".into(),
+            before: 0.0,
+            after: 4000.0,
+            unit: "count".into(),
+            shift: 1.0,
+            control_ratio: None,
+        };
+        let of = |share, evidence: &[Evidence], is_beside| {
+            let profile = walk(share);
+            let known = Known { evidence, is_beside, ..of_profile(&profile) };
+            let found = (super::super::definition(CauseId::NetRuleChain).find)(&known);
+            found.len()
+        };
+        let longer = [rules];
+        assert_eq!(
+            (of(0.5, &[], false), of(0.2, &longer, false)),
+            (1, 0),
+            "a small part names nothing alone"
+        );
+        assert_eq!((of(0.2, &longer, true), of(0.2, &[], true), of(0.1, &longer, true)), (1, 0, 0));
     }
 
     #[test]

@@ -78,6 +78,7 @@ pub(super) fn profile() -> ProfileReport {
         failures: Vec::new(),
         block_io: Vec::new(),
         cpu_use: Vec::new(),
+        programs: Vec::new(),
         entered: Vec::new(),
         busiest_threads: Vec::new(),
         throttling: Vec::new(),

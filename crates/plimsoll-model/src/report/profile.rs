@@ -32,6 +32,9 @@ pub struct ProfileReport {
     pub narrowest: Option<GrownFunction>,
     /// The functions that took more time themselves, the most first.
     pub functions: Vec<GrownFunction>,
+    /// Processes whose own code took more time, without what the kernel did for them, the most first.
+    #[serde(default)]
+    pub programs: Vec<GrownFunction>,
     /// The system calls, page faults and writes to files that took most of the added time, with all that they lead to, the most first.
     #[serde(default)]
     pub entered: Vec<GrownFunction>,
@@ -143,7 +146,7 @@ pub struct GrownFunction {
     /// The name that it had before, where that was another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
-    /// Whether it is of the kernel or of a program.
+    /// Whether it is of the kernel or of a program, or a process.
     pub kind: FrameKind,
     /// Its time before, in microseconds.
     pub before_us: f64,
