@@ -154,6 +154,8 @@ const CALLS: [CauseId; 4] = [
     CauseId::ServiceLogFlood,
     CauseId::CpuKernelSaturated,
 ];
+/// Causes that are the kernel's time for calls of a program.
+const IN_KERNEL: [CauseId; 2] = [CauseId::CpuKernelSaturated, CauseId::KernelPathLonger];
 /// From this many times the kernel's added CPU time on, a program computes for more than for the calls.
 const BEYOND_CALLS: f64 = 2.0;
 /// By which part of their own time before programs must compute longer to be a second cause, and by which part of the time of an operation: alone they
@@ -254,7 +256,7 @@ pub(super) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
         let title = format!("{}: {what}", id.title());
         found.push(Cause { title, ..cause(id, SURE_BESIDE, entered.collect()) });
     }
-    let is_named = |process: &String| {
+    let name = |causes: &[&Cause], process: &String| {
         let name = program_of(process);
         causes.iter().any(|cause| {
             // Beside new processes stands whatever computes more, new or not.
@@ -266,8 +268,14 @@ pub(super) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
     };
     let more_processes = causes.iter().find(|cause| cause.id == CauseId::ServiceManyProcesses);
     let started = more_processes.and_then(|cause| cause.evidence.first());
-    let programs = profile.programs.iter().filter(|it| is_measured(known, it) && !is_named(&it.function));
-    for program in programs {
+    let (of_kernel, others): (Vec<&Cause>, Vec<&Cause>) =
+        causes.iter().partition(|cause| IN_KERNEL.contains(&cause.id));
+    for program in profile.programs.iter().filter(|it| is_measured(known, it)) {
+        if name(&others, &program.function) {
+            continue;
+        }
+        // What it computes for calls is part of these, if it is little.
+        let calls_too = name(&of_kernel, &program.function);
         let is_own = |it: &&GrownFunction| it.owner.last() == Some(&program.function);
         // With what the kernel does for it.
         let calls = profile.entered.iter().filter(|it| entry(&it.function).is_some()).filter(is_own);
@@ -279,7 +287,12 @@ pub(super) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
         let own: Vec<&GrownFunction> = functions.filter(is_own).take(3).collect();
         // What loads a program is part of starting it.
         let is_loader = |it: &&&GrownFunction| LOADER.iter().any(|start| it.function.starts_with(start));
-        if !is_enough(is_us - was_us, was_us) || is_started || own.first().is_some_and(|it| is_loader(&it)) {
+        let is_for_calls = calls_too && program.share < PART;
+        if !is_enough(is_us - was_us, was_us)
+            || is_started
+            || is_for_calls
+            || own.first().is_some_and(|it| is_loader(&it))
+        {
             continue;
         }
         let described = own.first().and_then(|function| described(profile, function));
@@ -940,6 +953,22 @@ mod tests {
         let small = profile(None, vec![of("zstd", "match", 0.1)], 0.1, 0.0);
         let with_calls = ProfileReport { entered: vec![in_calls], ..small };
         assert_eq!(titles(&with_calls), ["A program uses up the CPUs: `match` of `zstd (command)`"]);
+    }
+
+    #[test]
+    fn what_a_program_computes_beside_its_calls_is_a_second_cause_if_it_is_much() {
+        let of = |share| {
+            let busy = profile(None, vec![function("match", FrameKind::User, share)], 0.6, 0.0);
+            let close = function("__x64_sys_close", FrameKind::Kernel, 0.5);
+            let calls = Cause {
+                title: "The kernel uses up the CPUs: close of `relay`".into(),
+                ..cause(CauseId::CpuKernelSaturated, 0.6, vec![function_evidence(&close, "run")])
+            };
+            let known = Known { took_us: Some((1000.0, 3000.0)), ..of_profile(&busy) };
+            other_parts(&known, &[calls]).into_iter().map(|cause| cause.title).collect::<Vec<_>>()
+        };
+        assert_eq!(of(0.3), ["A program uses up the CPUs: `match` of `relay`"]);
+        assert!(of(0.2).is_empty(), "that may be for the calls");
     }
 
     #[test]
