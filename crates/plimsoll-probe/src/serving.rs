@@ -20,12 +20,15 @@ const INIT: u32 = 1;
 const SERVICE_MANAGER: &str = "systemd";
 /// How often two processes must have woken each other for one to serve the other. A server that is busy is woken seldom.
 const LEAST_WAKES: u64 = 3;
+/// How many looks there are for one after which wake-ups are seen until the next. They are seen from each beginning of a run to its first look as well.
+const WAKERS_EVERY: u32 = 4;
 
 /// Finds the servers of a process and its children, and the servers of those, by the sockets that these have open, and by who wakes whom.
 pub struct Servers {
     clients: u32,
     /// Absent where the kernel does not allow it.
     wakers: Option<Wakers>,
+    looks: u32,
     /// How often clients, by their names, have woken processes, and were woken by them.
     woken: BTreeMap<(String, u32), [u64; 2]>,
     /// Sockets whose owners were asked for.
@@ -60,7 +63,8 @@ impl Servers {
     #[must_use]
     pub fn of(clients: u32) -> Self {
         let (known, servers) = (BTreeSet::new(), BTreeSet::new());
-        Self { clients, wakers: None, woken: BTreeMap::new(), known, servers, found: ServerLooks::default() }
+        let (woken, found) = (BTreeMap::new(), ServerLooks::default());
+        Self { clients, wakers: None, looks: 0, woken, known, servers, found }
     }
 
     /// Sees who wakes whom on the whole machine as well, where the kernel allows it.
@@ -71,9 +75,7 @@ impl Servers {
 
     /// A run begins. A server that is busy later is woken now.
     pub fn begin(&mut self) {
-        if self.wakers.as_mut().is_some_and(|wakers| wakers.again().is_err()) {
-            self.wakers = None;
-        }
+        self.wakers.take_if(|wakers| wakers.begin().is_err());
     }
 
     /// Looks at the sockets of the calling thread's network namespace. A connection must be there at this moment to be seen.
@@ -136,7 +138,10 @@ impl Servers {
     fn look_at_wakers(&mut self, clients: &BTreeSet<u32>) -> BTreeSet<(String, String)> {
         let Some(wakers) = &mut self.wakers else { return BTreeSet::new() };
         let wakes = wakers.end();
-        if wakers.begin(clients.iter().flat_map(|pid| names(*pid))).is_err() {
+        let names = clients.iter().flat_map(|pid| names(*pid)).collect();
+        let is_due = self.looks.is_multiple_of(WAKERS_EVERY);
+        self.looks += 1;
+        if wakers.look_for(names).is_err() || is_due && wakers.begin().is_err() {
             self.wakers = None;
         }
         let mut answered = BTreeSet::new();

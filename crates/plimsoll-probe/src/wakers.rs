@@ -46,29 +46,27 @@ impl Wakers {
         Ok(Self { names: BTreeSet::new(), samplers })
     }
 
-    /// Begins to see threads of these names.
-    pub(crate) fn begin(&mut self, names: impl Iterator<Item = String>) -> io::Result<()> {
+    /// Looks for threads of these names from the next beginning on.
+    pub(crate) fn look_for(&mut self, mut names: BTreeSet<String>) -> io::Result<()> {
         // A name with a quotation mark would end its text.
-        let mut known: BTreeSet<String> = names.filter(|name| !name.contains(['"', '\\'])).collect();
-        while known.len() > MOST_NAMES {
-            known.pop_last();
+        names.retain(|name| !name.contains(['"', '\\']));
+        while names.len() > MOST_NAMES {
+            names.pop_last();
         }
-        let names = known;
-        if !names.is_empty() && names != self.names {
-            let tests = names.iter().map(|name| format!("comm == \"{name}\" || COMM == \"{name}\""));
-            let filter = tests.collect::<Vec<_>>().join(" || ");
-            self.samplers.iter().try_for_each(|sampler| set_filter(sampler, &filter))?;
-            self.names = names;
-        }
-        self.again()
-    }
-
-    /// Sees threads of the same names as before.
-    pub(crate) fn again(&mut self) -> io::Result<()> {
-        if self.names.is_empty() {
+        if names.is_empty() || names == self.names {
             return Ok(());
         }
-        self.samplers.iter_mut().try_for_each(|sampler| sampler.enable())
+        let tests = names.iter().map(|name| format!("comm == \"{name}\" || COMM == \"{name}\""));
+        let filter = tests.collect::<Vec<_>>().join(" || ");
+        self.samplers.iter().try_for_each(|sampler| set_filter(sampler, &filter))?;
+        self.names = names;
+        Ok(())
+    }
+
+    /// Begins to see wake-ups. Each one of the machine costs time as long as it goes on.
+    pub(crate) fn begin(&mut self) -> io::Result<()> {
+        let samplers = self.samplers.iter_mut().filter(|_| !self.names.is_empty());
+        samplers.into_iter().try_for_each(|sampler| sampler.enable())
     }
 
     /// Ends it: which process woke which thread, as often as there was room for.

@@ -36,6 +36,16 @@ const COMPILERS: [(&str, &str); 6] = [
     ("node", "JavaScript"),
 ];
 
+/// What code without a name is called in a program that does little else than run what it has compiled.
+pub(super) fn compiled_in(program: &str) -> Option<&'static str> {
+    match program {
+        "java" => Some("[compiled Java]"),
+        "node" => Some("[compiled JavaScript]"),
+        "luajit" => Some("[compiled Lua]"),
+        _ => None,
+    }
+}
+
 /// Functions that run those of a map for CPython (Python/perf_trampoline.c, Python/ceval.c, Objects/call.c): what they use is used by the function that is run.
 const INTERPRETERS: [&str; 4] =
     ["_PyEval_EvalFrameDefault", "_PyEval_Vector", "_PyFunction_Vectorcall", "py_trampoline_evaluator"];

@@ -172,6 +172,11 @@ impl Symbols {
                         })
                     });
                     let user = user.filter(|frame| !is_interpreted || !jit::interprets(&frame.name));
+                    // A short command has ended before its libraries are asked for.
+                    let user = user.map(|frame| match jit::compiled_in(&stack.process.name) {
+                        Some(what) if frame.name == COMPILED => Frame::new(frame.kind, what),
+                        _ => frame,
+                    });
                     let user: Vec<Frame> = user.collect();
                     whole.extend(self.caller(&user, stack, is_of_the_run));
                     whole.extend(user);
