@@ -44,7 +44,11 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         WaitSite::Cpu => false,
     };
     let waits = by_seen::waits(known, WaitFor::Lock);
-    let held: Vec<&GrownWait> = waits.iter().filter(is_held).copied().collect();
+    // Processes of Postfix without work wait for the lock before accept. For each operation they wait longer if there are fewer operations.
+    let wait_more = |it: &&&GrownWait| {
+        known.took_us.is_some() || by_seen::more_often(it.before_threads, it.after_threads)
+    };
+    let held: Vec<&GrownWait> = waits.iter().filter(is_held).filter(wait_more).copied().collect();
     let slept = held.first().filter(|_| by_seen::explain(known, &held)).map(|first| {
         let file = file_of(first).map_or_else(String::new, |file| format!(" on {file}"));
         let title = format!("`{}` waits for a lock{file} that another process holds", first.who.process);
@@ -86,5 +90,17 @@ mod tests {
             "relay/relay waited: flock_lock_inode_wait in flock of /srv/sess (per connection)"
         );
         assert!(of("futex_do_wait", "futex").is_empty());
+    }
+
+    #[test]
+    fn processes_that_wait_for_the_lock_before_accept_are_as_many_before() {
+        let of = |before_threads| {
+            let site = asleep("locks_lock_inode_wait", "flock of {scratch}/queue/pid/unix.smtp");
+            let waits = vec![GrownWait { before_threads, ..wait("smtp", site, WaitFor::Lock) }];
+            let profile = ProfileReport { waits, ..profile() };
+            named(&Known { profile: Some(&profile), ..Known::default() }).len()
+        };
+        // One of them waits on the worse side.
+        assert_eq!((of(0.1), of(0.9)), (1, 0));
     }
 }

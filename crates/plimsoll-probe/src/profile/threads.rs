@@ -136,10 +136,21 @@ impl Thread {
         };
         if LOCK_FILES.contains(&call) {
             let file = fs::read_link(format!("/proc/{pid}/fd/{}", argument(0)?)).ok()?;
-            return Some(format!("{}{}", Site::OF_A_FILE, file.display()));
+            return Some(format!("{}{}", Site::OF_A_FILE, as_in_experiments(&file.to_string_lossy())));
         }
         let (_, at) = WAIT_FOR_DESCRIPTORS.iter().find(|(name, _)| *name == call)?;
         (argument(*at)? == 0).then(|| Site::TIMEOUT_ALONE.to_owned())
+    }
+}
+
+/// How the name of a service's own folder begins, which is another one in each trial, and what experiment files call it.
+const FOLDER: (&str, &str) = ("/plimsoll-service-", "{scratch}");
+
+/// A path as experiment files write it.
+fn as_in_experiments(path: &str) -> String {
+    match path.split_once(FOLDER.0) {
+        Some((_, rest)) => format!("{}{}", FOLDER.1, rest.find('/').map_or("", |at| &rest[at..])),
+        None => path.to_owned(),
     }
 }
 
@@ -204,6 +215,16 @@ mod tests {
         let wait = format!("fcntl.flock(open('{path}'), fcntl.LOCK_EX)");
         let script = format!("held = open('{path}'); fcntl.flock(held, fcntl.LOCK_EX); {wait}");
         assert_eq!(of("flock", &script), Some(format!("{}{path}", Site::OF_A_FILE)));
+    }
+
+    #[test]
+    fn a_file_of_a_service_has_one_name_in_all_trials() {
+        let of = |folder: &str| as_in_experiments(&format!("/dev/shm/plimsoll-service-{folder}/pid/smtp"));
+        assert_eq!(
+            (of("vjnz8I").as_str(), of("QB0pU5").as_str()),
+            ("{scratch}/pid/smtp", "{scratch}/pid/smtp")
+        );
+        assert_eq!(as_in_experiments("/srv/sess"), "/srv/sess");
     }
 
     #[test]
