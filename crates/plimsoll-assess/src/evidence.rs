@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_explain::evidence::{Figure, rank};
 use plimsoll_judge::stats::median;
-use plimsoll_model::experiment::RecoveryClaim;
+use plimsoll_model::experiment::{LoadFacts, RecoveryClaim};
 use plimsoll_model::observation::{Arm, DeepSnapshot, ErrorKind, PhaseKind, PhaseRecord, Slice, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Evidence;
@@ -324,10 +324,19 @@ fn direction([before, after, ..]: &[Vec<f64>; 4]) -> Option<bool> {
     Some(rank(&[figure], 1).first()?.shift > 0.0)
 }
 
-/// Divisor of counters: connections, or requests where several share a connection or need none.
+/// Bytes of a bulk transfer that count as one operation: its few connections last as long as a slice does, however much they carry.
+const MEGABYTE: u64 = 1_000_000;
+
+/// Divisor of counters: connections, requests where several share a connection or need none, or megabytes of bulk transfers.
 pub(super) fn operations(slice: &Slice) -> Option<u64> {
-    let number = slice.result.connections.max(slice.result.requests);
+    let result = &slice.result;
+    let number =
+        if is_bulk(slice) { result.bytes / MEGABYTE } else { result.connections.max(result.requests) };
     (number > 0).then_some(number)
+}
+
+fn is_bulk(slice: &Slice) -> bool {
+    matches!(slice.result.facts, Some(LoadFacts::Bulk(_)))
 }
 
 /// Which part of the operations per second of the better side the worse one lacks; `None` if it lacks none, as under a load that goes at a rate.
@@ -352,7 +361,13 @@ pub(super) const CONNECTION: &str = "connection";
 /// Divisor of the counters of further slices, after those that were divided by `before`.
 pub(super) fn divided_by(before: &'static str, slices: &[&Slice]) -> &'static str {
     let shared = slices.iter().any(|slice| slice.result.requests > slice.result.connections);
-    if shared { "operation" } else { before }
+    if slices.iter().any(|slice| is_bulk(slice)) {
+        "MB"
+    } else if shared {
+        "operation"
+    } else {
+        before
+    }
 }
 
 /// Adds the counters of slices, for each connection or operation. A counter that a slice does not have did not move in it.

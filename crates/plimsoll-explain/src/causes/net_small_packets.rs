@@ -20,12 +20,12 @@ pub(super) const DEFINITION: Definition = Definition::new(
 const ID: CauseId = CauseId::NetSmallPackets;
 /// Packets of IP, where one that the device or a later layer cuts counts once; and segments of TCP, where each counts.
 const PACKETS: [&str; 2] = ["snmp.Ip.OutRequests", "snmp.Ip6.OutRequests"];
-const SEGMENTS: &str = "snmp.Tcp.OutSegs";
+const SEGMENTS: [&str; 2] = ["snmp.Tcp.OutSegs", "netstat.TcpExt.TCPOrigDataSent"];
 const BYTES: [&str; 2] = ["netstat.IpExt.OutOctets", "snmp.Ip6.OutOctets"];
-const OFFLOAD: &str = "the kernel no longer hands on many segments at once (TSO, GSO)";
-/// How many times as many packets there are, beyond what bytes grew by, and the fewest for each operation.
+/// How many times as many packets there are for each byte, and the fewest for each run of a command, and for each operation or megabyte of a load.
 const TIMES: f64 = 3.0;
-const LEAST: f64 = 1000.0;
+const LEAST: [f64; 2] = [1000.0, 100.0];
+const SMALL_SEGMENTS: &str = "each segment carries less (MTU, MSS, or small writes)";
 /// From this factor on segments grew as well.
 const ALSO: f64 = 1.5;
 
@@ -33,44 +33,51 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     if !by_functions::explains_all(known) {
         return Vec::new();
     }
-    by_layers(known).or_else(|| by_devices(known)).into_iter().collect()
+    let least = if known.took_us.is_some() { LEAST[0] } else { LEAST[1] };
+    by_layers(known, least).or_else(|| by_devices(known, least)).into_iter().collect()
 }
 
 /// More IP packets for as many bytes.
-fn by_layers(known: &Known<'_>) -> Option<Cause> {
-    let of = |names: &[&str]| {
-        let all = known.evidence.iter().filter(|it| names.contains(&by_levels::name(it)));
-        all.max_by(|a, b| ratio(a).total_cmp(&ratio(b)))
-    };
-    let bytes = of(&BYTES).map_or(1.0, ratio);
-    let packets = of(&PACKETS).filter(|it| it.after >= LEAST && ratio(it) >= TIMES * bytes.max(1.0))?;
-    let segments = of(&[SEGMENTS]).filter(|it| ratio(it) >= ALSO);
-    // A program that writes less at a time makes smaller packets as well.
-    let (sure, why) = match segments {
-        None => (0.75, OFFLOAD),
-        Some(_) => (0.55, "each segment carries less (MTU, MSS, or small writes)"),
-    };
-    Some(titled(why, sure, std::iter::once(packets).chain(segments).map(quoted).collect()))
+fn by_layers(known: &Known<'_>, least: f64) -> Option<Cause> {
+    let bytes = most(known, &BYTES).map_or(1.0, ratio);
+    let packets =
+        most(known, &PACKETS).filter(|it| it.after >= least && ratio(it) >= TIMES * bytes.max(1.0))?;
+    Some(of_packets(known, quoted(packets)))
 }
 
 /// More packets of network devices for as many bytes: the kernel cuts segments in software where a device lacks offload. `lo` leads to no device.
-fn by_devices(known: &Known<'_>) -> Option<Cause> {
+fn by_devices(known: &Known<'_>, least: f64) -> Option<Cause> {
     let of = |count| by_levels::of_all_devices(("dev.", count), Some("lo"), known.evidence);
     let [packets, bytes] = ["tx_packets", "tx_bytes"].map(of);
     let grew = |[before, after]: [f64; 2]| after / before.max(1.0);
     // Each packet has headers of its own.
-    let is_cut = packets[1] >= LEAST && grew(packets) >= TIMES * grew(bytes).max(1.0);
+    let is_cut = packets[1] >= least && grew(packets) >= TIMES * grew(bytes).max(1.0);
     let count = CauseEvidence {
         metric: "packets sent by network devices".to_owned(),
         before: packets[0],
         after: packets[1],
         unit: "count".to_owned(),
     };
-    is_cut.then(|| titled(OFFLOAD, 0.75, vec![count]))
+    is_cut.then(|| of_packets(known, count))
 }
 
-fn titled(why: &str, sure: f64, evidence: Vec<CauseEvidence>) -> Cause {
+/// The cause, with whether segments grew as well: a program that writes less at a time makes smaller packets, too.
+fn of_packets(known: &Known<'_>, packets: CauseEvidence) -> Cause {
+    let segments = most(known, &SEGMENTS).filter(|it| ratio(it) >= ALSO);
+    let (sure, why) = match segments {
+        None => (0.75, "the kernel no longer hands on many segments at once (TSO, GSO)"),
+        // Loads of a run write as before.
+        Some(_) if known.took_us.is_none() => (0.65, SMALL_SEGMENTS),
+        Some(_) => (0.55, SMALL_SEGMENTS),
+    };
+    let evidence = std::iter::once(packets).chain(segments.map(quoted)).collect();
     Cause { title: format!("{}: {why}", ID.title()), ..cause(ID, sure, evidence) }
+}
+
+/// The figure of these names that grew most.
+fn most<'k>(known: &Known<'k>, names: &[&str]) -> Option<&'k Evidence> {
+    let all = known.evidence.iter().filter(|it| names.contains(&by_levels::name(it)));
+    all.max_by(|a, b| ratio(a).total_cmp(&ratio(b)))
 }
 
 fn ratio(of: &Evidence) -> f64 {
@@ -104,7 +111,7 @@ mod tests {
         assert!(of(&[packets]).unwrap().contains("GSO"));
         assert!(of(&[packets, ("snmp.Tcp.OutSegs", 18_000.0, 725_000.0)]).unwrap().contains("MTU"));
         assert_eq!(of(&[packets, ("netstat.IpExt.OutOctets", 1e8, 4e9)]), None, "as many more bytes");
-        assert_eq!(of(&[("snmp.Ip.OutRequests", 2.0, 30.0)]), None, "few packets");
+        assert_eq!(of(&[("snmp.Ip.OutRequests", 20.0, 300.0)]), None, "few packets");
         let devices = [("dev.a1.tx_packets", 18_000.0, 0.0), ("dev.a2.tx_packets", 0.0, 725_000.0)];
         let bytes = [("dev.a1.tx_bytes", 1e9, 0.0), ("dev.a2.tx_bytes", 0.0, 1.05e9)];
         assert!(of(&[devices, bytes].concat()).unwrap().contains("GSO"));

@@ -6,11 +6,13 @@ use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::observation::{WaitSite, program_of};
 use plimsoll_model::report::{Evidence, GrownWait, WaitFor};
 
-use super::{Definition, Dependency, Known, Page, by_functions, by_seen, by_servers, cause, quoted};
+use super::{
+    Definition, Dependency, Known, Page, by_functions, by_levels, by_seen, by_servers, cause, quoted,
+};
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
-        evidence_for: "threads of the program sleep in a call that waits for something to read or for a connection, for most of the added time. Where their sockets show it, the title names the server, and the server that this one waits for. A server that passes few of the questions on to its own servers, and neither computes nor waits for a lock or a disk, has the others in a queue. One that leaves connections in its listen queue has too few processes or threads. Or the kernel has asked another program for them, as a watcher of files (fanotify), a file system in a program (FUSE) or a file server (NFS)",
+        evidence_for: "threads of the program sleep in a call that waits for something to read or for a connection, for most of the added time. Where their sockets show it, the title names the server, and the server that this one waits for. A server that passes few of the questions on to its own servers, and neither computes nor waits for a lock or a disk, has the others in a queue. Or several times as much reaches a host behind the service for each operation. A server that leaves connections in its listen queue has too few processes or threads. Or the kernel has asked another program for them, as a watcher of files (fanotify), a file system in a program (FUSE) or a file server (NFS)",
         evidence_against: "a cause in the program that should answer is known. The program waits for input on both sides",
         test: "find whom it waits for (`ss -tnp`, `lsof -p PID`), and look at that program in the same way",
         remedy: "mend what answers late. Allow a server that queues more connections to its own servers (maxconn of HAProxy, max_conns of nginx, a larger pool), or more processes (MaxRequestWorkers of Apache, pm.max_children of PHP). Ask several questions at a time, or keep answers that do not change",
@@ -25,6 +27,8 @@ const ID: CauseId = CauseId::ServiceAnswersLate;
 const SURE: f64 = 0.2;
 /// How sure it is where the server keeps questions in a queue.
 const SURE_OF_QUEUE: f64 = 0.8;
+/// How sure it is where more questions are passed on.
+const SURE_OF_QUESTIONS: f64 = 0.6;
 /// How sure it is where the kernel itself waits for the answer, or where nobody answers a SYN.
 const SURE_OF_KERNEL: f64 = 0.9;
 /// Functions in which the kernel waits for a program before a call goes on, and for whom it waits: fs/notify/fanotify, fs/fuse, fs/autofs, fs/userfaultfd.c, fs/pipe.c, kernel/seccomp.c, net/sunrpc, net/unix.
@@ -69,7 +73,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     }
     // A service waits for questions on both sides: only who asks in turn waits for answers.
     if known.took_us.is_none() {
-        return Vec::new();
+        return by_questions(known).into_iter().collect();
     }
     let is_it = |it: &&GrownWait| {
         call_of(it).is_some_and(|call| CALLS.contains(&call))
@@ -118,6 +122,30 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         SURE
     };
     vec![Cause { title, ..cause(ID, sure, evidence.collect()) }]
+}
+
+/// What arrives at programs of a host, in packets and in bytes.
+const ARRIVED: [&str; 2] = ["snmp.Ip.InDelivers", "netstat.IpExt.InOctets"];
+/// How many times as much of it, and how many packets more for each operation at least.
+const TIMES: f64 = 2.0;
+const LEAST_PACKETS: f64 = 0.2;
+
+/// A host behind the service which more of the questions reach: they are passed on, as what a cache has lost.
+fn by_questions(known: &Known<'_>) -> Option<Cause> {
+    known.lost?;
+    let (load, _) = known.measured.load.as_ref()?;
+    // Where all of the service runs on one host, each question reaches that.
+    let is_behind = |host: &String| host != load && known.measured.hosts != [host.as_str()];
+    let of = |name: &'static str| {
+        let all = known.evidence.iter().filter(move |it| by_levels::name(it) == name);
+        all.filter(|it| is_behind(&it.host) && it.after >= TIMES * it.before)
+    };
+    let factor = |it: &Evidence| it.after / it.before.max(LEAST_PACKETS);
+    let packets = of(ARRIVED[0]).max_by(|a, b| factor(a).total_cmp(&factor(b)))?;
+    let bytes = of(ARRIVED[1]).find(|it| it.host == packets.host)?;
+    let title = format!("{}: more of the questions are passed on to {}", ID.title(), packets.host);
+    let is_more = packets.after - packets.before >= LEAST_PACKETS;
+    is_more.then(|| Cause { title, ..cause(ID, SURE_OF_QUESTIONS, [packets, bytes].map(quoted).to_vec()) })
 }
 
 /// Waits that others may end.
@@ -206,6 +234,22 @@ mod tests {
         assert!(of("do_sys_openat2", (500.0, 3500.0)).is_empty());
         let full = of("unix_wait_for_peer", (500.0, 3500.0));
         assert!(full.len() == 1 && full[0].contains("a full queue of datagrams"), "{full:?}");
+    }
+
+    #[test]
+    fn questions_that_are_passed_on_to_a_host_behind_the_service_are_named_where_less_is_done() {
+        let of = |host: &str, after, lost| {
+            let count = |name: &str, after| grew(host, &format!("{name} (per operation)"), 0.01, after);
+            let evidence = [count(ARRIVED[0], after), count(ARRIVED[1], 60.0 * after)];
+            let known = Known { evidence: &evidence, measured: relay(), lost, ..Known::default() };
+            named(&known).iter().map(|cause| cause.title.clone()).collect::<Vec<_>>()
+        };
+        let found = of("server", 1.0, Some(0.7));
+        assert!(found.len() == 1 && found[0].ends_with("are passed on to server"), "{found:?}");
+        assert!(of("server", 1.0, None).is_empty(), "as much is done");
+        assert!(of("server", 0.1, Some(0.7)).is_empty(), "few");
+        assert!(of("relay", 1.0, Some(0.7)).is_empty(), "that is the service's own host");
+        assert!(of("client", 1.0, Some(0.7)).is_empty());
     }
 
     fn waits_for(client: &str, server: &str, before: f64, after: f64) -> Dependency {
