@@ -164,13 +164,17 @@ const BESIDE: (f64, f64, f64) = (0.5, 0.1, 0.05);
 /// How sure a second cause is.
 const SURE_BESIDE: f64 = 0.5;
 
+/// Causes for which a service lacks CPU time although CPUs are idle.
+const LACKS_CPU: [CauseId; 3] = [CauseId::CpuQuotaThrottled, CauseId::CpuPinned, CauseId::CpuSingleThread];
+
 /// The time of an operation before, and what was added to it, in microseconds. Where operations are known by their rate alone, that is CPU time, if
 /// the CPUs are used up.
-fn own_and_added_us(known: &Known<'_>, profile: &ProfileReport) -> Option<(f64, f64)> {
+fn own_and_added_us(known: &Known<'_>, profile: &ProfileReport, causes: &[Cause]) -> Option<(f64, f64)> {
     match known.took_us {
         Some((before, after)) => (after > before).then_some((before, after - before)),
         None => {
-            let is_busy = profile.after.idle.is_some_and(|idle| idle < BUSY);
+            let is_busy = profile.after.idle.is_some_and(|idle| idle < BUSY)
+                || causes.iter().any(|cause| LACKS_CPU.contains(&cause.id));
             let is_limit = is_busy && profile.grew && known.lost.is_some();
             is_limit.then(|| (profile.before.cpu_us, profile.added_us().0))
         }
@@ -192,7 +196,7 @@ fn is_measured(known: &Known<'_>, function: &GrownFunction) -> bool {
 /// What programs compute longer beside causes that are no computing, as waits are.
 pub(super) fn computed_beside(known: &Known<'_>, causes: &[Cause]) -> Option<Cause> {
     let profile = known.profile.filter(|profile| profile.tells())?;
-    let (before_us, added_us) = own_and_added_us(known, profile)?;
+    let (before_us, added_us) = own_and_added_us(known, profile, causes)?;
     let (added, of_kernel) = profile.added_us();
     let of_programs = added - of_kernel;
     let is_computing = |cause: &Cause| {
@@ -234,7 +238,7 @@ const LOADER: [&str; 3] = ["[ld-linux", "_dl_", "do_lookup_x"];
 /// CPU time of another kind than causes name: the kernel's beside what programs compute, or what a program computes that no cause names.
 pub(super) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
     let Some(profile) = known.profile.filter(|profile| profile.tells()) else { return Vec::new() };
-    let Some((before_us, _)) = own_and_added_us(known, profile) else { return Vec::new() };
+    let Some((before_us, _)) = own_and_added_us(known, profile, causes) else { return Vec::new() };
     let (added, of_kernel) = profile.added_us();
     let is_enough = |us: f64, was_us: f64| {
         us >= SECOND.0 * added && us >= BESIDE.0 * was_us && us >= BESIDE.1 * before_us
@@ -985,14 +989,15 @@ mod tests {
 
     #[test]
     fn a_service_that_computes_longer_is_a_second_cause_where_the_cpus_are_used_up() {
-        let of = |idle: f64, lost, process: &str| {
+        let beside = |first, idle: f64, lost, process: &str| {
             let work = function("work", FrameKind::User, 0.5);
             let busy = profile(None, vec![work], 0.5, idle);
             let measured = Measured { processes: vec![process.to_owned()], ..Measured::default() };
             let known = Known { lost, measured, ..of_profile(&busy) };
-            let rules = cause(CauseId::NetRuleChain, 0.95, Vec::new());
-            computed_beside(&known, &[rules]).map(|cause| cause.title)
+            computed_beside(&known, &[cause(first, 0.9, Vec::new())]).map(|cause| cause.title)
         };
+        let of = |idle: f64, lost, process: &str| beside(CauseId::NetRuleChain, idle, lost, process);
+        assert!(beside(CauseId::CpuQuotaThrottled, 0.7, Some(0.6), "relay").is_some(), "it may use no more");
         let title = of(0.02, Some(0.6), "relay").unwrap();
         assert!(title.ends_with(": `work` of `relay`"), "{title}");
         assert_eq!(of(0.5, Some(0.6), "relay"), None, "half of the CPUs' time is left");
