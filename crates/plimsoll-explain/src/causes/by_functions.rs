@@ -154,6 +154,13 @@ const CALLS: [CauseId; 4] = [
     CauseId::ServiceLogFlood,
     CauseId::CpuKernelSaturated,
 ];
+/// Causes without the kernel's time.
+const NOT_IN_KERNEL: [CauseId; 4] = [
+    CauseId::CpuUserSaturated,
+    CauseId::CpuSingleThread,
+    CauseId::ServiceAnswersLate,
+    CauseId::ServiceOtherSettings,
+];
 /// Causes that are the kernel's time for calls of a program.
 const IN_KERNEL: [CauseId; 2] = [CauseId::CpuKernelSaturated, CauseId::KernelPathLonger];
 /// From this many times the kernel's added CPU time on, a program computes for more than for the calls.
@@ -246,10 +253,8 @@ pub(super) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
     let mut found = Vec::new();
     // Other causes, as calls that fail, have the kernel's time in them.
     let leaves_kernel = |cause: &Cause| {
-        let of_programs =
-            [CauseId::CpuUserSaturated, CauseId::CpuSingleThread, CauseId::ServiceOtherSettings];
         let is_of_net = cause.id.id().starts_with("net.") && cause.id != CauseId::NetRuleChain;
-        of_programs.contains(&cause.id) || is_of_net
+        NOT_IN_KERNEL.contains(&cause.id) || is_of_net
     };
     if causes.iter().all(leaves_kernel)
         && is_enough(of_kernel, profile.before.kernel_us)

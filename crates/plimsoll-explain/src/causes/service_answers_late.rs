@@ -126,6 +126,8 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
 
 /// What arrives at programs of a host, in packets and in bytes.
 const ARRIVED: [&str; 2] = ["snmp.Ip.InDelivers", "netstat.IpExt.InOctets"];
+/// Connections that it accepts. Each one takes packets that carry no question.
+const ACCEPTED: &str = "snmp.Tcp.PassiveOpens";
 /// How many times as much of it, and how many packets more for each operation at least.
 const TIMES: f64 = 2.0;
 const LEAST_PACKETS: f64 = 0.2;
@@ -144,7 +146,9 @@ fn by_questions(known: &Known<'_>) -> Option<Cause> {
     let packets = of(ARRIVED[0]).max_by(|a, b| factor(a).total_cmp(&factor(b)))?;
     let bytes = of(ARRIVED[1]).find(|it| it.host == packets.host)?;
     let title = format!("{}: more of the questions are passed on to {}", ID.title(), packets.host);
-    let is_more = packets.after - packets.before >= LEAST_PACKETS;
+    // Who has passed on all questions before may use a new connection for each of them now.
+    let is_of_connections = packets.before >= LEAST_PACKETS && of(ACCEPTED).any(|it| it.host == packets.host);
+    let is_more = packets.after - packets.before >= LEAST_PACKETS && !is_of_connections;
     is_more.then(|| Cause { title, ..cause(ID, SURE_OF_QUESTIONS, [packets, bytes].map(quoted).to_vec()) })
 }
 
@@ -238,12 +242,16 @@ mod tests {
 
     #[test]
     fn questions_that_are_passed_on_to_a_host_behind_the_service_are_named_where_less_is_done() {
-        let of = |host: &str, after, lost| {
-            let count = |name: &str, after| grew(host, &format!("{name} (per operation)"), 0.01, after);
-            let evidence = [count(ARRIVED[0], after), count(ARRIVED[1], 60.0 * after)];
+        let from = |host: &str, before, after, lost| {
+            let count = |name: &str, times| {
+                grew(host, &format!("{name} (per operation)"), times * before, times * after)
+            };
+            let evidence = [count(ARRIVED[0], 1.0), count(ARRIVED[1], 60.0), count(ACCEPTED, 0.2)];
             let known = Known { evidence: &evidence, measured: relay(), lost, ..Known::default() };
             named(&known).iter().map(|cause| cause.title.clone()).collect::<Vec<_>>()
         };
+        let of = |host: &str, after, lost| from(host, 0.01, after, lost);
+        assert!(from("server", 1.0, 5.0, Some(0.7)).is_empty(), "a connection for each question");
         let found = of("server", 1.0, Some(0.7));
         assert!(found.len() == 1 && found[0].ends_with("are passed on to server"), "{found:?}");
         assert!(of("server", 1.0, None).is_empty(), "as much is done");
