@@ -30,8 +30,19 @@ pub fn named(known: &Known<'_>) -> Vec<Cause> {
         causes.extend(of_a_part(known, &causes));
         causes.extend(by_functions::other_parts(known, &causes));
     }
+    drop_said_by_threads(&mut causes);
     by_settings::attach(known, &mut causes);
     ranked(causes)
+}
+
+/// What one thread computes is its program's computing as well, which needs no second cause.
+fn drop_said_by_threads(causes: &mut Vec<Cause>) {
+    let what = |cause: &Cause| cause.title.split_once(": ").map(|(_, what)| what.to_owned());
+    let of_threads = causes.iter().filter(|cause| cause.id == CauseId::CpuSingleThread).filter_map(what);
+    let of_threads: Vec<String> = of_threads.collect();
+    causes.retain(|cause| {
+        cause.id != CauseId::CpuUserSaturated || what(cause).is_none_or(|what| !of_threads.contains(&what))
+    });
 }
 
 fn found(known: &Known<'_>, is_last_resort: bool) -> Vec<Cause> {
@@ -123,6 +134,17 @@ mod tests {
     }
 
     #[test]
+    fn what_one_thread_computes_is_named_once() {
+        let of = |id, title: &str| Cause { title: title.into(), ..of(id, 0.7, "CPU time", false) };
+        let thread = of(CauseId::CpuSingleThread, "A single thread uses up a CPU: `scan` of `db`");
+        let same = of(CauseId::CpuUserSaturated, "A program uses up the CPUs: `scan` of `db`");
+        let other = of(CauseId::CpuUserSaturated, "A program uses up the CPUs: `match` of `zstd`");
+        let mut causes = vec![thread.clone(), same, other.clone()];
+        drop_said_by_threads(&mut causes);
+        assert_eq!(causes, [thread, other]);
+    }
+
+    #[test]
     fn nothing_that_was_observed_is_no_cause() {
         assert!(named(&Known::default()).is_empty());
     }
@@ -130,7 +152,8 @@ mod tests {
     /// Counters and levels that stand in the sources of causes.
     fn metrics() -> BTreeSet<String> {
         let sources = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/causes")).unwrap();
-        let texts = sources.map(|source| fs::read_to_string(source.unwrap().path()).unwrap());
+        let files = sources.map(|source| source.unwrap().path()).filter(|path| path.is_file());
+        let texts = files.map(|file| fs::read_to_string(file).unwrap());
         let literals = texts.flat_map(|text| {
             let code = text.split("mod tests {").next().unwrap_or_default();
             code.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()

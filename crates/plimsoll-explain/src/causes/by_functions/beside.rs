@@ -1,0 +1,217 @@
+//! Second causes: what programs compute and the kernel does beside causes that are known.
+
+use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
+use plimsoll_model::observation::{FrameKind, program_of};
+use plimsoll_model::report::{GrownFunction, ProfileReport};
+
+use super::{
+    BUSY, Computed, Known, PART, asked_for_from, cause, described, entry, function_evidence, main_function,
+    with_missing,
+};
+use crate::causes::OPEN_SHARE;
+
+/// Causes that consist in what programs compute: added CPU time of programs is part of them, and no second cause.
+const COMPUTE: [CauseId; 11] = [
+    CauseId::CpuUserSaturated,
+    CauseId::CpuSingleThread,
+    CauseId::CpuContended,
+    CauseId::CpuFrequencyLimited,
+    CauseId::GeneratorSaturated,
+    CauseId::LockUserSpace,
+    CauseId::MemoryLargeFork,
+    CauseId::ProbeEffect,
+    CauseId::ServiceCrashed,
+    CauseId::ServiceManyProcesses,
+    CauseId::ServiceManySignals,
+];
+/// Causes by calls that a program makes, which it computes for as well.
+const CALLS: [CauseId; 4] = [
+    CauseId::ServiceFailingCalls,
+    CauseId::ServiceFileWrites,
+    CauseId::ServiceLogFlood,
+    CauseId::CpuKernelSaturated,
+];
+/// Causes without the kernel's time.
+const NOT_IN_KERNEL: [CauseId; 4] = [
+    CauseId::CpuUserSaturated,
+    CauseId::CpuSingleThread,
+    CauseId::ServiceAnswersLate,
+    CauseId::ServiceOtherSettings,
+];
+/// Causes that are the kernel's time for calls of a program.
+const IN_KERNEL: [CauseId; 2] = [CauseId::CpuKernelSaturated, CauseId::KernelPathLonger];
+/// From this many times the kernel's added CPU time on, a program computes for more than for the calls.
+const BEYOND_CALLS: f64 = 2.0;
+/// By which part of their own time before programs must compute longer to be a second cause, and by which part of the time of an operation: alone they
+/// would make it so much slower. And the part of the added time that this must be.
+const BESIDE: (f64, f64, f64) = (0.5, 0.1, 0.05);
+/// How sure a second cause is.
+const SURE_BESIDE: f64 = 0.5;
+
+/// Causes for which a service lacks CPU time although CPUs are idle.
+const LACKS_CPU: [CauseId; 3] = [CauseId::CpuQuotaThrottled, CauseId::CpuPinned, CauseId::CpuSingleThread];
+
+/// The time of an operation before, and what was added to it, in microseconds. Where operations are known by their rate alone, that is CPU time, if
+/// the CPUs are used up.
+fn own_and_added_us(known: &Known<'_>, profile: &ProfileReport, causes: &[Cause]) -> Option<(f64, f64)> {
+    match known.took_us {
+        Some((before, after)) => (after > before).then_some((before, after - before)),
+        None => {
+            let is_busy = profile.after.idle.is_some_and(|idle| idle < BUSY)
+                || causes.iter().any(|cause| LACKS_CPU.contains(&cause.id));
+            let is_limit = is_busy && profile.grew && known.lost.is_some();
+            is_limit.then(|| (profile.before.cpu_us, profile.added_us().0))
+        }
+    }
+}
+
+/// A process none of whose functions stands out.
+fn nothing_but_name(process: &GrownFunction) -> Computed {
+    Computed { what: format!("`{}`", process.function), missing: None }
+}
+
+/// Whether a function belongs to what is measured: a load of a run computes as well.
+fn is_measured(known: &Known<'_>, function: &GrownFunction) -> bool {
+    let process =
+        if function.kind == FrameKind::Process { Some(&function.function) } else { function.owner.last() };
+    known.took_us.is_some() || process.is_some_and(|process| known.measured.has(process))
+}
+
+/// What programs compute longer beside causes that are no computing, as waits are.
+pub(in crate::causes) fn computed_beside(known: &Known<'_>, causes: &[Cause]) -> Option<Cause> {
+    let profile = known.profile.filter(|profile| profile.tells())?;
+    let (before_us, added_us) = own_and_added_us(known, profile, causes)?;
+    let (added, of_kernel) = profile.added_us();
+    let of_programs = added - of_kernel;
+    let is_computing = |cause: &Cause| {
+        COMPUTE.contains(&cause.id)
+            || cause
+                .evidence
+                .iter()
+                .any(|it| it.metric.contains(OPEN_SHARE) && cause.id == CauseId::NameLookupSlow)
+            || CALLS.contains(&cause.id) && of_programs < BEYOND_CALLS * of_kernel
+    };
+    let own_us = profile.before.cpu_us - profile.before.kernel_us;
+    let is_enough = of_programs >= BESIDE.0 * own_us
+        && of_programs >= BESIDE.1 * before_us
+        && of_programs >= BESIDE.2 * added_us;
+    if !is_enough || causes.iter().any(is_computing) {
+        return None;
+    }
+    let function = main_function(profile).filter(|it| is_measured(known, it));
+    let program = profile.programs.iter().find(|it| is_measured(known, it));
+    let Computed { what, missing } = match (function, program) {
+        (Some(function), _) => described(profile, function)?,
+        (None, program) => nothing_but_name(program?),
+    };
+    let id = CauseId::CpuUserSaturated;
+    let evidence = of_programs_evidence(profile);
+    let title = format!("{}: {what}", id.title());
+    Some(with_missing(Cause { title, ..cause(id, SURE_BESIDE, evidence) }, missing))
+}
+
+/// The least part of the added CPU time that is worth a second cause, and the part of it that one call takes.
+pub(super) const SECOND: (f64, f64) = (0.15, 0.1);
+
+/// By which factor two factors may differ that are about the same.
+const ALIKE_FACTOR: f64 = 1.5;
+
+/// Functions of the dynamic linker.
+const LOADER: [&str; 3] = ["[ld-linux", "_dl_", "do_lookup_x"];
+
+/// CPU time of another kind than causes name: the kernel's beside what programs compute, or what a program computes that no cause names.
+pub(in crate::causes) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec<Cause> {
+    let Some(profile) = known.profile.filter(|profile| profile.tells()) else { return Vec::new() };
+    let Some((before_us, _)) = own_and_added_us(known, profile, causes) else { return Vec::new() };
+    let (added, of_kernel) = profile.added_us();
+    let is_enough = |us: f64, was_us: f64| {
+        us >= SECOND.0 * added && us >= BESIDE.0 * was_us && us >= BESIDE.1 * before_us
+    };
+    let mut found = Vec::new();
+    // Other causes, as calls that fail, have the kernel's time in them.
+    let leaves_kernel = |cause: &Cause| {
+        let is_of_net = cause.id.id().starts_with("net.") && cause.id != CauseId::NetRuleChain;
+        NOT_IN_KERNEL.contains(&cause.id) || is_of_net
+    };
+    if causes.iter().all(leaves_kernel)
+        && is_enough(of_kernel, profile.before.kernel_us)
+        && let Some(what) = asked_for_from(SECOND.1, known, profile)
+    {
+        let id = CauseId::CpuKernelSaturated;
+        let entered = profile.entered.iter().take(3).map(|it| function_evidence(it, &profile.per));
+        let title = format!("{}: {what}", id.title());
+        found.push(Cause { title, ..cause(id, SURE_BESIDE, entered.collect()) });
+    }
+    let name = |causes: &[&Cause], process: &String| {
+        let name = program_of(process);
+        causes.iter().any(|cause| {
+            // Beside new processes stands whatever computes more, new or not.
+            let evidence = cause.evidence.iter().filter(|_| cause.id != CauseId::ServiceManyProcesses);
+            let texts = std::iter::once(&cause.title).chain(evidence.map(|it| &it.metric));
+            let named = [format!("`{name}`"), format!("`{process}`"), format!("/{process}")];
+            texts.into_iter().any(|text| named.iter().any(|it| text.contains(it)))
+        })
+    };
+    let more_processes = causes.iter().find(|cause| cause.id == CauseId::ServiceManyProcesses);
+    let started = more_processes.and_then(|cause| cause.evidence.first());
+    let (of_kernel, others): (Vec<&Cause>, Vec<&Cause>) =
+        causes.iter().partition(|cause| IN_KERNEL.contains(&cause.id));
+    for program in profile.programs.iter().filter(|it| is_measured(known, it)) {
+        if name(&others, &program.function) {
+            continue;
+        }
+        // What it computes for calls is part of these, if it is little.
+        let calls_too = name(&of_kernel, &program.function);
+        let is_own = |it: &&GrownFunction| it.owner.last() == Some(&program.function);
+        // With what the kernel does for it.
+        let calls = profile.entered.iter().filter(|it| entry(&it.function).is_some()).filter(is_own);
+        let (was_us, is_us) = std::iter::once(program)
+            .chain(calls)
+            .fold((0.0, 0.0), |(was, is), it| (was + it.before_us, is + it.after_us));
+        let is_started = started.is_some_and(|it| grew_by(it, was_us, is_us));
+        let functions = profile.functions.iter().filter(|it| it.kind == FrameKind::User);
+        let own: Vec<&GrownFunction> = functions.filter(is_own).take(3).collect();
+        // What loads a program is part of starting it.
+        let is_loader = |it: &&&GrownFunction| LOADER.iter().any(|start| it.function.starts_with(start));
+        let is_for_calls = calls_too && program.share < PART;
+        if !is_enough(is_us - was_us, was_us)
+            || is_started
+            || is_for_calls
+            || own.first().is_some_and(|it| is_loader(&it))
+        {
+            continue;
+        }
+        let described = own.first().and_then(|function| described(profile, function));
+        let Computed { what, missing } = described.unwrap_or_else(|| nothing_but_name(program));
+        let all = CauseEvidence {
+            metric: format!("CPU time of `{}` without the kernel's (per {})", program.function, profile.per),
+            before: program.before_us,
+            after: program.after_us,
+            unit: format!("µs/{}", profile.per),
+        };
+        let evidence = std::iter::once(all).chain(own.iter().map(|it| function_evidence(it, &profile.per)));
+        let id = CauseId::CpuUserSaturated;
+        let title = format!("{}: {what}", id.title());
+        found.push(with_missing(Cause { title, ..cause(id, SURE_BESIDE, evidence.collect()) }, missing));
+    }
+    found
+}
+
+/// Whether CPU time grew by about the factor by which a count did, as that of programs that are started more often does.
+fn grew_by(count: &CauseEvidence, was_us: f64, is_us: f64) -> bool {
+    let of_count = is_us * count.before / (was_us * count.after);
+    // Without any before, both are new.
+    of_count.is_nan() || (1.0 / ALIKE_FACTOR..=ALIKE_FACTOR).contains(&of_count)
+}
+
+/// The CPU time of programs, and of their functions that grew.
+fn of_programs_evidence(profile: &ProfileReport) -> Vec<CauseEvidence> {
+    let all = CauseEvidence {
+        metric: format!("CPU time of programs (per {})", profile.per),
+        before: profile.before.cpu_us - profile.before.kernel_us,
+        after: profile.after.cpu_us - profile.after.kernel_us,
+        unit: format!("µs/{}", profile.per),
+    };
+    let functions = profile.functions.iter().filter(|it| it.kind == FrameKind::User).take(3);
+    std::iter::once(all).chain(functions.map(|it| function_evidence(it, &profile.per))).collect()
+}

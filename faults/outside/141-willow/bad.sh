@@ -1,0 +1,3 @@
+#!/bin/sh
+set -a; . /var/tmp/c141/2.env; set +a
+exec ruby --disable-gems /var/tmp/c141/job.rb

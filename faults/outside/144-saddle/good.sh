@@ -1,0 +1,2 @@
+#!/bin/sh
+exec taskset -c 1 ip netns exec c144-1 python3 /var/tmp/c144/job.py 3000
