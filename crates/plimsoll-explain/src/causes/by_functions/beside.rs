@@ -1,5 +1,7 @@
 //! Second causes: what programs compute and the kernel does beside causes that are known.
 
+use std::collections::BTreeSet;
+
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::{FrameKind, program_of};
 use plimsoll_model::report::{GrownFunction, ProfileReport};
@@ -163,8 +165,10 @@ pub(in crate::causes) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec
         // What it computes for calls is part of these, if it is little.
         let calls_too = name(&of_kernel, &program.function);
         let is_own = |it: &&GrownFunction| it.owner.last() == Some(&program.function);
-        // With what the kernel does for it.
-        let calls = profile.entered.iter().filter(|it| entry(&it.function).is_some()).filter(is_own);
+        // With what the kernel does for it. A call and the function that takes its place are one.
+        let mut named = BTreeSet::new();
+        let calls = profile.entered.iter().filter(is_own);
+        let calls = calls.filter(|it| entry(&it.function).is_some_and(|call| named.insert(call)));
         let (was_us, is_us) = std::iter::once(program)
             .chain(calls)
             .fold((0.0, 0.0), |(was, is), it| (was + it.before_us, is + it.after_us));
