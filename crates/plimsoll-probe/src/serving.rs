@@ -78,6 +78,11 @@ impl Servers {
         self.wakers.take_if(|wakers| wakers.begin().is_err());
     }
 
+    /// A run ends. No wake-up is seen until the next one begins.
+    pub fn end(&mut self) {
+        self.wakers.as_mut().map(Wakers::end);
+    }
+
     /// Looks at the sockets of the calling thread's network namespace. A connection must be there at this moment to be seen.
     ///
     /// # Errors

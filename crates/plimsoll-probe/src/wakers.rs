@@ -7,11 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use perf_event::Sampler;
 use perf_event::data::Record;
-use perf_event::events::Tracepoint;
-use perf_event::{Builder, SampleFlag, Sampler};
 
-use crate::profile::{TraceFs, cpus, set_filter};
+use crate::profile::{TraceFs, cpus, sampler, set_filter};
 
 const TRACEPOINT: &str = "sched/sched_waking";
 /// The size of a buffer in bytes, one for each CPU: room for some 500 wake-ups between two looks. What comes later is lost.
@@ -35,14 +34,14 @@ pub(crate) struct Wakers {
 }
 
 impl Wakers {
-    /// Sees nobody yet.
+    /// Opens the tracepoint on all CPUs, disabled and without names.
     ///
     /// # Errors
     /// The kernel has no such tracepoint, or does not allow it.
     pub(crate) fn open() -> io::Result<Self> {
         let id = TraceFs::open().id(TRACEPOINT).ok_or(io::ErrorKind::NotFound)?;
         let cpus = cpus().map_err(io::Error::other)?;
-        let samplers = cpus.into_iter().map(|cpu| sampler(id, cpu)).collect::<io::Result<_>>()?;
+        let samplers = cpus.into_iter().map(|cpu| sampler(id, cpu, BUFFER)).collect::<io::Result<_>>()?;
         Ok(Self { names: BTreeSet::new(), samplers })
     }
 
@@ -90,17 +89,6 @@ impl Wakers {
 fn woken(raw: &[u8]) -> Option<u32> {
     let woken = u32::from_ne_bytes(*raw.get(WOKEN..)?.first_chunk()?);
     (raw[FLAGS] & HARDIRQ == 0).then_some(woken)
-}
-
-fn sampler(tracepoint: u64, cpu: usize) -> io::Result<Sampler> {
-    Builder::new(Tracepoint::with_id(tracepoint))
-        .any_pid()
-        .one_cpu(cpu)
-        .include_kernel()
-        .sample_period(1)
-        .sample(SampleFlag::TID | SampleFlag::RAW)
-        .build()?
-        .sampled(BUFFER)
 }
 
 #[cfg(test)]

@@ -98,7 +98,12 @@ impl FailureWindows {
 
     fn open(&mut self) {
         let Some(id) = self.id else { return };
-        let samplers: io::Result<Vec<Sampler>> = self.cpus.iter().map(|cpu| sampler(id, *cpu)).collect();
+        let each = self.cpus.iter().map(|cpu| {
+            let sampler = sampler(id, *cpu, BUFFER)?;
+            set_filter(&sampler, FILTER)?;
+            Ok(sampler)
+        });
+        let samplers: io::Result<Vec<Sampler>> = each.collect();
         match samplers {
             Ok(mut samplers) => {
                 // An event that could be opened can be enabled.
@@ -147,17 +152,16 @@ fn failed(raw: &[u8]) -> Option<(i64, i32)> {
     Some((number(CALL)?, error))
 }
 
-fn sampler(tracepoint: u64, cpu: usize) -> io::Result<Sampler> {
-    let sampler = Builder::new(Tracepoint::with_id(tracepoint))
+/// Each event of a tracepoint on one CPU, with its process and its record, disabled at first. The buffer has a size in bytes.
+pub(crate) fn sampler(tracepoint: u64, cpu: usize, buffer: usize) -> io::Result<Sampler> {
+    Builder::new(Tracepoint::with_id(tracepoint))
         .any_pid()
         .one_cpu(cpu)
         .include_kernel()
         .sample_period(1)
         .sample(SampleFlag::TID | SampleFlag::RAW)
         .build()?
-        .sampled(BUFFER)?;
-    set_filter(&sampler, FILTER)?;
-    Ok(sampler)
+        .sampled(buffer)
 }
 
 /// Lets through what the kernel finds this to be true of.

@@ -38,8 +38,8 @@ use std::time::{Duration, Instant};
 
 use plimsoll_model::observation::{Arm, Profile, ProfileBuilder, ProfileClock};
 
-pub(crate) use self::failures::set_filter;
 use self::failures::{FailureWindows, Failures, Rhythm};
+pub(crate) use self::failures::{sampler, set_filter};
 pub use self::processes::ServiceGroup;
 use self::processes::Services;
 use self::rings::Rings;

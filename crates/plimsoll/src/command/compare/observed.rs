@@ -256,6 +256,7 @@ fn answer(asked: &Receiver<Question>, mut counters: Counters, mut servers: Serve
             }
             Ok(Question::End(answer)) => {
                 due = None;
+                servers.end();
                 let _ = answer.send((counters.read(Depth::Light), servers.take()));
             }
             Ok(Question::Settings(answer)) => drop(answer.send(settings::of_namespace())),
