@@ -280,6 +280,13 @@ fn with_missing(cause: Cause, missing: Option<&'static str>) -> Cause {
     Cause { remedy, ..cause }
 }
 
+/// What programs compute as a cause.
+fn of_computed(sure: f64, Computed { what, missing }: Computed, evidence: Vec<CauseEvidence>) -> Cause {
+    let id = CauseId::CpuUserSaturated;
+    let title = format!("{}: {what}", id.title());
+    with_missing(Cause { title, ..cause(id, sure, evidence) }, missing)
+}
+
 /// A cause of one process, whose title names what that computes in the added time, or else `otherwise`.
 pub(super) fn with_computed(cause: Cause, profile: &ProfileReport, process: &str, otherwise: &str) -> Cause {
     let function = main_function(profile).filter(|it| it.owner.last().is_some_and(|it| it == process));
@@ -381,7 +388,7 @@ pub(super) fn one_function(known: &Known<'_>) -> Option<Cause> {
     let is_most = |it: &&GrownFunction| it.kind == FrameKind::User && it.share >= ONE_SIDED;
     let function = profile.functions.iter().chain(&profile.narrowest).find(is_most)?;
     let process = function.owner.last()?;
-    let Computed { what, missing } = described(profile, function)?;
+    let computed = described(profile, function)?;
     let used = profile
         .cpu_use
         .iter()
@@ -395,14 +402,12 @@ pub(super) fn one_function(known: &Known<'_>) -> Option<Cause> {
     if used.is_none() && !takes_over {
         return None;
     }
-    let id = CauseId::CpuUserSaturated;
-    let title = format!("{}: {what}", id.title());
     let used: Vec<&GrownCpuUse> = used.into_iter().collect();
     let evidence = by_seen::cpu_use_evidence(&used)
         .into_iter()
         .chain([function_evidence(function, &profile.per)])
         .collect();
-    Some(with_missing(Cause { title, ..cause(id, 0.6, evidence) }, missing))
+    Some(of_computed(0.6, computed, evidence))
 }
 
 /// A function as evidence.

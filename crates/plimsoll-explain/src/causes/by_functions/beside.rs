@@ -8,7 +8,7 @@ use plimsoll_model::report::{GrownFunction, ProfileReport};
 
 use super::{
     BUSY, Computed, Known, PART, asked_for_from, cause, described, entry, function_evidence, main_function,
-    with_missing,
+    of_computed,
 };
 use crate::causes::OPEN_SHARE;
 
@@ -102,14 +102,11 @@ pub(in crate::causes) fn computed_beside(known: &Known<'_>, causes: &[Cause]) ->
     }
     let function = main_function(profile).filter(|it| is_measured(known, it));
     let program = profile.programs.iter().find(|it| is_measured(known, it));
-    let Computed { what, missing } = match (function, program) {
+    let computed = match (function, program) {
         (Some(function), _) => described(profile, function)?,
         (None, program) => nothing_but_name(program?),
     };
-    let id = CauseId::CpuUserSaturated;
-    let evidence = of_programs_evidence(profile);
-    let title = format!("{}: {what}", id.title());
-    Some(with_missing(Cause { title, ..cause(id, SURE_BESIDE, evidence) }, missing))
+    Some(of_computed(SURE_BESIDE, computed, of_programs_evidence(profile)))
 }
 
 /// The least part of the added CPU time that is worth a second cause, and the part of it that one call takes.
@@ -144,7 +141,7 @@ pub(in crate::causes) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec
         let title = format!("{}: {what}", id.title());
         found.push(Cause { title, ..cause(id, SURE_BESIDE, entered.collect()) });
     }
-    let name = |causes: &[&Cause], process: &String| {
+    let is_named_in = |causes: &[&Cause], process: &String| {
         let name = program_of(process);
         causes.iter().any(|cause| {
             // Beside new processes stands whatever computes more, new or not.
@@ -159,11 +156,11 @@ pub(in crate::causes) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec
     let (of_kernel, others): (Vec<&Cause>, Vec<&Cause>) =
         causes.iter().partition(|cause| IN_KERNEL.contains(&cause.id));
     for program in profile.programs.iter().filter(|it| is_measured(known, it)) {
-        if name(&others, &program.function) {
+        if is_named_in(&others, &program.function) {
             continue;
         }
         // What it computes for calls is part of these, if it is little.
-        let calls_too = name(&of_kernel, &program.function);
+        let is_calling = is_named_in(&of_kernel, &program.function);
         let is_own = |it: &&GrownFunction| it.owner.last() == Some(&program.function);
         // With what the kernel does for it. A call and the function that takes its place are one.
         let mut named = BTreeSet::new();
@@ -176,17 +173,14 @@ pub(in crate::causes) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec
         let functions = profile.functions.iter().filter(|it| it.kind == FrameKind::User);
         let own: Vec<&GrownFunction> = functions.filter(is_own).take(3).collect();
         // What loads a program is part of starting it.
-        let is_loader = |it: &&&GrownFunction| LOADER.iter().any(|start| it.function.starts_with(start));
-        let is_for_calls = calls_too && program.share < PART;
-        if !is_enough(is_us - was_us, was_us)
-            || is_started
-            || is_for_calls
-            || own.first().is_some_and(|it| is_loader(&it))
-        {
+        let is_loading =
+            own.first().is_some_and(|it| LOADER.iter().any(|start| it.function.starts_with(start)));
+        let is_for_calls = is_calling && program.share < PART;
+        if !is_enough(is_us - was_us, was_us) || is_started || is_for_calls || is_loading {
             continue;
         }
         let described = own.first().and_then(|function| described(profile, function));
-        let Computed { what, missing } = described.unwrap_or_else(|| nothing_but_name(program));
+        let computed = described.unwrap_or_else(|| nothing_but_name(program));
         let all = CauseEvidence {
             metric: format!("CPU time of `{}` without the kernel's (per {})", program.function, profile.per),
             before: program.before_us,
@@ -194,9 +188,7 @@ pub(in crate::causes) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec
             unit: format!("µs/{}", profile.per),
         };
         let evidence = std::iter::once(all).chain(own.iter().map(|it| function_evidence(it, &profile.per)));
-        let id = CauseId::CpuUserSaturated;
-        let title = format!("{}: {what}", id.title());
-        found.push(with_missing(Cause { title, ..cause(id, SURE_BESIDE, evidence.collect()) }, missing));
+        found.push(of_computed(SURE_BESIDE, computed, evidence.collect()));
     }
     found
 }
