@@ -324,7 +324,7 @@ fn direction([before, after, ..]: &[Vec<f64>; 4]) -> Option<bool> {
     Some(rank(&[figure], 1).first()?.shift > 0.0)
 }
 
-/// Bytes of a bulk transfer that count as one operation: its few connections last as long as a slice does, however much they carry.
+/// Bytes that count as one operation of a bulk transfer. A connection lasts the whole slice, whatever it carries.
 const MEGABYTE: u64 = 1_000_000;
 
 /// Divisor of counters: connections, requests where several share a connection or need none, or megabytes of bulk transfers.

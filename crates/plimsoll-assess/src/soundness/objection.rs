@@ -94,7 +94,7 @@ fn results<'t>(slices: &[&'t Slice]) -> Vec<&'t LoadResult> {
     slices.iter().map(|slice| &slice.result).collect()
 }
 
-/// Why generators on several machines were not as one, with the name of the machine; `None` if they were, or there was one.
+/// Reason why generators on several machines did not start together, with the machine; `None` if they did, or there was one.
 pub(crate) fn apart(slices: &[&Slice]) -> Option<String> {
     let driven: Vec<&[Generator]> = slices.iter().map(|slice| slice.result.generators.as_slice()).collect();
     let driven: Vec<&[Generator]> = driven.into_iter().filter(|generators| !generators.is_empty()).collect();

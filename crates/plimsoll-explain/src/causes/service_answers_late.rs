@@ -29,7 +29,7 @@ const SURE: f64 = 0.2;
 const SURE_OF_QUEUE: f64 = 0.8;
 /// How sure it is where more questions are passed on.
 const SURE_OF_QUESTIONS: f64 = 0.6;
-/// How sure it is where the kernel itself waits for the answer, or where nobody answers a SYN.
+/// Confidence where the kernel waits for the answer, or a SYN stays unanswered.
 const SURE_OF_KERNEL: f64 = 0.9;
 /// Functions in which the kernel waits for a program before a call goes on, and for whom it waits: fs/notify/fanotify, fs/fuse, fs/autofs, fs/userfaultfd.c, fs/pipe.c, kernel/seccomp.c, net/sunrpc, net/unix.
 const ASKED: [(&str, &str); 10] = [
