@@ -139,27 +139,22 @@ impl Rings {
         self.calls.untraced()
     }
 
-    /// Begins a window. What was written since the last one is of no window; nothing was where the kernel does not sample yet.
+    /// Begins a window, without what was written since the last one: the kernel goes on sampling for a moment after each.
     pub(super) fn begin(&mut self, is_enabled: bool) {
         self.processes.begin();
         self.calls.discard();
-        if is_enabled {
-            self.blocks.empty_into(|_, _, _, _| {});
-            self.samplers.iter_mut().for_each(|sampler| while sampler.next_record().is_some() {});
-            return;
-        }
-        // An event that could be opened can be enabled.
-        self.blocks.enable();
-        for sampler in &mut self.samplers {
-            let _ = sampler.enable();
+        self.blocks.empty_into(|_, _, _, _| {});
+        self.samplers.iter_mut().for_each(|sampler| while sampler.next_record().is_some() {});
+        if !is_enabled {
+            // An event that could be opened can be enabled.
+            self.blocks.enable();
+            self.samplers.iter_mut().for_each(|sampler| drop(sampler.enable()));
         }
     }
 
     pub(super) fn disable(&mut self) {
         self.blocks.disable();
-        for sampler in &mut self.samplers {
-            let _ = sampler.disable();
-        }
+        self.samplers.iter_mut().for_each(|sampler| drop(sampler.disable()));
     }
 
     /// Takes everything out of the buffers. What happened on several CPUs is put into its order first: a process is forked on one and runs another

@@ -3,6 +3,8 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use plimsoll_model::observation::{CallCount, Frame, FrameKind, TracedCall};
 
 use super::*;
@@ -65,6 +67,26 @@ fn a_program_that_only_asks_the_kernel_for_zeros_is_found_there() {
         "{reads} of {all} samples are in a read of the kernel: {:?}",
         profile.frames
     );
+}
+
+#[test]
+fn nothing_is_left_of_the_moment_after_a_window() {
+    let profiler = Profiler::open("1:2:3").expect("root may profile all CPUs");
+    let here = std::fs::metadata("/proc/self/ns/net").map(|it| std::os::unix::fs::MetadataExt::ino(&it));
+    let here = HostNamespaces::from([(here.expect("there is a namespace"), "here".to_owned())]);
+    let busy = Busy::run("sha1sum", &["/dev/zero"]);
+    let window = || {
+        profiler.start(here.clone());
+        thread::sleep(Duration::from_millis(200));
+        profiler.stop(Arm::Treatment);
+        of_process(&profiler.take()[0], "sha1sum", |_| true).0
+    };
+    let running = window();
+    // It runs on until the kernel samples no more.
+    thread::sleep(3 * DISABLED_AFTER);
+    kill(Pid::from_raw(busy.0.id().cast_signed()), Signal::SIGSTOP).unwrap();
+    let stopped = window();
+    assert!(running > 0 && stopped == 0, "{stopped} samples of a stopped process, {running} before");
 }
 
 #[test]
