@@ -1,0 +1,2 @@
+#!/bin/sh
+cd "$(dirname "$0")" && exec psql -qAtX -U postgres -h /var/tmp/c154 -d two -f report.sql

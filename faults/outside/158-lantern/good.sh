@@ -1,0 +1,2 @@
+#!/bin/sh
+exec node /var/tmp/c158/one.js

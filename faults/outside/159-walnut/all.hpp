@@ -1,0 +1,14 @@
+#include <string>
+#include <vector>
+#include <map>
+#include <unordered_map>
+#include <algorithm>
+#include <memory>
+#include <functional>
+#include <sstream>
+#include <iostream>
+#include <regex>
+#include <thread>
+#include <future>
+#include <chrono>
+#include <random>

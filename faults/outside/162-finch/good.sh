@@ -1,0 +1,2 @@
+#!/bin/sh
+exec /var/tmp/c162/work /var/tmp/c162/table 16
