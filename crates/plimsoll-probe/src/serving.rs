@@ -14,7 +14,7 @@ use crate::wakers::Wakers;
 
 /// The most processes whose sockets are looked at, and the most open files of each.
 const MOST_CLIENTS: usize = 64;
-const MOST_FILES: usize = 256;
+const MOST_FILES: usize = 1024;
 /// The first process of a machine, and the program that listens for services which are not started yet: all others are below these.
 const INIT: u32 = 1;
 const SERVICE_MANAGER: &str = "systemd";
