@@ -44,6 +44,8 @@ pub struct Command {
     pub runs: Vec<CommandRun>,
     /// The stacks that were sampled meanwhile; `None` if they could not be.
     pub profile: Option<Profile>,
+    /// Which files it opens, in runs that were not measured; empty if nobody watched.
+    pub opens: Vec<BTreeMap<(String, String), u64>>,
     /// Whether `programs` are all that are measured. Then stacks of others are left out: what they do all the time grows for each operation.
     pub is_complete: bool,
 }
@@ -199,6 +201,7 @@ pub fn explain(better: &Command, worse: &Command, scene: Scene) -> Explained {
     let mut moved = evidence::of_commands(runs, part, per);
     moved.extend(evidence::levels_of_commands(runs));
     moved.extend(evidence::differing_settings(runs));
+    moved.extend(evidence::opened_files([&better.opens, &worse.opens]));
     let programs = measured(&programs, worse.is_complete, better.members().chain(worse.members()));
     let alone = (is_beside_strangers || worse.is_complete).then_some(programs.as_slice());
     let took_us = better.us_of_one(part).zip(worse.us_of_one(part));
@@ -287,11 +290,7 @@ mod tests {
         let counters = counters.into_iter().filter(|(_, value)| *value != 0.0);
         let counters: BTreeMap<String, f64> =
             counters.map(|(name, value)| (name.to_owned(), value)).collect();
-        Command {
-            runs: vec![CommandRun { counters, seconds, operations: None }; 5],
-            profile: None,
-            is_complete: false,
-        }
+        Command { runs: vec![CommandRun { counters, seconds, operations: None }; 5], ..Command::default() }
     }
 
     /// Runs of five seconds that keep a disk busy all the time.
@@ -303,7 +302,7 @@ mod tests {
         ];
         let counters = counters.map(|(name, value)| (name.to_owned(), value)).into();
         let run = CommandRun { counters, seconds: 5.0, operations: Some(operations) };
-        Command { runs: vec![run; 5], profile: None, is_complete: false }
+        Command { runs: vec![run; 5], ..Command::default() }
     }
 
     #[test]
@@ -382,7 +381,7 @@ mod tests {
             let members = vec![ServiceMember { service: COMMAND.into(), process }];
             profile.see(&Seen { looks: 9, members, ..Seen::default() });
             let run = CommandRun { seconds, ..CommandRun::default() };
-            Command { runs: vec![run; 5], profile: Some(profile.build()), is_complete: false }
+            Command { runs: vec![run; 5], profile: Some(profile.build()), ..Command::default() }
         };
         let scene = || Scene { is_beside_strangers: true, ..Scene::default() };
         let of = |worse: &Command| explain(&side(100, 900, 1.0), worse, scene()).profile.unwrap();
@@ -403,7 +402,7 @@ mod tests {
             profile.add(stack, samples);
             let counters = BTreeMap::from([(CPU_TIME.to_owned(), cpu_us)]);
             let run = CommandRun { counters, seconds, operations: None };
-            Command { runs: vec![run; 8], profile: Some(profile.build()), is_complete: false }
+            Command { runs: vec![run; 8], profile: Some(profile.build()), ..Command::default() }
         };
         let of = |accounted: f64| {
             explain(&side(4, 6e3, 0.006), &side(20, accounted, 0.026), Scene::default()).profile.unwrap().grew
@@ -468,7 +467,7 @@ mod tests {
             let members = vec![ServiceMember { service: COMMAND.into(), process: "cp (command)".to_owned() }];
             profile.see(&Seen { looks: 9, members, ..Seen::default() });
             let run = CommandRun { seconds, ..CommandRun::default() };
-            Command { runs: vec![run; 5], profile: Some(profile.build()), is_complete: false }
+            Command { runs: vec![run; 5], profile: Some(profile.build()), ..Command::default() }
         };
         let scene = Scene { is_beside_strangers: true, ..Scene::default() };
         let found = explain(&side(10, 100, 0.5), &side(300, 300, 1.5), scene);

@@ -1,10 +1,12 @@
 //! From slices to figures per connection, for the explainer to rank.
 
 mod derived;
+mod opens;
 mod settings;
 pub(super) mod shares;
 
 pub(super) use derived::{busiest, open_files, queues};
+pub(super) use opens::of_runs as opened_files;
 pub use settings::counters as settings;
 pub(super) use settings::differing as differing_settings;
 

@@ -35,6 +35,39 @@ pub(crate) const ENTRIES: [&str; 17] = [
     "__do_softirq",
     "do_softirq",
 ];
+/// Functions of the C library that programs call for everything: the caller tells what is done (string, malloc in glibc).
+const HELPERS: [&str; 19] = [
+    "memcpy",
+    "memmove",
+    "memset",
+    "memcmp",
+    "memchr",
+    "strlen",
+    "strcmp",
+    "strncmp",
+    "strchr",
+    "strcpy",
+    "malloc",
+    "calloc",
+    "realloc",
+    "free",
+    "cfree",
+    "_int_malloc",
+    "_int_free",
+    "malloc_consolidate",
+    "unlink_chunk",
+];
+
+/// Whether a function has a name that is not that of all programs: a file stands for all of its functions without names.
+fn has_own_name(function: &str) -> bool {
+    !function.starts_with('[') && !ENTRIES.contains(&function)
+}
+
+/// Whether the name of a function says what is done.
+pub(crate) fn says_what(function: &str) -> bool {
+    has_own_name(function) && !HELPERS.contains(&function)
+}
+
 /// How functions of system calls begin (arch/x86/include/asm/syscall_wrapper.h, arch/arm64/include/asm/syscall_wrapper.h). Some calls go on in a
 /// function that takes the place of the first (fs/read_write.c).
 pub(crate) const SYSTEM_CALLS: [&str; 4] = ["__x64_sys_", "__arm64_sys_", "__do_sys_", "ksys_"];
@@ -329,7 +362,7 @@ impl Sides<'_> {
         }
     }
 
-    fn functions(&self, all: &Increase) -> Functions {
+    fn functions<'p>(&'p self, all: &Increase) -> Functions {
         let functions = [Some(self.before), Some(self.after)]
             .into_iter()
             .chain(self.control.map_or([None; 2], |sides| sides.map(Some)))
@@ -347,8 +380,7 @@ impl Sides<'_> {
         let with_callees = grown_by(|samples| samples.all, self.sure);
         let largest = with_callees.iter().map(|(_, increase)| increase.us).fold(all.us, f64::max);
         let all_us = largest.max(self.least * all.before_us);
-        let described = |frame: &Frame, increase: &Increase| {
-            let way = callers(&self.after.profile, frame);
+        let described = |way: Vec<&Frame>, frame: &Frame, increase: &Increase| {
             let names = |functions: bool| {
                 let frames = way.iter().filter(move |it| it.kind.is_function() == functions);
                 frames.map(|it| it.name.clone()).collect()
@@ -366,23 +398,25 @@ impl Sides<'_> {
         };
         let depths = depths(&self.after.profile);
         let narrowest = MOST.iter().find_map(|most| {
-            let enough = with_callees.iter().filter(|(frame, increase)| {
-                // A frame without a name stands for all of its file.
-                let tells = !ENTRIES.contains(&frame.name.as_str()) && !frame.name.starts_with('[');
-                increase.us >= most * all_us && tells
-            });
+            let enough = with_callees
+                .iter()
+                .filter(|(frame, increase)| increase.us >= most * all_us && has_own_name(&frame.name));
             // Of two that are always found together the one is meant that is called by the other.
             enough.min_by(|a, b| {
                 a.1.after_us.total_cmp(&b.1.after_us).then_with(|| depths[b.0].cmp(&depths[a.0]))
             })
         });
-        let largest = |mut grown: Vec<(&Frame, Increase)>| -> Vec<GrownFunction> {
+        let largest = |mut grown: Vec<(&'p Frame, Increase)>, way: Callers<'p>| -> Vec<GrownFunction> {
             grown.retain(|(_, increase)| increase.us >= WORTH_TELLING * all_us);
             grown.sort_by(|a, b| b.1.us.total_cmp(&a.1.us));
-            grown.iter().take(MOST_NAMED).map(|(frame, increase)| described(frame, increase)).collect()
+            let grown = grown.iter().take(MOST_NAMED);
+            grown
+                .map(|(frame, increase)| described(way(&self.after.profile, frame), frame, increase))
+                .collect()
         };
-        let narrowest = narrowest.map(|(frame, increase)| described(frame, increase));
-        let own = largest(grown_by(|samples| samples.own, self.sure));
+        let narrowest = narrowest
+            .map(|(frame, increase)| described(callers(&self.after.profile, frame), frame, increase));
+        let own = largest(grown_by(|samples| samples.own, self.sure), nearest_callers);
         let is_entry = |frame: &Frame| {
             let is_call = SYSTEM_CALLS.iter().any(|start| frame.name.starts_with(start));
             let is_named = |names: &[&str]| names.contains(&frame.name.as_str());
@@ -390,8 +424,8 @@ impl Sides<'_> {
         };
         let mut entered = grown_by(|samples| samples.all, LIKELY);
         entered.retain(|(frame, _)| is_entry(frame));
-        let entered = largest(entered);
-        let programs = largest(self.programs());
+        let entered = largest(entered, callers);
+        let programs = largest(self.programs(), callers);
         Functions { narrowest, own, programs, entered }
     }
 }
@@ -439,16 +473,53 @@ fn depths(profile: &Profile) -> BTreeMap<&Frame, usize> {
     depths
 }
 
+/// The frames above a function, from the outermost on, and in how many samples.
+type Ways<'p> = BTreeMap<Vec<&'p Frame>, u64>;
+
+/// What finds the frames above a function.
+type Callers<'p> = fn(&'p Profile, &Frame) -> Vec<&'p Frame>;
+
 /// The frames above a function, from the outermost on, on the way on which it is found most often.
 fn callers<'p>(profile: &'p Profile, function: &Frame) -> Vec<&'p Frame> {
-    let mut ways: BTreeMap<Vec<&Frame>, u64> = BTreeMap::new();
+    let mut ways = Ways::new();
     for (stack, samples) in profile.stacks() {
         if let Some(at) = stack.iter().position(|frame| *frame == function) {
             *ways.entry(stack[..at].to_vec()).or_default() += samples;
         }
     }
-    let most = ways.into_iter().max_by_key(|(_, samples)| *samples);
-    most.map(|(way, _)| way).unwrap_or_default()
+    most(ways)
+}
+
+/// The frames above what a function does itself: of the ways on which the nearest caller whose name says something is the one found most often, the
+/// commonest. Stacks of programs without frame pointers differ in what is further up; where no nearest caller stands out, functions are left out.
+fn nearest_callers<'p>(profile: &'p Profile, function: &Frame) -> Vec<&'p Frame> {
+    let mut by_nearest: BTreeMap<Option<&Frame>, (u64, Ways<'_>)> = BTreeMap::new();
+    let mut all = 0;
+    for (stack, samples) in profile.stacks() {
+        let Some((_, above)) = stack.split_last().filter(|(innermost, _)| **innermost == function) else {
+            continue;
+        };
+        let nearest = above.iter().rev().find(|it| it.kind.is_function() && says_what(&it.name));
+        let (with, ways) = by_nearest.entry(nearest.copied()).or_default();
+        *with += samples;
+        all += samples;
+        *ways.entry(above.to_vec()).or_default() += samples;
+    }
+    let Some((with, ways)) = by_nearest.into_values().max_by_key(|(with, _)| *with) else {
+        return Vec::new();
+    };
+    let mut way = most(ways);
+    if function.kind == FrameKind::User && (with as f64) < STANDS_OUT * all as f64 {
+        way.retain(|frame| !frame.kind.is_function());
+    }
+    way
+}
+
+/// From this part of the samples of a function on its nearest caller stands out.
+const STANDS_OUT: f64 = 0.3;
+
+fn most<'p>(ways: Ways<'p>) -> Vec<&'p Frame> {
+    ways.into_iter().max_by_key(|(_, samples)| *samples).map(|(way, _)| way).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -573,6 +644,22 @@ mod tests {
         );
         let narrowest = contrast(&before, &spread, None, "operation").unwrap().narrowest.unwrap();
         assert_eq!(narrowest.function, "list_contains");
+    }
+
+    #[test]
+    fn the_commonest_of_the_nearest_callers_that_say_something_stands_above_a_function() {
+        let before = sampled(1000, &[("app;main;parse", 10)]);
+        // Without frame pointers, what is further up differs from sample to sample.
+        let after = sampled(
+            1000,
+            &[
+                ("app;main;[app];run;scan;memcpy", 100),
+                ("app;run;[app];scan;[app];memcpy", 90),
+                ("app;main;copy;memcpy", 150),
+            ],
+        );
+        let report = contrast(&before, &after, None, "run").unwrap();
+        assert_eq!(report.functions[0].called_by, ["main", "[app]", "run", "scan"]);
     }
 
     #[test]

@@ -141,6 +141,8 @@ macro_rules! each_cause {
             ServiceFileWrites: service_file_writes = "service.file_writes", "A program spends its time on writes to a file";
             /// A program starts far more processes.
             ServiceManyProcesses: service_many_processes = "service.many_processes", "A program starts many processes";
+            /// A connection is opened for each request, or for many more of them.
+            ServiceManyConnections: service_many_connections = "service.many_connections", "Far more connections are opened";
             /// A program handles far more signals, as those of a timer.
             ServiceManySignals: service_many_signals = "service.many_signals", "A program handles many signals";
             /// A program waits for an answer, or for something to read, from another.

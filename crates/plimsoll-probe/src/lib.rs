@@ -12,6 +12,7 @@ pub mod clock;
 pub mod connections;
 pub mod counters;
 mod cpu_time;
+pub mod file_opens;
 pub mod profile;
 pub mod quiet;
 pub mod sampler;

@@ -50,6 +50,13 @@ fn used(folder: &Path) -> Option<[f64; 2]> {
     ])
 }
 
+/// The parent of a process; `None` if it has ended, or only the first process is above it.
+pub(crate) fn parent_of(pid: u32) -> Option<u32> {
+    let stat = small_file::text(Path::new(&format!("/proc/{pid}/stat"))).ok()?;
+    let parent = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    (parent > 1).then_some(parent)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,7 +12,7 @@ use self::beside::SECOND;
 pub(super) use self::beside::{computed_beside, other_parts};
 use super::known::BUSY;
 use super::{Known, by_levels, by_meaning, by_seen, cause};
-use crate::profile::{ENTRIES, PAGE_FAULTS, SYSTEM_CALLS};
+use crate::profile::{PAGE_FAULTS, SYSTEM_CALLS, says_what};
 
 /// Functions of the kernel that name a cause when they take most of what was added.
 pub(super) struct Signature {
@@ -157,16 +157,11 @@ pub(super) fn explains_all(known: &Known<'_>) -> bool {
     })
 }
 
-/// What the kernel is asked for in most of the added time, in words: the system calls, or page faults. Processes are started by several calls, and
-/// files are opened by several.
-fn asked_for(known: &Known<'_>, profile: &ProfileReport) -> Option<String> {
-    asked_for_from(PART, known, profile)
-}
-
-/// What the kernel is asked for in at least this share of the added time.
-fn asked_for_from(least: f64, known: &Known<'_>, profile: &ProfileReport) -> Option<String> {
+/// What the kernel is asked for in at least this share of the added time, in words: system calls, or page faults, among those that it is `entered` by.
+/// Processes are started by several calls, and files are opened by several.
+fn asked_for_from(least: f64, known: &Known<'_>, entered: &[GrownFunction]) -> Option<String> {
     let mut names = BTreeSet::new();
-    let named = profile.entered.iter().filter_map(|it| Some((entry(&it.function)?, it)));
+    let named = entered.iter().filter_map(|it| Some((entry(&it.function)?, it)));
     let entered: Vec<(&str, &GrownFunction)> = named.filter(|(name, _)| names.insert(*name)).collect();
     let share = |of: &[(&str, &GrownFunction)]| of.iter().map(|(_, it)| it.share).sum::<f64>();
     let (starts, others): (Vec<_>, Vec<_>) = entered.into_iter().partition(|(name, _)| STARTS.contains(name));
@@ -177,13 +172,14 @@ fn asked_for_from(least: f64, known: &Known<'_>, profile: &ProfileReport) -> Opt
     let among =
         |calls: &[&str]| others.iter().filter(|(name, _)| calls.contains(name)).copied().collect::<Vec<_>>();
     let opens = among(&OPENS);
-    if share(&opens) >= OF_TWO && share(&opens) + share(&among(&AFTER_OPENS)) >= least {
+    let of_two = least.min(OF_TWO);
+    if share(&opens) >= of_two && share(&opens) + share(&among(&AFTER_OPENS)) >= least {
         return Some(format!("opens of files of `{}`", of(opens[0].1)?));
     }
-    let largest: Vec<_> = others.into_iter().filter(|(_, it)| it.share >= OF_TWO).take(2).collect();
+    let largest: Vec<_> = others.into_iter().filter(|(_, it)| it.share >= of_two).take(2).collect();
     let names: Vec<&str> = largest.iter().map(|(name, _)| *name).collect();
     if share(&largest) < least {
-        return by_own_threads(profile);
+        return None;
     }
     let small = names.contains(&FAULTS) && lost_huge_pages(known).is_some();
     let why = if small { ", which has fewer huge pages" } else { "" };
@@ -197,7 +193,8 @@ pub(super) fn is_called_much(profile: &ProfileReport, call: &str) -> bool {
 
 /// What the kernel is asked for, and what it does then.
 fn in_kernel(known: &Known<'_>, profile: &ProfileReport) -> Option<String> {
-    match (asked_for(known, profile), by_meaning::of_kernel(profile)) {
+    let asked = asked_for_from(PART, known, &profile.entered).or_else(|| by_own_threads(profile));
+    match (asked, by_meaning::of_kernel(profile)) {
         (Some(asked), Some(does)) => Some(format!("{asked}: {does}")),
         (asked, does) => asked.or_else(|| does.map(str::to_owned)),
     }
@@ -302,26 +299,26 @@ fn computed(profile: &ProfileReport) -> Option<Computed> {
 
 /// The function of a program that tells most of what is computed in the added time.
 fn main_function(profile: &ProfileReport) -> Option<&GrownFunction> {
-    let mut of_programs = of_programs(profile);
-    let with_name = of_programs.clone().find(|it| has_name(it));
+    let mut own = profile.functions.iter().filter(|it| it.kind == FrameKind::User);
+    let with_name = own.clone().find(|it| has_name(it));
+    let narrowest = profile.narrowest.iter().find(|it| it.kind == FrameKind::User && has_name(it));
     // A file with functions is worth a mention beside none with a name.
-    let least = if with_name.is_some() { PART } else { OF_TWO };
-    let nameless = of_programs.find(|it| !has_name(it) && it.share >= least);
+    let least = if with_name.or(narrowest).is_some() { PART } else { OF_TWO };
+    let nameless = own.find(|it| !has_name(it) && it.share >= least);
     // A library without names tells more by its caller than a smaller function with one.
     let is_larger = |it: &&GrownFunction| {
-        named_caller(it).is_some() && with_name.is_none_or(|named| it.share >= LARGER * named.share)
+        telling_caller(it).is_some() && with_name.is_none_or(|named| it.share >= LARGER * named.share)
     };
-    nameless.filter(is_larger).or(with_name).or(nameless)
+    nameless.filter(is_larger).or(with_name).or(narrowest).or(nameless)
 }
 
 /// How many times as much as a function with a name one without it takes that is named by its caller.
 const LARGER: f64 = 2.0;
 
-/// The nearest function with a name that calls one which has none.
-fn named_caller(function: &GrownFunction) -> Option<&str> {
-    let tells = |name: &&String| !name.starts_with('[') && !ENTRIES.contains(&name.as_str());
-    let is_nameless = function.function.starts_with('[');
-    function.called_by.iter().rev().find(tells).filter(|_| is_nameless).map(String::as_str)
+/// The nearest caller whose name says what is done, of a function whose own name does not.
+fn telling_caller(function: &GrownFunction) -> Option<&str> {
+    let mut callers = function.called_by.iter().rev().filter(|_| !says_what(&function.function));
+    callers.find(|name| says_what(name)).map(String::as_str)
 }
 
 fn of_programs(profile: &ProfileReport) -> impl Iterator<Item = &GrownFunction> + Clone {
@@ -346,9 +343,9 @@ fn described(profile: &ProfileReport, function: &GrownFunction) -> Option<Comput
     Some(Computed { what: format!("{what} of `{process}`{purpose}"), missing })
 }
 
-/// A function, with who calls it where it has no name of its own.
+/// A function, with who calls it where its own name does not say what is done.
 fn with_caller(function: &GrownFunction) -> String {
-    match named_caller(function) {
+    match telling_caller(function) {
         Some(caller) => format!("`{}`, called by `{}`,", function.function, without_parameters(caller)),
         None => format!("`{}`", without_parameters(&function.function)),
     }
@@ -697,7 +694,7 @@ mod tests {
         assert_eq!(of(&["main", "RSA_sign", "[libssl.so.3]"], 0.2), called);
         assert_eq!(
             of(&["main", "RSA_sign"], 0.5),
-            with_purpose("`memcpy`"),
+            with_purpose("`memcpy`, called by `connect`,"),
             "about as large, and has a name"
         );
         assert_eq!(of(&["_start", "main"], 0.02), "`[libcrypto.so.3]` of `relay`");

@@ -107,7 +107,7 @@ impl Difference {
 }
 
 /// Whether a cause speaks of a program.
-fn is_named(program: &str, cause: &Cause) -> bool {
+pub(super) fn is_named(program: &str, cause: &Cause) -> bool {
     let names = [format!("`{program}`"), format!("/{program} "), format!("{program} (")];
     let texts = std::iter::once(&cause.title).chain(cause.evidence.iter().map(|it| &it.metric));
     texts.into_iter().any(|text| names.iter().any(|name| text.contains(name)))

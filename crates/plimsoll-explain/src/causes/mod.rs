@@ -15,6 +15,7 @@ mod by_functions;
 mod by_ladder;
 mod by_levels;
 mod by_meaning;
+mod by_opens;
 mod by_seen;
 mod by_servers;
 mod by_settings;
@@ -38,6 +39,8 @@ use plimsoll_model::report::Evidence;
 
 /// Begins the name of the share of looks at a command in which a file was open, in per cent; the path follows.
 pub const OPEN_SHARE: &str = "files.open_share of ";
+/// Begins the name of how often a command opens files in a run; the program follows, and the file, or the folder with a slash at its end.
+pub const OPENED: &str = "files.opened by ";
 /// Begins the name of the share of runs of a command that had a setting, in per cent; whose it is follows, and what it is.
 pub const SETTING: &str = "setting of ";
 /// How much of the evidence a cause quotes.

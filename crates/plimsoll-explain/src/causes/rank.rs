@@ -2,7 +2,7 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 
-use super::{Known, by_functions, by_settings, definition};
+use super::{Known, by_functions, by_opens, by_settings, definition};
 
 /// How much surer a cause is that was recognised in two ways: the doubt that is left is this part of what it was.
 const LEFT_DOUBT: f64 = 0.5;
@@ -32,6 +32,7 @@ pub fn named(known: &Known<'_>) -> Vec<Cause> {
     }
     drop_said_by_threads(&mut causes);
     by_settings::attach(known, &mut causes);
+    by_opens::attach(known, &mut causes);
     ranked(causes)
 }
 

@@ -14,6 +14,7 @@ use plimsoll_model::experiment::service::SERVICE_MARK;
 
 use super::{groups, jit};
 use crate::small_file;
+use crate::tree::parent_of;
 
 /// Code that a process has mapped from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,12 +127,6 @@ pub(super) fn service_of(pid: u32, services: &mut Services) -> Option<Arc<str>> 
     }
     known.extend(walked.into_iter().map(|pid| (pid, service.clone())));
     service
-}
-
-fn parent_of(pid: u32) -> Option<u32> {
-    let stat = small_file::text(Path::new(&format!("/proc/{pid}/stat"))).ok()?;
-    let parent = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    (parent > 1).then_some(parent)
 }
 
 /// The service that the environment of a process names, if the run's mark stands there as well: what another run left behind is a stranger.

@@ -15,7 +15,8 @@ const QUEUE: [&str; 6] =
 const DEVICES: &str = "/dev/";
 
 /// File systems in which the kernel shows itself.
-const OF_KERNEL: [&str; 2] = ["proc", "sysfs"];
+const OF_KERNEL: [&str; 9] =
+    ["proc", "sysfs", "cgroup", "cgroup2", "devpts", "tracefs", "debugfs", "securityfs", "bpf"];
 
 /// A mounted file system, from `/proc/PID/mountinfo` (proc_pid_mountinfo(5)).
 struct Mount<'m> {
@@ -46,6 +47,13 @@ pub fn of_files(root: &Path, pid: u32, files: &BTreeSet<String>) -> BTreeSet<Str
         found.extend(of_queue(root, mount.device));
     }
     found
+}
+
+/// Where file systems are mounted that hold files of programs, as this process sees it.
+pub(crate) fn mount_points() -> Vec<PathBuf> {
+    let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mounts = text.lines().filter_map(mount).filter(|it| !OF_KERNEL.contains(&it.kind));
+    mounts.map(|it| it.place.into()).collect()
 }
 
 /// The number of a block device, as a process sees it.

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+pub(crate) use files::mount_points;
 pub use files::of_files;
 pub use network::of_namespace;
 pub use process::of_process;

@@ -18,7 +18,7 @@ pub(crate) use error::MeasureError;
 pub(crate) use gauge::Gauge;
 pub(crate) use interrupt::Interrupts;
 pub(crate) use process::{EndedCommand, Runner, Times, WorkingFolder};
-pub(crate) use process_sampling::{FILES, sample_during};
+pub(crate) use process_sampling::{FILES, sample_during, without_numbers};
 
 /// One figure that was read off a command.
 #[derive(Clone, Copy, Debug, PartialEq)]

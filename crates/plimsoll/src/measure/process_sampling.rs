@@ -155,7 +155,7 @@ fn runs(pid: u32, file: &str) -> bool {
 const LEAST_DIGITS: usize = 3;
 
 /// Replaces each long number in a path by `N`: temporary files differ only in their numbers.
-fn without_numbers(path: &str) -> String {
+pub(crate) fn without_numbers(path: &str) -> String {
     let mut plain = String::with_capacity(path.len());
     for part in path.chars().collect::<Vec<_>>().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()) {
         if part[0].is_ascii_digit() && part.len() >= LEAST_DIGITS {

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::{FrameKind, program_of};
-use plimsoll_model::report::{GrownFunction, ProfileReport};
+use plimsoll_model::report::{GrownCpuUse, GrownFunction, ProfileReport};
 
 use super::{
-    BUSY, Computed, Known, PART, asked_for_from, cause, described, entry, function_evidence, main_function,
-    of_computed,
+    BUSY, Computed, Known, PART, WHOLE, asked_for_from, by_own_threads, cause, described, entry,
+    function_evidence, main_function, of_computed,
 };
-use crate::causes::OPEN_SHARE;
+use crate::causes::{OPEN_SHARE, by_opens};
 
 /// Causes that consist in what programs compute: added CPU time of programs is part of them, and no second cause.
 const COMPUTE: [CauseId; 11] = [
@@ -34,12 +34,15 @@ const CALLS: [CauseId; 4] = [
     CauseId::CpuKernelSaturated,
 ];
 /// Causes without the kernel's time.
-const NOT_IN_KERNEL: [CauseId; 4] = [
+const NOT_IN_KERNEL: [CauseId; 5] = [
     CauseId::CpuUserSaturated,
     CauseId::CpuSingleThread,
     CauseId::ServiceAnswersLate,
+    CauseId::ServiceManyConnections,
     CauseId::ServiceOtherSettings,
 ];
+/// System calls that open and end connections.
+const OF_CONNECTIONS: [&str; 6] = ["socket", "connect", "accept", "accept4", "shutdown", "close"];
 /// Causes that are the kernel's time for calls of a program.
 const IN_KERNEL: [CauseId; 2] = [CauseId::CpuKernelSaturated, CauseId::KernelPathLonger];
 /// From this many times the kernel's added CPU time on, a program computes for more than for the calls.
@@ -51,7 +54,15 @@ const BESIDE: (f64, f64, f64) = (0.5, 0.1, 0.05);
 const SURE_BESIDE: f64 = 0.5;
 
 /// Causes for which a service lacks CPU time although CPUs are idle.
-const LACKS_CPU: [CauseId; 3] = [CauseId::CpuQuotaThrottled, CauseId::CpuPinned, CauseId::CpuSingleThread];
+const LACKS_CPU: [CauseId; 2] = [CauseId::CpuQuotaThrottled, CauseId::CpuPinned];
+
+/// Whether what is measured could do more with more CPU time: no CPU is idle, it may not use those that are, or it has one thread for them.
+fn lacks_cpu(known: &Known<'_>, profile: &ProfileReport, causes: &[Cause]) -> bool {
+    let is_whole = |it: &GrownCpuUse| it.after_cpus >= WHOLE && known.measured.has(&it.who.process);
+    profile.after.idle.is_some_and(|idle| idle < BUSY)
+        || causes.iter().any(|cause| LACKS_CPU.contains(&cause.id))
+        || profile.busiest_threads.iter().any(is_whole)
+}
 
 /// The time of an operation before, and what was added to it, in microseconds. Where operations are known by their rate alone, that is CPU time, if
 /// the CPUs are used up.
@@ -59,9 +70,7 @@ fn own_and_added_us(known: &Known<'_>, profile: &ProfileReport, causes: &[Cause]
     match known.took_us {
         Some((before, after)) => (after > before).then_some((before, after - before)),
         None => {
-            let is_busy = profile.after.idle.is_some_and(|idle| idle < BUSY)
-                || causes.iter().any(|cause| LACKS_CPU.contains(&cause.id));
-            let is_limit = is_busy && profile.grew && known.lost.is_some();
+            let is_limit = profile.grew && known.lost.is_some() && lacks_cpu(known, profile, causes);
             is_limit.then(|| (profile.before.cpu_us, profile.added_us().0))
         }
     }
@@ -112,6 +121,9 @@ pub(in crate::causes) fn computed_beside(known: &Known<'_>, causes: &[Cause]) ->
 /// The least part of the added CPU time that is worth a second cause, and the part of it that one call takes.
 pub(super) const SECOND: (f64, f64) = (0.15, 0.1);
 
+/// The part of the kernel's added CPU time that calls must take to be what it is asked for.
+const MOST_OF_KERNEL: f64 = 0.5;
+
 /// By which factor two factors may differ that are about the same.
 const ALIKE_FACTOR: f64 = 1.5;
 
@@ -126,18 +138,24 @@ pub(in crate::causes) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec
     let is_enough = |us: f64, was_us: f64| {
         us >= SECOND.0 * added && us >= BESIDE.0 * was_us && us >= BESIDE.1 * before_us
     };
+    let opens_connections = causes.iter().any(|cause| cause.id == CauseId::ServiceManyConnections);
+    let is_other = |it: &&GrownFunction| {
+        !opens_connections || entry(&it.function).is_none_or(|call| !OF_CONNECTIONS.contains(&call))
+    };
+    let entered: Vec<GrownFunction> = profile.entered.iter().filter(is_other).cloned().collect();
     let mut found = Vec::new();
     // Other causes, as calls that fail, have the kernel's time in them.
     let leaves_kernel = |cause: &Cause| {
         let is_of_net = cause.id.id().starts_with("net.") && cause.id != CauseId::NetRuleChain;
         NOT_IN_KERNEL.contains(&cause.id) || is_of_net
     };
+    let least = SECOND.1.min(MOST_OF_KERNEL * of_kernel / added);
     if causes.iter().all(leaves_kernel)
         && is_enough(of_kernel, profile.before.kernel_us)
-        && let Some(what) = asked_for_from(SECOND.1, known, profile)
+        && let Some(what) = asked_for_from(least, known, &entered).or_else(|| by_own_threads(profile))
     {
         let id = CauseId::CpuKernelSaturated;
-        let entered = profile.entered.iter().take(3).map(|it| function_evidence(it, &profile.per));
+        let entered = entered.iter().take(3).map(|it| function_evidence(it, &profile.per));
         let title = format!("{}: {what}", id.title());
         found.push(Cause { title, ..cause(id, SURE_BESIDE, entered.collect()) });
     }
@@ -153,8 +171,10 @@ pub(in crate::causes) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec
     };
     let more_processes = causes.iter().find(|cause| cause.id == CauseId::ServiceManyProcesses);
     let started = more_processes.and_then(|cause| cause.evidence.first());
+    // A setting is a hint, and says nothing of what is computed.
+    let causes = causes.iter().filter(|cause| cause.id != CauseId::ServiceOtherSettings);
     let (of_kernel, others): (Vec<&Cause>, Vec<&Cause>) =
-        causes.iter().partition(|cause| IN_KERNEL.contains(&cause.id));
+        causes.partition(|cause| IN_KERNEL.contains(&cause.id));
     for program in profile.programs.iter().filter(|it| is_measured(known, it)) {
         if is_named_in(&others, &program.function) {
             continue;
@@ -169,7 +189,10 @@ pub(in crate::causes) fn other_parts(known: &Known<'_>, causes: &[Cause]) -> Vec
         let (was_us, is_us) = std::iter::once(program)
             .chain(calls)
             .fold((0.0, 0.0), |(was, is), it| (was + it.before_us, is + it.after_us));
-        let is_started = started.is_some_and(|it| grew_by(it, was_us, is_us));
+        let is_started = started.is_some_and(|it| {
+            grew_by(it, was_us, is_us)
+                && !by_opens::opens_beyond(known, &program.function, it.after / it.before)
+        });
         let functions = profile.functions.iter().filter(|it| it.kind == FrameKind::User);
         let own: Vec<&GrownFunction> = functions.filter(is_own).take(3).collect();
         // What loads a program is part of starting it.

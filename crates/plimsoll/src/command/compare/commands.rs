@@ -9,7 +9,7 @@ use super::answer::Answers;
 use super::cells::{self, Cell};
 use super::observe::Observer;
 use super::progress::ProgressLine;
-use super::{failing, json, kept, text};
+use super::{failing, json, kept, observe, text};
 use crate::args::{CompareArgs, PlainFormat};
 use crate::contest::{Contest, ContestError};
 use crate::exit::Exit;
@@ -49,6 +49,9 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let judged = |error: JudgeError| Failure::could_not(error.to_string());
     let metric = gauge.metric();
     let comparisons = contest.comparisons(metric).map_err(judged)?;
+    if observe::worse(comparisons.first(), gauge.lower_is_better()).is_some() {
+        meter.watch_opens();
+    }
     let (explained, missing) = match &mut meter.observer {
         Some(observer) => observer.explain(comparisons.first(), gauge.lower_is_better(), gauge.is_of_time()),
         None => (None, Vec::new()),
@@ -149,6 +152,9 @@ fn usage(error: &JudgeError) -> Failure {
     }
 }
 
+/// How often each command is run again to learn which files it opens.
+const RUNS_WATCHED: usize = 2;
+
 /// The commands, each of which is measured on demand.
 struct Commands<'a> {
     invocations: Vec<Invocation>,
@@ -187,6 +193,24 @@ impl<'a> Commands<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Runs both commands again, to learn which files they open. A run that fails or is interrupted ends that.
+    fn watch_opens(&mut self) {
+        let Some(mut observer) = self.observer.take() else { return };
+        let turns = (0..RUNS_WATCHED).flat_map(|_| 0..2).filter(|_| observer.may_repeat());
+        for which in turns.collect::<Vec<_>>() {
+            let run = || -> Result<(), MeasureError> {
+                if let Some(prepare) = self.prepare {
+                    self.runner.run_aside(prepare, &self.place)?;
+                }
+                self.gauge.measure(&mut self.runner, &self.invocations[which], &self.place).map(drop)
+            };
+            if !matches!(observer.watch_opens(which, run), Some(Ok(()))) {
+                break;
+            }
+        }
+        self.observer = Some(observer);
     }
 
     /// Runs a command without counting it.

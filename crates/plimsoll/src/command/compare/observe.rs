@@ -10,6 +10,7 @@ use plimsoll_assess::commands::{self, Command, CommandRun, Scene};
 use plimsoll_judge::compare::Comparison;
 use plimsoll_model::observation::{Arm, Snapshot};
 use plimsoll_model::verdict::Outcome;
+use plimsoll_probe::file_opens::{FileOpens, OpenWatch};
 use plimsoll_probe::profile::{Profiler, ServiceGroup};
 
 use super::cells::Cell;
@@ -17,7 +18,7 @@ use super::observed::{Ended, Observed};
 use crate::args::CompareArgs;
 use crate::command::watch::target::own_cpu;
 use crate::failure::Failure;
-use crate::measure::{FILES, Times, sample_during};
+use crate::measure::{FILES, Times, sample_during, without_numbers};
 use crate::profiler::missing;
 
 /// Samples of both commands, under the names that a profiler has for two sides.
@@ -34,6 +35,8 @@ pub(super) struct Observer {
     /// Why there are no stacks.
     missing: Vec<String>,
     runs: [Vec<CommandRun>; 2],
+    /// Which files they open, in further runs.
+    opens: [Vec<FileOpens>; 2],
     /// Programs that commands had connections to.
     servers: BTreeSet<u32>,
     /// What this process used of the CPUs while commands ran.
@@ -67,6 +70,7 @@ impl Observer {
             profiler,
             missing,
             runs: Default::default(),
+            opens: Default::default(),
             servers: BTreeSet::new(),
             own: Duration::ZERO,
         })
@@ -132,6 +136,24 @@ impl Observer {
         ended
     }
 
+    /// Whether the runs are short enough to be repeated for what their opens of files tell.
+    pub(super) fn may_repeat(&self) -> bool {
+        self.runs.iter().flatten().all(|run| run.seconds <= LONGEST_REPEATED)
+    }
+
+    /// Watches which files a command opens in a run that does not count. Where that is not allowed nothing is run.
+    pub(super) fn watch_opens<T>(&mut self, which: usize, run: impl FnOnce() -> T) -> Option<T> {
+        let watch = OpenWatch::begin(&self.servers).ok()?;
+        let ended = run();
+        let mut opens = FileOpens::new();
+        let counts = |path: &str| !path.starts_with("/dev/");
+        for ((program, path), times) in watch.end().into_iter().filter(|((_, path), _)| counts(path)) {
+            *opens.entry((program, without_numbers(&path))).or_default() += times;
+        }
+        self.opens[which].push(opens);
+        Some(ended)
+    }
+
     /// The part of all CPUs' time that this process used while commands ran.
     fn own_share(&self) -> Option<String> {
         let seconds: f64 = self.runs.iter().flatten().map(|run| run.seconds).sum();
@@ -153,24 +175,15 @@ impl Observer {
         is_of_time: bool,
     ) -> (Option<Explained>, Vec<String>) {
         let own_share = self.own_share();
-        let leans = found.and_then(|found| {
-            // What is said to be worse for certain has no need of that.
-            let is_open = found.verdict.outcome == Outcome::Undecided;
-            let ratio = found.verdict.estimate.filter(|_| is_open)?;
-            plimsoll_assess::leans(ratio, lower_is_better)
-        });
-        let worse = match (found.map(|found| found.verdict.outcome), leans) {
-            (Some(Outcome::Slower), _) | (_, Some(true)) => 1,
-            (Some(Outcome::Faster), _) | (_, Some(false)) => 0,
-            _ => {
-                let nothing = "Neither is worse for certain, so there is nothing to explain.".to_owned();
-                return (None, std::iter::once(nothing).chain(own_share).collect());
-            }
+        let Some(worse) = worse(found, lower_is_better) else {
+            let nothing = "Neither is worse for certain, so there is nothing to explain.".to_owned();
+            return (None, std::iter::once(nothing).chain(own_share).collect());
         };
         let mut profiles = self.profiler.as_ref().map(Profiler::take).unwrap_or_default();
         let mut side = |which: usize| Command {
             is_complete: self.is_complete,
             runs: std::mem::take(&mut self.runs[which]),
+            opens: std::mem::take(&mut self.opens[which]),
             profile: profiles
                 .iter()
                 .position(|profile| profile.arm == SIDES[which])
@@ -185,7 +198,7 @@ impl Observer {
         };
         let mut explained = commands::explain(&better, &worse, scene);
         let mut notes = std::mem::take(&mut self.missing);
-        if leans.is_some() {
+        if found.is_some_and(|found| found.verdict.outcome == Outcome::Undecided) {
             explained.doubt();
             notes.push(LEANS.to_owned());
         }
@@ -193,6 +206,23 @@ impl Observer {
         (Some(explained), notes)
     }
 }
+
+/// Which of two commands is worse; `None` if neither is, or nobody knows.
+pub(super) fn worse(found: Option<&Comparison>, lower_is_better: bool) -> Option<usize> {
+    let verdict = &found?.verdict;
+    match verdict.outcome {
+        Outcome::Slower => Some(1),
+        Outcome::Faster => Some(0),
+        Outcome::Undecided => {
+            let second = plimsoll_assess::leans(verdict.estimate?, lower_is_better)?;
+            Some(usize::from(second))
+        }
+        _ => None,
+    }
+}
+
+/// The longest run that is repeated to learn which files it opens, in seconds.
+const LONGEST_REPEATED: f64 = 10.0;
 
 /// A reservation where one command is explained as the worse one without a sure answer.
 const LEANS: &str =
