@@ -1,2 +1,2 @@
 #!/bin/sh
-rm -rf /var/tmp/c165
+rm -rf "$(dirname "$0")/made"

@@ -10,7 +10,7 @@ http {
   client_body_temp_path $d/tmp/a; proxy_temp_path $d/tmp/b; fastcgi_temp_path $d/tmp/c; uwsgi_temp_path $d/tmp/d; scgi_temp_path $d/tmp/e;
   server {
     listen $a:$p;
-    location / { fastcgi_pass $o; fastcgi_param SCRIPT_FILENAME /var/tmp/c165/app/page.php; fastcgi_param REQUEST_METHOD \$request_method; fastcgi_param REQUEST_URI \$request_uri; fastcgi_param SCRIPT_NAME /page.php; }
+    location / { fastcgi_pass $o; fastcgi_param SCRIPT_FILENAME $PWD/made/app/page.php; fastcgi_param REQUEST_METHOD \$request_method; fastcgi_param REQUEST_URI \$request_uri; fastcgi_param SCRIPT_NAME /page.php; }
   }
 }
 C
