@@ -1,0 +1,2 @@
+#!/bin/sh
+exec /var/tmp/c178/relief /var/tmp/c178/1.conf
