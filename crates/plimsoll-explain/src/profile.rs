@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::observation::{CallCount, Frame, FrameKind, FunctionSamples, Profile};
+use plimsoll_model::observation::{CallCount, Frame, FrameKind, FunctionSamples, Profile, is_helper};
 use plimsoll_model::report::{GrownCalls, GrownFunction, ProfileReport, ProfileSide};
 
 use crate::{renamed, seen};
@@ -35,29 +35,6 @@ pub(crate) const ENTRIES: [&str; 17] = [
     "__do_softirq",
     "do_softirq",
 ];
-/// Functions of the C library that programs call for everything: the caller tells what is done (string, malloc in glibc).
-const HELPERS: [&str; 19] = [
-    "memcpy",
-    "memmove",
-    "memset",
-    "memcmp",
-    "memchr",
-    "strlen",
-    "strcmp",
-    "strncmp",
-    "strchr",
-    "strcpy",
-    "malloc",
-    "calloc",
-    "realloc",
-    "free",
-    "cfree",
-    "_int_malloc",
-    "_int_free",
-    "malloc_consolidate",
-    "unlink_chunk",
-];
-
 /// Whether a function has a name that is not that of all programs: a file stands for all of its functions without names.
 fn has_own_name(function: &str) -> bool {
     !function.starts_with('[') && !ENTRIES.contains(&function)
@@ -65,7 +42,7 @@ fn has_own_name(function: &str) -> bool {
 
 /// Whether the name of a function says what is done.
 pub(crate) fn says_what(function: &str) -> bool {
-    has_own_name(function) && !HELPERS.contains(&function)
+    has_own_name(function) && !is_helper(function)
 }
 
 /// How functions of system calls begin (arch/x86/include/asm/syscall_wrapper.h, arch/arm64/include/asm/syscall_wrapper.h). Some calls go on in a

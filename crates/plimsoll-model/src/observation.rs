@@ -18,7 +18,7 @@ pub use cpu::CpuTime;
 pub use figure::pooled;
 pub use profile::{
     CallCount, Frame, FrameKind, FunctionSamples, Profile, ProfileBuilder, ProfileClock, StackNode,
-    TracedCall, program_of,
+    TracedCall, is_helper, program_of,
 };
 pub use seen::{
     BlockIo, CpuUse, FailedCalls, IoLimit, ProcessState, Seen, ServiceMember, StateKind, Throttled, Wait,

@@ -12,7 +12,7 @@ use super::{
 
 pub(super) const DEFINITION: Definition = Definition::new(
     Page {
-        evidence_for: "threads of the program sleep in a call that waits for something to read or for a connection, for most of the added time. Where their sockets show it, the title names the server, and the server that this one waits for. A server that passes few of the questions on to its own servers, and neither computes nor waits for a lock or a disk, has the others in a queue. Or several times as much reaches a host behind the service for each operation. A server that leaves connections in its listen queue has too few processes or threads. Or the kernel has asked another program for them, as a watcher of files (fanotify), a file system in a program (FUSE) or a file server (NFS)",
+        evidence_for: "threads of the program sleep in a call that waits for something to read or for a connection, for most of the added time. Where their sockets show it, the title names the server, and the server that this one waits for. A server that passes few of the questions on to its own servers, and neither computes nor waits for a lock or a disk, has the others in a queue. Or more reaches a host behind the service for each operation. A server that leaves connections in its listen queue has too few processes or threads. Or the kernel has asked another program for them, as a watcher of files (fanotify), a file system in a program (FUSE) or a file server (NFS)",
         evidence_against: "a cause in the program that should answer is known. The program waits for input on both sides",
         test: "find whom it waits for (`ss -tnp`, `lsof -p PID`), and look at that program in the same way",
         remedy: "mend what answers late. Allow a server that queues more connections to its own servers (maxconn of HAProxy, max_conns of nginx, a larger pool), or more processes (MaxRequestWorkers of Apache, pm.max_children of PHP). Ask several questions at a time, or keep answers that do not change",
@@ -128,19 +128,22 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
 const ARRIVED: [&str; 2] = ["snmp.Ip.InDelivers", "netstat.IpExt.InOctets"];
 /// Connections that it accepts. Each one takes packets that carry no question.
 const ACCEPTED: &str = "snmp.Tcp.PassiveOpens";
-/// How many times as much of it, and how many packets more for each operation at least.
-const TIMES: f64 = 2.0;
+/// How many times as much of it there is at least, and which part of the factor by which operations became slower that is.
+const TIMES: f64 = 1.3;
+const ALIKE: f64 = 0.5;
+/// How many packets more for each operation there are at least.
 const LEAST_PACKETS: f64 = 0.2;
 
 /// A host behind the service which more of the questions reach: they are passed on, as what a cache has lost.
 fn by_questions(known: &Known<'_>) -> Option<Cause> {
-    known.lost?;
+    let slower = known.lost.filter(|lost| *lost < 1.0).map(|lost| 1.0 / (1.0 - lost))?;
+    let times = TIMES.max(1.0 + ALIKE * (slower - 1.0));
     let (load, _) = known.measured.load.as_ref()?;
     // Where all of the service runs on one host, each question reaches that.
     let is_behind = |host: &String| host != load && known.measured.hosts != [host.as_str()];
     let of = |name: &'static str| {
         let all = known.evidence.iter().filter(move |it| by_levels::name(it) == name);
-        all.filter(|it| is_behind(&it.host) && it.after >= TIMES * it.before)
+        all.filter(|it| is_behind(&it.host) && it.after >= times * it.before)
     };
     let factor = |it: &Evidence| it.after / it.before.max(LEAST_PACKETS);
     let packets = of(ARRIVED[0]).max_by(|a, b| factor(a).total_cmp(&factor(b)))?;

@@ -295,6 +295,34 @@ impl Profile {
     }
 }
 
+/// Functions of the C library that programs call for everything (string, malloc in glibc).
+const HELPERS: [&str; 19] = [
+    "memcpy",
+    "memmove",
+    "memset",
+    "memcmp",
+    "memchr",
+    "strlen",
+    "strcmp",
+    "strncmp",
+    "strchr",
+    "strcpy",
+    "malloc",
+    "calloc",
+    "realloc",
+    "free",
+    "cfree",
+    "_int_malloc",
+    "_int_free",
+    "malloc_consolidate",
+    "unlink_chunk",
+];
+
+/// Whether it is a function of the C library whose caller tells what is done.
+pub fn is_helper(function: &str) -> bool {
+    HELPERS.contains(&function)
+}
+
 /// The program of a process: its name without the service that the process is part of, as in `gzip (command)`.
 pub fn program_of(process: &str) -> &str {
     process.split_once(" (").map_or(process, |(program, _)| program)

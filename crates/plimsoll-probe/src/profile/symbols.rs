@@ -15,7 +15,7 @@ use blazesym::symbolize::{Builder, Input, Symbolized, Symbolizer};
 use nix::errno::Errno;
 use plimsoll_model::observation::{
     BlockIo, CallCount, CpuUse, FailedCalls, Frame, FrameKind, IoLimit, ProcessState, Profile,
-    ProfileBuilder, Seen, ServiceMember, Throttled, Wait, WaitSite,
+    ProfileBuilder, Seen, ServiceMember, Throttled, Wait, WaitSite, is_helper,
 };
 use syscalls::Sysno;
 
@@ -200,16 +200,17 @@ impl Symbols {
         profile
     }
 
-    /// The nearest caller with a name, where no function of a program has one: without frame pointers its calls are found among the words of its stack.
+    /// The nearest caller whose name says what is done, where no function of a program has such a name: without frame pointers its calls are found among
+    /// the words of its stack.
     fn caller(&mut self, user: &[Frame], stack: &RawStack, is_of_the_run: bool) -> Option<Frame> {
-        let is_nameless = |frame: &Frame| frame.name.starts_with('[');
-        if user.is_empty() || !user.iter().all(is_nameless) {
+        let says_nothing = |frame: &Frame| frame.name.starts_with('[') || is_helper(&frame.name);
+        if user.is_empty() || !user.iter().all(says_nothing) {
             return None;
         }
         let mut callers = stack.maybe_callers.iter().map(|(file, offset)| {
             self.frame(CodeLocation::Program { file: Arc::clone(file), offset: *offset, is_of_the_run })
         });
-        callers.find(|frame| !is_nameless(frame))
+        callers.find(|frame| !says_nothing(frame))
     }
 
     fn frame(&mut self, place: CodeLocation) -> Frame {
