@@ -49,7 +49,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let judged = |error: JudgeError| Failure::could_not(error.to_string());
     let metric = gauge.metric();
     let comparisons = contest.comparisons(metric).map_err(judged)?;
-    if observe::worse(comparisons.first(), gauge.lower_is_better()).is_some() {
+    if !interrupted && observe::worse(comparisons.first(), gauge.lower_is_better()).is_some() {
         meter.watch_opens();
     }
     let (explained, missing) = match &mut meter.observer {
@@ -200,13 +200,8 @@ impl<'a> Commands<'a> {
         let Some(mut observer) = self.observer.take() else { return };
         let turns = (0..RUNS_WATCHED).flat_map(|_| 0..2).filter(|_| observer.may_repeat());
         for which in turns.collect::<Vec<_>>() {
-            let run = || -> Result<(), MeasureError> {
-                if let Some(prepare) = self.prepare {
-                    self.runner.run_aside(prepare, &self.place)?;
-                }
-                self.gauge.measure(&mut self.runner, &self.invocations[which], &self.place).map(drop)
-            };
-            if !matches!(observer.watch_opens(which, run), Some(Ok(()))) {
+            let ended = observer.watch_opens(which, || self.measure_uncounted(which));
+            if !matches!(ended, Some(Ok(()))) {
                 break;
             }
         }
@@ -216,14 +211,19 @@ impl<'a> Commands<'a> {
     /// Runs a command without counting it.
     fn run(&mut self, which: usize) -> Result<(), MeasureError> {
         let mut observer = self.observer.take();
-        let mut run = || self.measure(which).map(drop);
         let ended = match &mut observer {
-            Some(observer) => observer.rehearse(run),
-            None => run(),
+            Some(observer) => observer.rehearse(|| self.measure_uncounted(which)),
+            None => self.measure_uncounted(which),
         };
-        self.times[which].pop();
         self.observer = observer;
         ended
+    }
+
+    /// Measures a command, and drops the figure and the times.
+    fn measure_uncounted(&mut self, which: usize) -> Result<(), MeasureError> {
+        self.measure(which)?;
+        self.times[which].pop();
+        Ok(())
     }
 }
 

@@ -207,7 +207,7 @@ impl Observer {
     }
 }
 
-/// Which of two commands is worse; `None` if neither is, or nobody knows.
+/// Index of the worse of two commands; `None` if neither is worse, or if the comparison is open.
 pub(super) fn worse(found: Option<&Comparison>, lower_is_better: bool) -> Option<usize> {
     let verdict = &found?.verdict;
     match verdict.outcome {
