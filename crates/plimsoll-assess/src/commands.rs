@@ -44,7 +44,7 @@ pub struct Command {
     pub runs: Vec<CommandRun>,
     /// The stacks that were sampled meanwhile; `None` if they could not be.
     pub profile: Option<Profile>,
-    /// Which files it opens, in runs that were not measured; empty if nobody watched.
+    /// Opens of each watched run, by program and path; empty if no run was watched.
     pub opens: Vec<BTreeMap<(String, String), u64>>,
     /// Whether `programs` are all that are measured. Then stacks of others are left out: what they do all the time grows for each operation.
     pub is_complete: bool,

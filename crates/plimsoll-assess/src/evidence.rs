@@ -326,7 +326,7 @@ fn direction([before, after, ..]: &[Vec<f64>; 4]) -> Option<bool> {
     Some(rank(&[figure], 1).first()?.shift > 0.0)
 }
 
-/// Bytes that count as one operation of a bulk transfer. A connection lasts the whole slice, whatever it carries.
+/// Bytes per operation of a bulk transfer. Each connection lasts the whole slice, so that connections are no measure of work.
 const MEGABYTE: u64 = 1_000_000;
 
 /// Divisor of counters: connections, requests where several share a connection or need none, or megabytes of bulk transfers.

@@ -18,7 +18,7 @@ use crate::settings::mount_points;
 use crate::small_file;
 use crate::tree::parent_of;
 
-/// How often each program opened each file, at least: the kernel merges opens of one file by one process that nobody has read yet.
+/// Number of opens by program and path. It is a lower bound: the kernel merges unread opens of one file by one process.
 pub type FileOpens = BTreeMap<(String, String), u64>;
 
 /// How many milliseconds pass at most until the end is noticed.

@@ -18,10 +18,10 @@ pub(super) const DEFINITION: Definition = Definition::new(
 
 const ID: CauseId = CauseId::ServiceManyConnections;
 /// Connections that a host opens, and those that it accepts.
-const OPENED: &str = "snmp.Tcp.ActiveOpens";
-const ACCEPTED: &str = "snmp.Tcp.PassiveOpens";
+const ACTIVE_OPENS: &str = "snmp.Tcp.ActiveOpens";
+const PASSIVE_OPENS: &str = "snmp.Tcp.PassiveOpens";
 /// Connections that could not be opened.
-const FAILED: &str = "snmp.Tcp.AttemptFails";
+const ATTEMPT_FAILS: &str = "snmp.Tcp.AttemptFails";
 /// How many times as many as before there are, and the fewest more: for each operation, and in a run of a command.
 const TIMES: f64 = 3.0;
 const LEAST: f64 = 0.3;
@@ -40,11 +40,11 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     let of = |name: &'static str| known.evidence.iter().filter(move |it| by_levels::name(it) == name);
     let added = |it: &Evidence| it.after - it.before;
     let least = if known.took_us.is_some() { LEAST_OF_RUN } else { LEAST };
-    let fails = |host: &str| of(FAILED).filter(|it| it.host == host).map(added).sum::<f64>();
+    let fails = |host: &str| of(ATTEMPT_FAILS).filter(|it| it.host == host).map(added).sum::<f64>();
     let is_more = |it: &&Evidence| {
         it.after >= TIMES * it.before && added(it) >= least && fails(&it.host) < added(it) / 2.0
     };
-    let Some(opened) = of(OPENED).filter(is_more).max_by(|a, b| added(a).total_cmp(&added(b))) else {
+    let Some(opened) = of(ACTIVE_OPENS).filter(is_more).max_by(|a, b| added(a).total_cmp(&added(b))) else {
         return Vec::new();
     };
     let added_us = match (known.took_us, known.profile) {
@@ -57,7 +57,7 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         return Vec::new();
     }
     let sure = if part >= MOST { SURE } else { SURE_OF_A_PART };
-    let accepted = of(ACCEPTED).filter(is_more);
+    let accepted = of(PASSIVE_OPENS).filter(is_more);
     let evidence = std::iter::once(opened).chain(accepted).take(QUOTED).map(quoted).collect();
     let title = match known.took_us {
         Some(_) => format!("{}: {:.0} in a run", ID.title(), opened.after),
@@ -79,7 +79,7 @@ mod tests {
         let of = |before, after, failed, added_us| {
             let count =
                 |name: &str, before, after| grew("front", &format!("{name} (per operation)"), before, after);
-            let evidence = [count(OPENED, before, after), count(FAILED, 0.0, failed)];
+            let evidence = [count(ACTIVE_OPENS, before, after), count(ATTEMPT_FAILS, 0.0, failed)];
             let more = ProfileSide { cpu_us: profile().before.cpu_us + added_us, ..profile().before };
             let profile = ProfileReport { after: more, grew: true, ..profile() };
             let (profile, lost) = (Some(&profile), Some(0.5));
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn a_command_that_opens_thousands_of_connections_is_named() {
         let of = |after, took_us| {
-            let evidence = [grew("here", &format!("{OPENED} (per run)"), 2.0, after)];
+            let evidence = [grew("here", &format!("{ACTIVE_OPENS} (per run)"), 2.0, after)];
             let known = Known { evidence: &evidence, took_us: Some(took_us), ..Known::default() };
             named(&known).iter().find(|cause| cause.id == ID).map(|cause| cause.title.clone())
         };
